@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "base/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <time.h>
+
+struct pipes {
+	int out[2], err[2]; /* read end, write end; -1: not captured */
+	int exec[2];	    /* carries errno when exec fails; closed by exec otherwise */
+};
+
+static void pipes_done(struct pipes *p)
+{
+	int *fds[] = { p->out, p->err, p->exec };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		for (int j = 0; j < 2; j++)
+			if (fds[i][j] >= 0)
+				close(fds[i][j]);
+}
+
+_noreturn_ static void child_main(char *const argv[], const struct child_options *o, struct pipes *p)
+{
+	int error;
+
+	if (o->retout)
+		dup2(p->out[1], STDOUT_FILENO);
+	if (o->reterrout)
+		dup2(o->reterrout == o->retout ? p->out[1] : p->err[1], STDERR_FILENO);
+	if (!o->directory || chdir(o->directory) == 0) {
+		if (o->environment)
+			execvpe(argv[0], argv, o->environment);
+		else
+			execvp(argv[0], argv);
+	}
+	error = errno;
+	if (write(p->exec[1], &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* Read what there is; returns false at end of file. */
+static bool pipe_drain(int fd, struct buffer *into)
+{
+	char chunk[65536];
+	ssize_t n = read(fd, chunk, sizeof(chunk));
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return true;
+	if (n <= 0)
+		return false;
+	buffer_bytes(into, chunk, (size_t)n);
+	return true;
+}
+
+/* Collect output until both pipes end or the deadline passes; -ETIMEDOUT then. */
+static int collect(struct pipes *p, int pidfd, const struct child_options *o, int64_t deadline_ms)
+{
+	struct pollfd fds[3] = { { .fd = o->retout ? p->out[0] : -1, .events = POLLIN },
+				 { .fd = o->reterrout && o->reterrout != o->retout ? p->err[0] : -1,
+				   .events = POLLIN },
+				 { .fd = pidfd, .events = POLLIN } };
+
+	while (fds[0].fd >= 0 || fds[1].fd >= 0 || fds[2].fd >= 0) {
+		int64_t left = deadline_ms ? deadline_ms - now_ms() : -1;
+
+		if (deadline_ms && left <= 0)
+			return -ETIMEDOUT;
+		if (poll(fds, 3, (int)MIN(left, 1 << 30)) < 0 && errno != EINTR)
+			return -errno;
+		if (fds[0].revents && !pipe_drain(fds[0].fd, o->retout))
+			fds[0].fd = -1;
+		if (fds[1].revents && !pipe_drain(fds[1].fd, o->reterrout))
+			fds[1].fd = -1;
+		if (fds[2].revents)
+			fds[2].fd = -1;
+		fds[0].revents = fds[1].revents = fds[2].revents = 0;
+	}
+	return 0;
+}
+
+static void terminate_text(struct buffer *buffer)
+{
+	if (!buffer)
+		return;
+	buffer_u8(buffer, 0);
+	if (!buffer->bad)
+		buffer->size--;
+}
+
+int child_run(char *const argv[], const struct child_options *options, int *retstatus,
+	      struct fault *reterr)
+{
+	static const struct child_options defaults;
+	const struct child_options *o = options ? options : &defaults;
+	_clean_(pipes_done) struct pipes p = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	_clean_(fd_closep) int pidfd = -1;
+	struct rusage usage;
+	int status, error, r;
+	pid_t pid;
+
+	if (pipe2(p.out, O_CLOEXEC) < 0 || pipe2(p.err, O_CLOEXEC) < 0 || pipe2(p.exec, O_CLOEXEC) < 0)
+		return fault_errno(reterr, -errno, "%s: cannot make a pipe", argv[0]);
+	pid = fork();
+	if (pid < 0)
+		return fault_errno(reterr, -errno, "%s: cannot fork", argv[0]);
+	if (pid == 0)
+		child_main(argv, o, &p);
+	for (int *fd = (int[]){ p.out[1], p.err[1], p.exec[1], -1 }; *fd >= 0; fd++)
+		close(*fd);
+	p.out[1] = p.err[1] = p.exec[1] = -1;
+	if (read(p.exec[0], &error, sizeof(error)) == sizeof(error)) {
+		waitpid(pid, &status, 0);
+		return fault_errno(reterr, -error, "%s: cannot run", argv[0]);
+	}
+	pidfd = (int)pidfd_open(pid, 0);
+	r = collect(&p, pidfd, o, o->timeout_s ? now_ms() + 1000ll * o->timeout_s : 0);
+	if (r < 0)
+		kill(pid, SIGKILL);
+	while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
+		;
+	terminate_text(o->retout);
+	if (o->reterrout != o->retout)
+		terminate_text(o->reterrout);
+	if (r < 0)
+		return fault_errno(reterr, r, "%s: stopped after %u s", argv[0], o->timeout_s);
+	if (o->retusage)
+		*o->retusage = usage;
+	*retstatus = status;
+	return 0;
+}
+
+static int last_line_length(const struct buffer *text, const char **retline)
+{
+	const char *start = (const char *)text->data, *end = start + text->size, *p;
+
+	while (end > start && (end[-1] == '\n' || end[-1] == ' '))
+		end--;
+	for (p = end; p > start && p[-1] != '\n'; p--)
+		;
+	*retline = p;
+	return (int)(end - p);
+}
+
+int child_check(char *const argv[], const struct child_options *options, struct fault *reterr)
+{
+	_clean_(buffer_donep) struct buffer text = { 0 };
+	struct child_options o = options ? *options : (struct child_options){ 0 };
+	const char *line;
+	int status = 0, n, r;
+
+	if (!o.reterrout)
+		o.reterrout = &text;
+	r = child_run(argv, &o, &status, reterr);
+	if (r < 0)
+		return r;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	n = o.reterrout->size ? last_line_length(o.reterrout, &line) : 0;
+	if (WIFSIGNALED(status))
+		return fault_set(reterr, -ECHILD, "%s: killed by signal %d (%s)%s%.*s", argv[0],
+				 WTERMSIG(status), strsignal(WTERMSIG(status)), n ? ": " : "", n,
+				 n ? line : "");
+	return fault_set(reterr, -ECHILD, "%s: exit status %d%s%.*s", argv[0], WEXITSTATUS(status),
+			 n ? ": " : "", n, n ? line : "");
+}

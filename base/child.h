@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * child.h - run a program and wait for it
+ */
+
+#include <sys/resource.h>
+
+#include "base/bytes.h"
+#include "base/fault.h"
+
+struct child_options {
+	const char *directory;	  /* working directory, NULL: ours */
+	char *const *environment; /* NULL: ours */
+	struct buffer *retout;	  /* NULL: standard output is inherited; else captured, NUL-terminated */
+	struct buffer *reterrout; /* the same for standard error; may equal @retout */
+	struct rusage *retusage;  /* NULL: not wanted */
+	unsigned timeout_s;	  /* 0: wait for ever; else SIGKILL after that long, -ETIMEDOUT */
+};
+
+/**
+ * child_run() - execvp(@argv[0], @argv) and wait
+ * @retstatus: as waitpid(2) gives it; untouched on error
+ * Return: 0 when the program ran, whatever its exit status; -errno when it could not be started.
+ */
+int child_run(char *const argv[], const struct child_options *options, int *retstatus,
+	      struct fault *reterr);
+
+/**
+ * child_check() - child_run() that takes anything but exit status 0 as a fault
+ * Return: 0; -ECHILD with a sentence that names the program, how it ended and the last line it printed.
+ */
+int child_check(char *const argv[], const struct child_options *options, struct fault *reterr);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int file_map_fd(int fd, const char *name, struct file_map *ret, struct fault *reterr)
+{
+	struct file_map map = { 0 };
+
+	if (fstat(fd, &map.st) < 0)
+		return fault_errno(reterr, -errno, "%s", name);
+	if (!S_ISREG(map.st.st_mode))
+		return fault_set(reterr, -EINVAL, "%s: not a regular file", name);
+	map.size = (size_t)map.st.st_size;
+	if (map.size) {
+		void *p = mmap(NULL, map.size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+		if (p == MAP_FAILED)
+			return fault_errno(reterr, -errno, "%s: cannot map", name);
+		map.data = p;
+	}
+	*ret = map;
+	return 0;
+}
+
+int file_map_open(const char *path, struct file_map *ret, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return fault_errno(reterr, -errno, "%s", path);
+	return file_map_fd(fd, path, ret, reterr);
+}
+
+void file_map_done(struct file_map *map)
+{
+	if (map->data)
+		munmap((void *)map->data, map->size);
+	*map = (struct file_map){ 0 };
+}
+
+static int write_all(int fd, const uint8_t *p, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, p, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		p += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static int directory_sync(const char *path)
+{
+	char dir[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	_clean_(fd_closep) int fd = -1;
+
+	snprintf(dir, sizeof(dir), "%.*s", slash ? MAX(1, (int)(slash - path)) : 1, slash ? path : ".");
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	/* EINVAL: file systems that cannot sync a directory; the rename is all they offer. */
+	return fsync(fd) < 0 && errno != EINVAL ? -errno : 0;
+}
+
+int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = -1;
+	char temp[PATH_MAX];
+	int r;
+
+	if (snprintf(temp, sizeof(temp), "%s.XXXXXX", path) >= (int)sizeof(temp))
+		return fault_errno(reterr, -ENAMETOOLONG, "%s", path);
+	fd = mkostemp(temp, O_CLOEXEC);
+	if (fd < 0)
+		return fault_errno(reterr, -errno, "%s: cannot create a file beside it", path);
+	r = write_all(fd, bytes, size);
+	if (r == 0 && fchmod(fd, mode) < 0)
+		r = -errno;
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	if (r == 0 && rename(temp, path) < 0)
+		r = -errno;
+	if (r < 0) {
+		unlink(temp);
+		return fault_errno(reterr, r, "%s: cannot write", path);
+	}
+	r = directory_sync(path);
+	return r < 0 ? fault_errno(reterr, r, "%s: cannot sync its directory", path) : 0;
+}
+
+int file_copy(const char *from, const char *to, struct fault *reterr)
+{
+	_clean_(file_map_donep) struct file_map map = { 0 };
+	int r = file_map_open(from, &map, reterr);
+
+	return r < 0 ? r : file_write(to, map.data, map.size, map.st.st_mode & 07777, reterr);
+}
+
+int file_mkdirs(const char *path, mode_t mode, struct fault *reterr)
+{
+	char part[PATH_MAX];
+	struct stat st;
+
+	if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part))
+		return fault_errno(reterr, -ENAMETOOLONG, "%s", path);
+	for (char *p = part + 1;; p++) {
+		char c = *p;
+
+		if (c && c != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(part, mode) < 0 && errno != EEXIST)
+			return fault_errno(reterr, -errno, "%s: cannot create directory", part);
+		*p = c;
+		if (!c)
+			break;
+	}
+	if (stat(path, &st) < 0)
+		return fault_errno(reterr, -errno, "%s", path);
+	if (!S_ISDIR(st.st_mode))
+		return fault_errno(reterr, -ENOTDIR, "%s", path);
+	return 0;
+}
+
+static int remove_one(const char *path, _unused_ const struct stat *st, _unused_ int type,
+		      _unused_ struct FTW *ftw)
+{
+	return remove(path) < 0 ? -errno : 0;
+}
+
+int file_remove_tree(const char *path, struct fault *reterr)
+{
+	int r = nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+
+	if (r == -1)
+		r = -errno;
+	if (r == -ENOENT)
+		return 0;
+	return r < 0 ? fault_errno(reterr, r, "%s: cannot remove", path) : 0;
+}

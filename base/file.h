@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * file.h - whole files: mapped for reading, or appearing at once when written
+ *
+ * An output is written to a temporary name in the target's directory, fsynced, renamed over the
+ * target, and the directory is fsynced: at every moment, also after a crash, the target is the old
+ * file or the whole new one.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/fault.h"
+
+struct file_map {
+	const uint8_t *data; /* read-only, private mapping; NULL for an empty file */
+	size_t size;
+	struct stat st;
+};
+
+/** file_map_open() - map the regular file @path; -errno with @reterr filled */
+int file_map_open(const char *path, struct file_map *ret, struct fault *reterr);
+/** file_map_fd() - the same for an open descriptor, which stays the caller's; @name is for messages */
+int file_map_fd(int fd, const char *name, struct file_map *ret, struct fault *reterr);
+void file_map_done(struct file_map *map);
+static inline void file_map_donep(struct file_map *map)
+{
+	file_map_done(map);
+}
+
+/**
+ * file_write() - replace @path by @size bytes, wholly or not at all
+ * @mode: permission bits of the new file (not subject to umask)
+ * Return: 0 or -errno with @reterr filled; after an error @path is untouched and nothing is left behind.
+ */
+int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct fault *reterr);
+
+/** file_copy() - file_write() of the contents of @from; mode is that of @from */
+int file_copy(const char *from, const char *to, struct fault *reterr);
+
+/** file_mkdirs() - create @path and its parents with @mode; existing directories are fine */
+int file_mkdirs(const char *path, mode_t mode, struct fault *reterr);
+
+/** file_remove_tree() - delete a directory with all that is in it; a missing one is fine */
+int file_remove_tree(const char *path, struct fault *reterr);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "base/progress.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void progress_begin(struct progress *progress, int fd)
+{
+	*progress = (struct progress){ .fd = isatty(fd) ? fd : -1, .start_ns = now_ns() };
+}
+
+void progress_step(struct progress *progress, const char *what, size_t done, size_t total)
+{
+	uint64_t now;
+
+	if (progress->fd < 0)
+		return;
+	now = now_ns();
+	if (progress->shown_ns && now - progress->shown_ns < 100000000u && done < total)
+		return;
+	progress->shown_ns = now;
+	dprintf(progress->fd, "\r\033[K%s", what);
+	if (total)
+		dprintf(progress->fd, " %zu/%zu", done, total);
+	if (total && done && done < total)
+		dprintf(progress->fd, ", about %.0f s left",
+			(double)(now - progress->start_ns) / 1e9 * (double)(total - done) / (double)done);
+}
+
+void progress_end(struct progress *progress)
+{
+	if (progress->fd >= 0 && progress->shown_ns)
+		dprintf(progress->fd, "\r\033[K");
+}

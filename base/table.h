@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * table.h - columns of text for people
+ *
+ * Cells are formatted one after the other, row by row; numbers align right, text left, and control
+ * characters in a cell (a file name may hold a newline) are shown as '?'. Widths count code points.
+ */
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/macro.h"
+
+struct table;
+
+/** table_new() - @headings: "name|>samples|>share", '>' aligns the column right; NULL: no memory */
+struct table *table_new(const char *headings);
+void table_free(struct table *table); /* accepts NULL */
+DEFINE_CLEANUP(struct table *, table_free);
+
+/** table_cell() - append the next cell; a row is complete after as many cells as headings */
+void table_cell(struct table *table, const char *fmt, ...) _printf_(2, 3);
+
+/** table_print() - headings and rows, two spaces between columns; returns 0 or -ENOMEM if a cell was lost */
+int table_print(const struct table *table, FILE *out);

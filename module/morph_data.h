@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * morph_data.h - what a Morph executable carries: IR, block map, link plan
+ *
+ * One container (kind CONTAINER_MORPH) in the non-allocated section `.morph`, or alone in a sidecar
+ * found by build ID (DIR/ab/cdef....morph, DIR = /usr/lib/morph/.build-id unless configured).
+ * docs/format-morph.md describes the bytes.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/fault.h"
+#include "module/block_map.h"
+#include "module/build_id.h"
+#include "module/image.h"
+#include "module/link_plan.h"
+
+#define MORPH_DATA_VERSION 1u
+#define MORPH_SECTION ".morph"
+#define MORPH_SIDECAR_DIR "/usr/lib/morph/.build-id"
+
+enum morph_lto { MORPH_LTO_THIN = 1, MORPH_LTO_FULL = 2 };
+
+struct morph_module {
+	char *name;	       /* as the linker named it; for messages and golden files */
+	const uint8_t *bitcode; /* what codegen saw: optimized IR, borrowed from the payload */
+	size_t size;
+};
+
+struct morph_data {
+	struct build_id build_id; /* of the shipped file */
+	char *llvm_version;	  /* "22.1.8": the codegen that made the shipped text */
+	char *triple;
+	char *selftest;		  /* packager's command, or NULL */
+	enum morph_lto lto;
+	unsigned opt_level;	  /* of the LTO codegen: 0..3 */
+	struct block_map *map;	  /* of the shipped file; owned */
+	struct link_plan *plan;	  /* owned */
+	struct morph_module *modules; /* in the linker's order */
+	size_t n_modules;
+	struct buffer payload; /* owned */
+};
+
+int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer);
+int morph_data_decode(const void *container, size_t size, struct morph_data **ret,
+		      struct fault *reterr);
+void morph_data_free(struct morph_data *data); /* accepts NULL */
+DEFINE_CLEANUP(struct morph_data *, morph_data_free);
+
+/**
+ * morph_data_load() - of an opened file: its section, else the sidecar for its build ID
+ * @sidecar_dir: NULL for MORPH_SIDECAR_DIR
+ * Return: 0; -ENODATA when the file carries nothing and no sidecar exists; -EBADMSG when what was
+ * found is damaged or belongs to another build ID; @reterr says which.
+ */
+int morph_data_load(const struct image *image, const char *sidecar_dir, struct morph_data **ret,
+		    struct fault *reterr);

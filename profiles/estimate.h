@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * estimate.h - from biased clock samples of one generation to block counts of the shipped IR
+ *
+ *	samples (file offset -> count)  +  the generation's block map and code bytes
+ *	  1. samples -> instructions -> machine blocks
+ *	  2. samples -> executions per machine block, by the chosen estimator, with confidence
+ *	  3. flow inference over the machine CFG (flow.h)
+ *	  4. machine blocks -> IR blocks through the probes
+ */
+
+#include "base/fault.h"
+#include "module/block_map.h"
+#include "module/image.h"
+#include "profiles/profile.h"
+#include "profiles/sample_log.h"
+
+enum estimator {
+	ESTIMATOR_LENGTH = 1,  /* Zhang et al. 1997, section 3.3: samples / instructions in the block */
+	ESTIMATOR_FLOW = 2,    /* length, then flow inference */
+	ESTIMATOR_LATENCY = 3, /* samples / expected cycles, control equivalence (DCPI 1997, section 6) */
+	ESTIMATOR_BEST = 4,    /* the default */
+	ESTIMATOR_EXACT = 5,   /* the log holds execution counts of instructions, take them as they are */
+};
+
+/** estimator_parse() - by name; 0 when unknown */
+enum estimator estimator_parse(const char *name);
+const char *estimator_name(enum estimator estimator);
+
+/* Machine-level result, for the ground-truth harness and for people. */
+struct estimate {
+	double *blocks; /* executions, one per map->blocks[] */
+	double *edges;	/* executions, one per map->edges[]; NULL unless flow ran */
+	double *samples; /* samples found in each block */
+	uint8_t *confidence; /* one per block */
+	double mapped, unmapped; /* samples */
+};
+
+void estimate_done(struct estimate *estimate);
+
+/**
+ * estimate_blocks() - steps 1 to 3
+ * @image: the generation's file, for its code bytes and to turn offsets into addresses
+ * @module: its samples
+ */
+int estimate_blocks(const struct block_map *map, const struct image *image,
+		    const struct sample_module *module, enum estimator estimator,
+		    struct estimate *ret, struct fault *reterr);
+
+/** estimate_profile() - step 4: add what @estimate says to @profile (keyed by the shipped IR) */
+int estimate_profile(const struct block_map *map, const struct estimate *estimate,
+		     struct profile *profile, struct fault *reterr);
