@@ -73,6 +73,15 @@ enum test_result { TEST_PASSED, TEST_FAILED, TEST_SKIPPED };
 		longjmp(test_out, TEST_SKIPPED);                                                  \
 	} while (0)
 
+static inline enum test_result test_run(const struct test *test)
+{
+	int result = setjmp(test_out);
+
+	if (result == 0)
+		test->run();
+	return (enum test_result)result;
+}
+
 static inline bool test_wanted(const struct test *test, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
@@ -89,11 +98,10 @@ static inline int test_main(int argc, char **argv)
 	for (struct test *test = test_first; test; test = test->next) {
 		if (!test_wanted(test, argc, argv))
 			continue;
-		printf("%s\n", test->name);
-		int result = setjmp(test_out);
+		enum test_result result;
 
-		if (result == 0)
-			test->run();
+		printf("%s\n", test->name);
+		result = test_run(test);
 		if (result == TEST_FAILED)
 			printf("  FAILED: %s\n", test->name);
 		n[result]++;

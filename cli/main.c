@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * morph VERB [ARGUMENT...]: finds the verb and runs it. Everything else is the verbs' own business.
+ */
+
+#include "cli/verb.h"
+
+#include <string.h>
+
+#include "base/config.h"
+#include "base/log.h"
+
+const struct verb verbs[] = {
+	{ NULL },
+};
+
+static const struct verb *verb_find(const char *name)
+{
+	for (const struct verb *verb = verbs; verb->name; verb++)
+		if (strcmp(verb->name, name) == 0)
+			return verb;
+	return NULL;
+}
+
+int verb_fail(const char *verb, const struct fault *fault)
+{
+	fprintf(stderr, "morph %s: %s\n", verb, fault->text);
+	return VERB_FAILED;
+}
+
+int verb_usage(const char *verb)
+{
+	fprintf(stderr, "usage: morph %s %s\n", verb, verb_find(verb)->synopsis);
+	return VERB_USAGE;
+}
+
+int verb_help(const char *verb)
+{
+	const struct verb *v = verb_find(verb);
+
+	printf("usage: morph %s %s\n\n%s\n\nSee morph-%s(1).\n", verb, v->synopsis, v->summary, verb);
+	return VERB_DONE;
+}
+
+static int help(FILE *out)
+{
+	fputs("usage: morph VERB [ARGUMENT...]\n\nMorph makes installed programs faster by themselves.\n\n",
+	      out);
+	for (const struct verb *verb = verbs; verb->name; verb++)
+		fprintf(out, "  %-11s %s\n", verb->name, verb->summary);
+	fputs("\n`morph VERB --help` and morph-VERB(1) say more.\n", out);
+	return out == stderr ? VERB_USAGE : VERB_DONE;
+}
+
+int main(int argc, char **argv)
+{
+	const struct verb *verb;
+
+	log_init("morph", LOG_LEVEL_INFO);
+	if (argc < 2)
+		return help(stderr);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+		return help(stdout);
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("morph " MORPH_VERSION);
+		return VERB_DONE;
+	}
+	verb = verb_find(argv[1]);
+	if (!verb) {
+		fprintf(stderr, "morph: no verb \"%s\"; `morph help` lists them\n", argv[1]);
+		return VERB_USAGE;
+	}
+	return verb->run(argc - 1, argv + 1);
+}
