@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# common.sh - what every script of the project needs: where things are, errors in one sentence,
+# Debian packages by name, building a preset. Sourced, never run.
+
+set -euo pipefail
+export LC_ALL=C
+
+MORPH_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# Programs' sources and what apt needs to fetch them: outside of the repository, kept between runs.
+# shellcheck disable=SC2034 # used by the scripts that source this file
+MORPH_CACHE=${MORPH_CACHE:-/var/cache/morph-bench}
+JOBS=${JOBS:-$(nproc)}
+
+# What a developer's build and its tests need.
+# shellcheck disable=SC2034
+PACKAGES_BUILD=(
+	gcc libc6-dev cmake ninja-build pkg-config
+	clang-22 lld-22 llvm-22 llvm-22-dev llvm-22-linker-tools
+	bpftool libbpf-dev libelf-dev zlib1g-dev libsqlite3-dev libsystemd-dev libzydis-dev
+	libxxhash-dev libseccomp-dev libcap-dev
+)
+# shellcheck disable=SC2034
+PACKAGES_TEST=(
+	binutils bolt-22 dbus file g++ jq libclang-rt-22-dev linux-perf make procps python3
+	util-linux valgrind
+)
+# shellcheck disable=SC2034
+PACKAGES_MEASURE=(binutils dpkg-dev jq make procps python3 util-linux valgrind xz-utils)
+
+# die WHAT: one sentence (what, where, what to do) and the end
+die()
+{
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+	exit 1
+}
+
+# say WHAT: progress, on standard error, so that standard output stays the result
+say()
+{
+	printf '== %s\n' "$*" >&2
+}
+
+# packages_need NAME...: install what is missing; nothing is touched, not even the network, when all is there
+packages_need()
+{
+	local name missing=()
+
+	for name in "$@"; do
+		[[ $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) == installed ]] ||
+			missing+=("$name")
+	done
+	((${#missing[@]})) || return 0
+	((EUID == 0)) ||
+		die "these Debian packages are missing: ${missing[*]}; install them, or run this as root"
+	say "installing ${missing[*]}"
+	apt_install "${missing[@]}" && return 0
+	apt-get -qq update || say "apt-get update failed; going on with the lists that are there"
+	apt_install "${missing[@]}" ||
+		die "apt-get could not install ${missing[*]}; its message stands above"
+}
+
+apt_install()
+{
+	DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install "$@" >&2
+}
+
+# preset_build PRESET: configure (once) and build build/PRESET
+preset_build()
+{
+	local preset=$1
+
+	(cd "$MORPH_ROOT" && cmake --preset "$preset" >"$(log_file "cmake-$preset")") ||
+		die "cmake --preset $preset failed; its message stands above"
+	say "building the $preset preset with $JOBS jobs"
+	cmake --build "$MORPH_ROOT/build/$preset" -j "$JOBS" >"$(log_file "build-$preset")" || {
+		tail -n 40 "$(log_file "build-$preset")" >&2
+		die "the $preset preset does not build; the whole log is $(log_file "build-$preset")"
+	}
+}
+
+log_file()
+{
+	mkdir -p "$MORPH_ROOT/build/log"
+	printf '%s\n' "$MORPH_ROOT/build/log/$1"
+}
