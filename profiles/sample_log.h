@@ -11,7 +11,12 @@
  * Conservation law, kept by every writer and tested by every reader of a whole-machine log:
  *	fired = idle + kernel + user
  *	user  = attributed + anonymous + sum of user losses
- *	attributed = sum of all user modules' counts (drained)
+ *	attributed - set_aside + scaled_in = sum of all user modules' counts (drained)
+ *	sum of all kernel modules' counts <= kernel; of all anonymous ones <= anonymous
+ *
+ * set_aside and scaled_in are zero unless a module is tick-synchronous. The scheduler tick sees such a
+ * module wrongly, so its tick samples are set aside and the counts of the unbiased reference clock,
+ * multiplied to the same total rate, are put in their place (scaled_in).
  */
 
 #include <stdbool.h>
@@ -81,6 +86,7 @@ struct sample_log {
 	uint64_t duration_ns;
 	uint32_t n_cpus;
 	uint64_t fired, idle, kernel, user, attributed, anonymous;
+	uint64_t set_aside, scaled_in; /* counts; see above */
 	uint64_t lost[SAMPLE_LOSS_END];
 	struct sample_module *modules; /* owned */
 	size_t n_modules, capacity;
@@ -108,6 +114,14 @@ int sample_module_add(struct sample_module *module, uint64_t offset, uint64_t co
 int sample_module_add_branch(struct sample_module *module, uint64_t from, uint64_t to, uint64_t count);
 /** sample_log_normalize() - sort, unite duplicates (saturating), recompute totals; drops empty modules */
 void sample_log_normalize(struct sample_log *log);
+/**
+ * sample_log_balance() - set drained totals of a log that has no clock of its own
+ * For importers and exact logs: attributed becomes the sum of the user modules, kernel and anonymous the
+ * sums of theirs, user and fired what the law asks. Losses and idle stay as they are. @log is normalized.
+ */
+void sample_log_balance(struct sample_log *log);
+/** sample_log_drained() - the sum of all user modules' counts */
+uint64_t sample_log_drained(const struct sample_log *log);
 /** sample_log_merge() - add @from to @into (both normalized); rate becomes the duration-weighted mean */
 int sample_log_merge(struct sample_log *into, const struct sample_log *from);
 /** sample_log_find() - by build ID, or NULL */

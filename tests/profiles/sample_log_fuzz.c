@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Foreign bytes as a sample log, twice: as a container, and as the payload of a well-formed container
+ * (otherwise the checksum would stop nearly every mutation). What decodes must encode and merge.
+ */
+
+#include "profiles/sample_log.h"
+
+#include "base/container.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void decode(const uint8_t *data, size_t size)
+{
+	_clean_(sample_log_freep) struct sample_log *log = NULL, *sum = sample_log_new();
+	_clean_(buffer_donep) struct buffer again = { 0 };
+	struct fault fault;
+
+	if (!sum || sample_log_decode(data, size, &log, &fault) != 0)
+		return;
+	if (sample_log_encode(log, &again) != 0)
+		abort();
+	sample_log_check(log, &fault);
+	sample_log_normalize(log);
+	sample_log_merge(sum, log);
+	sample_log_merge(sum, log);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_clean_(buffer_donep) struct buffer framed = { 0 };
+
+	decode(data, size);
+	if (container_pack(CONTAINER_SAMPLE_LOG, SAMPLE_LOG_VERSION, data, size, 0, &framed) == 0)
+		decode(framed.data, framed.size);
+	return 0;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "profiles/sample_log.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/container.h"
+#include "base/file.h"
+#include "tests/test.h"
+
+static struct build_id id_of(uint8_t byte)
+{
+	return (struct build_id){ .size = 4, .bytes = { byte, 1, 2, 3 } };
+}
+
+/* Two user modules, a kernel, anonymous memory, losses; obeys the law. */
+static struct sample_log *example(void)
+{
+	struct sample_log *log = sample_log_new();
+	struct build_id a = id_of(0xa), k = id_of(0xc);
+	struct sample_module *module;
+
+	log->source = SAMPLE_SOURCE_TICK;
+	log->rate_hz = 250;
+	log->start_ns = 1700000000000000000u;
+	log->duration_ns = 2000000000u;
+	log->n_cpus = 2;
+	module = sample_log_module(log, SAMPLE_MODULE_FILE, &a, "/usr/bin/a\nb", 1000, 1);
+	sample_module_add(module, 0x2000, 5);
+	sample_module_add(module, 0x1000, 7);
+	sample_module_add(module, 0x2000, 1);
+	sample_module_add_branch(module, 0x2010, 0x1000, 3);
+	sample_module_add_branch(module, 0x2010, 0xfff, 2);
+	module = sample_log_module(log, SAMPLE_MODULE_FILE, NULL, "/no/build/id", 10, 2);
+	module->tick_synchronous = true;
+	sample_module_add(module, UINT64_MAX, 2);
+	module = sample_log_module(log, SAMPLE_MODULE_KERNEL, &k, "[kernel]", 0, 0);
+	sample_module_add(module, 64, 4);
+	module = sample_log_module(log, SAMPLE_MODULE_ANONYMOUS, NULL, "[anon:java]", 0, 0);
+	sample_module_add(module, 0, 9);
+	sample_log_normalize(log);
+	log->attributed = 14;
+	log->set_aside = 1;
+	log->scaled_in = 2;
+	log->anonymous = 9;
+	log->lost[SAMPLE_LOSS_RACE] = 1;
+	log->user = 24;
+	log->kernel = 5;
+	log->idle = 100;
+	log->fired = 129;
+	return log;
+}
+
+TEST(normalizing_sorts_and_unites_duplicates)
+{
+	_clean_(sample_log_freep) struct sample_log *log = example();
+	struct build_id a = id_of(0xa);
+	const struct sample_module *module = sample_log_find(log, &a);
+
+	CHECK(module);
+	CHECK_INT(module->n_counts, 2);
+	CHECK_INT(module->counts[0].offset, 0x1000);
+	CHECK_INT(module->counts[1].count, 6);
+	CHECK_INT(module->total, 13);
+	CHECK_INT(module->branches[0].to, 0xfff);
+}
+
+TEST(counts_can_be_added_after_normalizing)
+{
+	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
+	struct build_id a = id_of(1);
+	struct sample_module *module;
+
+	for (unsigned round = 0; round < 5; round++) {
+		module = sample_log_module(log, SAMPLE_MODULE_FILE, &a, "m", 0, 0);
+		for (unsigned i = 0; i < 100; i++)
+			CHECK_INT(sample_module_add(module, i % 7, 1), 0);
+		sample_log_normalize(log);
+	}
+	CHECK_INT(log->modules[0].n_counts, 7);
+	CHECK_INT(log->modules[0].total, 500);
+}
+
+TEST(the_law_holds_and_each_broken_equation_is_named)
+{
+	_clean_(sample_log_freep) struct sample_log *log = example();
+	struct fault fault;
+
+	CHECK_INT(sample_log_check(log, &fault), 0);
+	log->fired++;
+	CHECK_INT(sample_log_check(log, &fault), -ERANGE);
+	CHECK(strstr(fault.text, "fired = idle + kernel + user"));
+	log->fired--;
+	log->lost[SAMPLE_LOSS_MAP_FULL]++;
+	CHECK_INT(sample_log_check(log, &fault), -ERANGE);
+	CHECK(strstr(fault.text, "user = attributed"));
+	log->attributed--;
+	CHECK_INT(sample_log_check(log, &fault), -ERANGE);
+	CHECK(strstr(fault.text, "user modules"));
+	log->set_aside--;
+	log->kernel = 3;
+	log->idle = 102;
+	CHECK_INT(sample_log_check(log, &fault), -ERANGE);
+	CHECK(strstr(fault.text, "kernel modules"));
+}
+
+TEST(a_log_without_a_clock_is_balanced_from_its_modules)
+{
+	_clean_(sample_log_freep) struct sample_log *log = example();
+
+	sample_log_balance(log);
+	CHECK_INT(log->attributed, 15);
+	CHECK_INT(log->fired, 100 + 4 + 15 + 9 + 1);
+	CHECK_INT(sample_log_check(log, NULL), 0);
+}
+
+TEST(what_is_written_reads_back_the_same)
+{
+	_clean_(sample_log_freep) struct sample_log *log = example(), *back = NULL;
+	_clean_(buffer_donep) struct buffer first = { 0 }, second = { 0 };
+	struct fault fault;
+
+	CHECK_INT(sample_log_encode(log, &first), 0);
+	CHECK_INT(sample_log_decode(first.data, first.size, &back, &fault), 0);
+	CHECK_INT(sample_log_encode(back, &second), 0);
+	CHECK_INT(first.size, second.size);
+	CHECK(memcmp(first.data, second.data, first.size) == 0);
+	CHECK_INT(sample_log_check(back, NULL), 0);
+	CHECK_INT(back->n_modules, 4);
+	CHECK_INT(back->lost[SAMPLE_LOSS_RACE], 1);
+	CHECK(back->rate_hz == 250.0);
+}
+
+TEST(every_truncation_of_the_payload_is_refused)
+{
+	_clean_(sample_log_freep) struct sample_log *log = example();
+	_clean_(buffer_donep) struct buffer whole = { 0 }, payload = { 0 };
+
+	CHECK_INT(sample_log_encode(log, &whole), 0);
+	CHECK_INT(container_unpack(whole.data, whole.size, CONTAINER_SAMPLE_LOG, SAMPLE_LOG_VERSION,
+				   &payload, NULL), 0);
+	for (size_t size = 0; size < payload.size; size++) {
+		_clean_(buffer_donep) struct buffer shorter = { 0 };
+		struct sample_log *back = NULL;
+
+		container_pack(CONTAINER_SAMPLE_LOG, SAMPLE_LOG_VERSION, payload.data, size, 0, &shorter);
+		CHECK_INT(sample_log_decode(shorter.data, shorter.size, &back, NULL), -EBADMSG);
+	}
+}
+
+TEST(merging_adds_counts_and_weighs_the_rate_by_duration)
+{
+	_clean_(sample_log_freep) struct sample_log *into = sample_log_new(), *a = example(), *b = example();
+	struct build_id id = id_of(0xa);
+
+	b->rate_hz = 1000;
+	b->duration_ns = 6000000000u;
+	CHECK_INT(sample_log_merge(into, a), 0);
+	CHECK_INT(sample_log_merge(into, b), 0);
+	CHECK(into->rate_hz == 812.5);
+	CHECK_INT(into->source, SAMPLE_SOURCE_TICK);
+	CHECK_INT(into->n_modules, 4);
+	CHECK_INT(sample_log_find(into, &id)->total, 26);
+	CHECK_INT(sample_log_check(into, NULL), 0);
+}
+
+TEST(modules_without_build_id_differ_by_path_size_and_time)
+{
+	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
+
+	for (unsigned i = 0; i < 2; i++) {
+		sample_log_module(log, SAMPLE_MODULE_FILE, NULL, "/a", 1, 1);
+		sample_log_module(log, SAMPLE_MODULE_FILE, NULL, "/a", 2, 1);
+		sample_log_module(log, SAMPLE_MODULE_FILE, NULL, "/b", 1, 1);
+		sample_log_module(log, SAMPLE_MODULE_VDSO, NULL, "/a", 1, 1);
+	}
+	CHECK_INT(log->n_modules, 4);
+}
+
+TEST(a_file_is_written_whole_and_a_missing_directory_is_named)
+{
+	_clean_(sample_log_freep) struct sample_log *log = example(), *back = NULL;
+	char dir[] = "/tmp/sample-log-test.XXXXXX", path[64];
+	struct fault fault;
+
+	CHECK(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/x.samples", dir);
+	CHECK_INT(sample_log_write(log, path, &fault), 0);
+	CHECK_INT(sample_log_read(path, &back, &fault), 0);
+	CHECK_INT(file_remove_tree(dir, NULL), 0);
+	CHECK_INT(sample_log_write(log, path, &fault), -ENOENT);
+	CHECK(strstr(fault.text, path));
+}
+
+TEST(the_dump_names_the_equation_and_the_json_its_fields)
+{
+	_clean_(sample_log_freep) struct sample_log *log = example();
+	_clean_(freep) char *text = NULL, *json = NULL;
+	size_t n_text, n_json;
+	FILE *out = open_memstream(&text, &n_text);
+
+	sample_log_dump(log, out);
+	fclose(out);
+	CHECK(strstr(text, "fired       129 = idle 100 + kernel 5 + user 24\n"));
+	CHECK(strstr(text, "/usr/bin/a?b"));
+	CHECK(!strstr(text, "WRONG"));
+	out = open_memstream(&json, &n_json);
+	sample_log_dump_json(log, out);
+	fclose(out);
+	CHECK(strstr(json, "\"fired\": 129"));
+	CHECK(strstr(json, "\"race\": 1"));
+	CHECK(strstr(json, "\"drained\": 15"));
+	CHECK(strstr(json, "\"path\": \"/usr/bin/a\\u000ab\""));
+}
+
+TEST_MAIN()
