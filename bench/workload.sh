@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # workload_* come from and BENCH_* go to other files
+#
+# workload.sh - programs to measure: their sources, their builds, their inputs. Sourced after
+# scripts/common.sh.
+#
+# A workload is a file bench/workloads/NAME.sh that sets
+#	workload_title		what it is, and which of the paper's programs it stands for
+#	workload_source		the Debian source package
+#	workload_patches	yes: with Debian's patches; no: as upstream released it
+#	workload_packages	array: Debian packages that building it needs
+#	workload_binaries	array: what Morph re-optimizes, relative to the prefix; the first one is measured
+#	workload_cflags		what clang 22 needs to accept the source, usually nothing
+# and defines
+#	workload_build PREFIX	in a fresh copy of the source, with CC, CXX, CFLAGS, CXXFLAGS, LDFLAGS, AR, RANLIB
+#				set: build with the package's own build system, install into PREFIX
+#	workload_script train|test PERCENT DATA
+#				make the inputs in DATA (if they are not there yet) and print a shell script that
+#				runs the program as `$RUN bin/NAME ...` in its prefix, results on standard
+#				output; PERCENT 100 is 3 to 6 s of CPU time on a 2024 server core
+#
+# Training and test inputs differ always.
+
+BENCH_BUILD=$MORPH_ROOT/build/bench
+BENCH_CPU=$(($(nproc) - 1)) # where everything timed is pinned: not where interrupts usually land
+
+# bench_input KIND SEED SIZE [WIDTH]: the generator of bench/input.c, from the release build
+bench_input()
+{
+	"$MORPH_ROOT/build/release/bin/bench-input" "$@"
+}
+
+# data_make FILE COMMAND...: write FILE with the output of COMMAND unless it is there already
+data_make()
+{
+	local file=$1
+
+	shift
+	[[ -e $file ]] && return 0
+	"$@" >"$file.new" || die "$file: cannot make this input with \`$*\`"
+	mv "$file.new" "$file"
+}
+
+workload_names()
+{
+	local file
+
+	for file in "$MORPH_ROOT"/bench/workloads/*.sh; do
+		basename "$file" .sh
+	done
+}
+
+# workload_load NAME: set workload_* and define its functions
+workload_load()
+{
+	local file=$MORPH_ROOT/bench/workloads/$1.sh
+
+	[[ $1 != */* && -r $file ]] ||
+		die "no workload \"$1\"; there are: $(workload_names | tr '\n' ' ')"
+	workload_name=$1
+	workload_patches=yes
+	workload_packages=()
+	workload_cflags=
+	# shellcheck source=/dev/null # one of bench/workloads/
+	. "$file"
+}
+
+# ---- sources ----
+
+# apt with its own source list and state, so that the machine's configuration is neither needed nor touched
+source_apt()
+{
+	local tool=$1 dir=$MORPH_CACHE/apt
+
+	shift
+	"$tool" -o Dir::Etc::SourceList="$dir/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+		-o Dir::State::Lists="$dir/lists" -o Dir::Cache="$dir/cache" -o APT::Sandbox::User=root "$@"
+}
+
+source_apt_init()
+{
+	local dir=$MORPH_CACHE/apt release line
+
+	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial" 2>/dev/null ||
+		die "$dir: cannot create; set MORPH_CACHE to a directory that you can write"
+	[[ ! -e $dir/complete ]] || return 0
+	release=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-bookworm}")
+	for line in "debian $release" "debian $release-updates" "debian-security $release-security"; do
+		printf 'deb-src http://deb.debian.org/%s main\n' "$line"
+	done >"$dir/sources.list"
+	source_apt apt-get -qq update >&2 ||
+		die "the index of Debian's sources cannot be fetched; is there a network?"
+	touch "$dir/complete"
+}
+
+# source_versions PACKAGE: newest first, without those that only other suites have
+source_versions()
+{
+	source_apt apt-cache showsrc --only-source "$1" | awk '/^Version:/ { print $2 }' | sort -Vru
+}
+
+# source_fetch PACKAGE: into $MORPH_CACHE/src/PACKAGE; prefers the newest version that the mirror really has
+source_fetch()
+{
+	local package=$1 dir=$MORPH_CACHE/src/$1 version
+
+	[[ ! -e $dir/complete ]] || return 0
+	source_apt_init
+	mkdir -p "$dir"
+	for version in $(source_versions "$package"); do
+		say "fetching the source of $package $version"
+		if (cd "$dir" && source_apt apt-get -qq --download-only source "$package=$version" >&2); then
+			printf '%s' "$version" >"$dir/complete"
+			return 0
+		fi
+	done
+	# The upstream archive alone will do: it is what upstream released, without Debian's patches.
+	version=$(find "$dir" -name "${package}_*.orig.tar.*" ! -name '*.asc' | sort -V | tail -n 1)
+	[[ -n $version ]] || die "$package: no version of its source can be fetched; see apt's messages above"
+	printf '%s (upstream archive only)' "$(basename "$version" | sed 's/.*_\(.*\)\.orig.*/\1/')" \
+		>"$dir/complete"
+}
+
+source_version()
+{
+	cat "$MORPH_CACHE/src/$1/complete"
+}
+
+# source_unpack PACKAGE DIRECTORY: a fresh tree; DIRECTORY must not exist
+source_unpack()
+{
+	local package=$1 to=$2 from=$MORPH_CACHE/src/$1 dsc archive options=()
+
+	source_fetch "$package"
+	dsc=$(find "$from" -name '*.dsc' | sort -V | tail -n 1)
+	[[ $workload_patches == yes ]] || options+=(--skip-patches)
+	mkdir -p "$(dirname "$to")"
+	if [[ $(source_version "$package") != *'upstream archive only'* ]]; then
+		dpkg-source -q --no-check "${options[@]}" -x "$dsc" "$to" >&2 ||
+			die "$dsc: dpkg-source cannot unpack it; remove $from to fetch it again"
+	else
+		archive=$(find "$from" -name '*.orig.tar.*' ! -name '*.asc' | sort -V | tail -n 1)
+		mkdir "$to"
+		tar -xf "$archive" -C "$to" --strip-components=1 ||
+			die "$archive: cannot unpack it; remove $from to fetch it again"
+	fi
+	# One time for all: patches must not make generated files look outdated (autoconf is not needed then).
+	find "$to" -exec touch -h -d @1700000000 {} +
+}
+
+# ---- builds ----
+
+# program_build NAME DIRECTORY [VARIABLE=VALUE...]: build workload NAME with CC=... CFLAGS=... as given into
+# DIRECTORY/prefix, once; the CPU seconds of the build go to DIRECTORY/build-cpu-s. 1: it failed, see build.log.
+program_build()
+{
+	local dir=$2
+
+	[[ ! -e $dir/complete ]] || return 0
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	# A shell of its own: `set -e` would mean nothing inside of a function that a condition calls.
+	bash "$MORPH_ROOT/bench/build" "$@" >"$dir/build.log" 2>&1 && return 0
+	grep -iE '(error|cannot|not found)' "$dir/build.log" | tail -n 5 >&2
+	return 1
+}
+
+# script_make train|test PERCENT: the path of the loaded workload's script for that
+script_make()
+{
+	local data=$BENCH_BUILD/$workload_name/data file=$BENCH_BUILD/$workload_name/$1-$2.sh
+
+	mkdir -p "$data"
+	workload_script "$1" "$2" "$data" >"$file"
+	printf '%s\n' "$file"
+}
