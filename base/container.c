@@ -141,8 +141,9 @@ static int payload_read(const struct header *header, const uint8_t *stored, stru
 	return 0;
 }
 
-int container_unpack(const void *bytes, size_t size, enum container_kind kind, unsigned version,
-		     struct buffer *ret, struct fault *reterr)
+int container_unpack_limited(const void *bytes, size_t size, enum container_kind kind,
+			     unsigned version, uint64_t max, struct buffer *ret,
+			     struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer payload = { 0 };
 	const uint8_t *stored = (const uint8_t *)bytes + CONTAINER_HEADER_BYTES;
@@ -165,10 +166,19 @@ int container_unpack(const void *bytes, size_t size, enum container_kind kind, u
 		return fault_set(reterr, -EBADMSG, "damaged: the checksum does not match");
 	if (header.flags & ~FLAG_DEFLATED)
 		return fault_set(reterr, -EPROTONOSUPPORT, "unknown flags %#x", header.flags);
+	if (header.raw > max)
+		return fault_set(reterr, -EBADMSG, "damaged: a payload of %llu bytes where %llu are the most",
+				 (unsigned long long)header.raw, (unsigned long long)max);
 	r = payload_read(&header, stored, &payload, reterr);
 	if (r < 0)
 		return r;
 	*ret = payload;
 	payload = (struct buffer){ 0 };
 	return 0;
+}
+
+int container_unpack(const void *bytes, size_t size, enum container_kind kind, unsigned version,
+		     struct buffer *ret, struct fault *reterr)
+{
+	return container_unpack_limited(bytes, size, kind, version, CONTAINER_MAX_BYTES, ret, reterr);
 }

@@ -60,3 +60,8 @@ int container_peek(const void *bytes, size_t size, unsigned *retkind, unsigned *
  */
 int container_unpack(const void *bytes, size_t size, enum container_kind kind, unsigned version,
 		     struct buffer *ret, struct fault *reterr);
+
+/** container_unpack_limited() - the same, but a payload of more than @max bytes is -EBADMSG before it is allocated */
+int container_unpack_limited(const void *bytes, size_t size, enum container_kind kind,
+			     unsigned version, uint64_t max, struct buffer *ret,
+			     struct fault *reterr);
