@@ -20,11 +20,18 @@
 #include "module/build_id.h"
 
 #define PROFILE_VERSION 1u
+#define PROFILE_MAX_COUNTS (1u << 22) /* IR blocks in one function */
+#define PROFILE_MAX_EPOCHS 8u
+#define PROFILE_MAX_SHARES 64u /* functions that an epoch remembers */
+#define PROFILE_HALF_LIFE_NS (7 * 24 * 3600 * 1000000000ull) /* default, of the module's own activity */
 
-/* What is known about one IR block. */
+/*
+ * What is known about one IR block. Confidence is 255 * (1 - relative standard error of the count);
+ * 0: nothing is known (a zero count with confidence is a block that is known not to run), 255: exact.
+ */
 struct profile_count {
 	uint64_t executions; /* estimate */
-	uint8_t confidence;  /* 0: never observed or inferred ... 255: exact */
+	uint8_t confidence;
 };
 
 struct profile_function {
@@ -37,39 +44,87 @@ struct profile_function {
 	struct profile_count *counts; /* owned; counts[i] is probe i + 1 */
 };
 
+/* A function's part of an epoch's samples. */
+struct profile_share {
+	uint64_t guid;
+	uint16_t share; /* numerator over 65535 */
+};
+
+/* A stretch of the history, to see a change of usage; history.h keeps and compares them. */
+struct profile_epoch {
+	uint64_t first_ns, last_ns; /* CLOCK_REALTIME */
+	double samples;		    /* aged like the counts */
+	struct profile_share *shares; /* owned; sorted by GUID; the PROFILE_MAX_SHARES largest */
+	size_t n_shares;
+};
+
 struct profile {
 	struct build_id build_id; /* of the shipped module */
 	char *path;		  /* owned; where it was last seen */
 	double samples;		  /* mapped to blocks */
 	double unmapped;	  /* in the module, in no known block (plt, asm, padding) */
 	uint64_t first_ns, last_ns; /* CLOCK_REALTIME span of the observations */
+	uint64_t activity_ns;	  /* observed time in which the module ran at all; the clock of ageing */
 	double carried;		  /* share of the counts carried over from an earlier build, 0..1 */
+	double scale;		  /* counts are executions, at today's worth, times this; 1 <= scale < 2 */
 	char *estimator;	  /* owned; "best", "length", "exact" ... */
 	struct profile_function *functions; /* owned; sorted by GUID */
 	size_t n_functions, capacity;
+	struct profile_epoch epochs[PROFILE_MAX_EPOCHS]; /* oldest first; none: the profile is one epoch */
+	size_t n_epochs;
 };
 
 struct profile *profile_new(void);
 void profile_free(struct profile *profile); /* accepts NULL */
 DEFINE_CLEANUP(struct profile *, profile_free);
 
-/** profile_function() - by GUID, added (empty, sorted in) when new; NULL: out of memory; valid until the next call */
+/**
+ * profile_function() - by GUID, added (empty, sorted in) when new
+ * Return: valid until the next call; NULL: out of memory. Cost: O(log n), O(n) when added.
+ */
 struct profile_function *profile_function(struct profile *profile, uint64_t guid);
+/** profile_reserve() - add all of @guids that are new at once, O((n + m) log m); 0 or -ENOMEM */
+int profile_reserve(struct profile *profile, const uint64_t *guids, size_t n);
 const struct profile_function *profile_find(const struct profile *profile, uint64_t guid); /* or NULL */
-/** profile_function_resize() - make probes 1..@n_counts valid, new ones zero; never shrinks */
+/**
+ * profile_function_resize() - make probes 1..@n_counts valid, new ones zero; never shrinks
+ * Return: 0; -E2BIG above PROFILE_MAX_COUNTS; -ENOMEM.
+ */
 int profile_function_resize(struct profile_function *function, uint32_t n_counts);
 
 /**
- * profile_merge() - @into = @into * @weight + @from, confidence combined
+ * profile_merge() - @into = @into * @weight + @from
+ * @weight: 0..1, profile_weight() for ageing; 1 for a plain sum
+ *
+ * Counts saturate. Confidence is that of a sum of independent estimates. A profile without build ID
+ * and functions takes over that of @from. Ageing never rounds counts step by step: the weight goes into
+ * `scale` (forward decay: Cormode et al., ICDE 2009, section 3), so thousands of small merges lose nothing.
  * Return: 0; -EXDEV when the build IDs differ; -ENOMEM (then @into is unchanged).
  */
 int profile_merge(struct profile *into, double weight, const struct profile *from,
 		  struct fault *reterr);
 
+/** profile_weight() - what is left of old counts after @activity_ns more of activity: 2^-(activity / half-life) */
+double profile_weight(uint64_t activity_ns, uint64_t half_life_ns);
+
+/** profile_encode() - append the container; deterministic. 0, -ENOMEM, -EFBIG */
 int profile_encode(const struct profile *profile, struct buffer *retcontainer);
+/**
+ * profile_decode() - the inverse, for foreign bytes
+ * Return: 0; -EBADMSG (damaged, truncated), -EPROTONOSUPPORT (not a profile of this version), -ENOMEM.
+ */
 int profile_decode(const void *container, size_t size, struct profile **ret, struct fault *reterr);
+/** profile_read(), profile_write() - the same with files; writing is atomic */
 int profile_read(const char *path, struct profile **ret, struct fault *reterr);
 int profile_write(const struct profile *profile, const char *path, struct fault *reterr);
+/** profile_is_damaged() - is @code of profile_read() the file's fault, so that it should be set aside? */
+bool profile_is_damaged(int code);
+/**
+ * profile_quarantine() - set a bad file aside: PATH becomes PATH.bad, @fault's sentence PATH.bad.reason
+ * An earlier PATH.bad is replaced, so a file that keeps going bad never fills the disk.
+ */
+int profile_quarantine(const char *path, const struct fault *fault, struct fault *reterr);
 
+/** profile_dump() - everything, as text for people and golden files */
 void profile_dump(const struct profile *profile, FILE *out);
 void profile_dump_json(const struct profile *profile, FILE *out);

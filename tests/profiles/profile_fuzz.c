@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Foreign bytes as a profile, twice: as a container, and as the payload of a well-formed container
+ * (otherwise the checksum would stop nearly every mutation). What decodes must merge, encode to bytes that
+ * decode again, and those must encode to themselves.
+ */
+
+#include "profiles/profile.h"
+
+#include <string.h>
+
+#include "base/container.h"
+#include "profiles/history.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void encode_twice(const struct profile *profile)
+{
+	_clean_(profile_freep) struct profile *again = NULL;
+	_clean_(buffer_donep) struct buffer first = { 0 }, second = { 0 };
+	struct fault fault;
+
+	must(profile_encode(profile, &first) == 0);
+	must(profile_decode(first.data, first.size, &again, &fault) == 0);
+	must(profile_encode(again, &second) == 0);
+	must(first.size == second.size && memcmp(first.data, second.data, first.size) == 0);
+}
+
+static void decode(const uint8_t *data, size_t size)
+{
+	_clean_(profile_freep) struct profile *profile = NULL, *sum = profile_new();
+	struct fault fault;
+
+	must(sum != NULL);
+	if (profile_decode(data, size, &profile, &fault) != 0)
+		return;
+	encode_twice(profile);
+	must(profile_merge(sum, 1, profile, &fault) == 0);
+	must(profile_merge(sum, 0.7, profile, &fault) == 0);
+	must(profile_merge(sum, 0, profile, &fault) == 0);
+	encode_twice(sum);
+	if (profile->n_epochs > 1) {
+		history_overlap(&profile->epochs[0], &profile->epochs[1]);
+		history_overlap_expected(&profile->epochs[0], &profile->epochs[1]);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_clean_(buffer_donep) struct buffer framed = { 0 };
+
+	decode(data, size);
+	if (container_pack(CONTAINER_PROFILE, PROFILE_VERSION, data, size, 0, &framed) == 0)
+		decode(framed.data, framed.size);
+	return 0;
+}
