@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Bytes become a small graph with any weights; whatever it is, the counts must obey it. */
+
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "profiles/flow.h"
+
+#define MAX_BLOCKS 64
+#define MAX_EDGES 256
+
+static void blocks_read(struct reader *reader, struct flow_block *blocks, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint8_t kind = reader_u8(reader);
+
+		blocks[i].exits = kind & 1;
+		blocks[i].confidence = kind & 2 ? reader_u8(reader) : 0;
+		blocks[i].weight = kind & 4 ? reader_u64(reader) : reader_u8(reader);
+	}
+}
+
+static uint32_t edges_read(struct reader *reader, struct flow_edge *edges, uint32_t n_blocks)
+{
+	uint32_t n = 0;
+
+	while (n < MAX_EDGES && reader_left(reader) >= 3) {
+		uint8_t kind = reader_u8(reader);
+
+		edges[n] = (struct flow_edge){ .from = reader_u8(reader) % n_blocks,
+					       .to = reader_u8(reader) % n_blocks };
+		edges[n].unlikely = kind & 1;
+		if (kind & 2)
+			edges[n].probability = reader_u32(reader);
+		if (kind & 4) {
+			edges[n].confidence = reader_u8(reader);
+			edges[n].weight = reader_uleb(reader);
+		}
+		n++;
+	}
+	return n;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct flow_block blocks[MAX_BLOCKS] = { 0 };
+	struct flow_edge edges[MAX_EDGES] = { 0 };
+	uint64_t retblocks[MAX_BLOCKS], retedges[MAX_EDGES];
+	struct reader reader = reader_of(data, size);
+	struct flow_graph graph = { .blocks = blocks, .edges = edges };
+	struct arena *arena = arena_new();
+
+	graph.n_blocks = 1 + reader_u8(&reader) % MAX_BLOCKS;
+	blocks_read(&reader, blocks, graph.n_blocks);
+	graph.n_edges = edges_read(&reader, edges, graph.n_blocks);
+	if (!arena || flow_infer(arena, &graph, NULL, retblocks, retedges) < 0 ||
+	    flow_check(arena, &graph, retblocks, retedges) < 0)
+		abort();
+	arena_free(arena);
+	return 0;
+}
