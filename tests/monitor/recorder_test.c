@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Real perf events on real processes of our own; skipped where the kernel refuses them. */
+
+#define _GNU_SOURCE
+#include "monitor/recorder.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "monitor/launch.h"
+#include "tests/test.h"
+
+static volatile unsigned long sink;
+
+static double cpu_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void burn(double seconds)
+{
+	for (double start = cpu_s(); cpu_s() - start < seconds;)
+		for (int i = 0; i < 100000; i++)
+			sink += (unsigned long)i;
+}
+
+static struct recorder *opened(const struct recorder_options *options)
+{
+	struct recorder *recorder = NULL;
+	struct fault fault;
+	int r = recorder_open(options, &recorder, &fault);
+
+	if (r == -EPERM || r == -EACCES || r == -ENOSYS)
+		SKIP("%s", fault.text);
+	if (r < 0)
+		FAIL("%s", fault.text);
+	return recorder;
+}
+
+static uint64_t samples_in(const struct sample_log *log, const char *part_of_path)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < log->n_modules; i++)
+		if (strstr(log->modules[i].path, part_of_path))
+			sum += log->modules[i].total;
+	return sum;
+}
+
+static struct sample_log *record_command(char **argv, double rate_hz)
+{
+	_clean_(launch_donep) struct launch launch = { .pidfd = -1, .gate = -1, .result = -1 };
+	_clean_(recorder_freep) struct recorder *recorder = NULL;
+	struct recorder_options options = { .target = RECORDER_TASKS, .n_pids = 1, .rate_hz = rate_hz,
+					    .enable_on_exec = true };
+	struct sample_log *log = NULL;
+	struct fault fault;
+	int status;
+
+	CHECK_INT(launch_open(argv, &launch, &fault), 0);
+	options.pids = &launch.pid;
+	recorder = opened(&options);
+	CHECK_INT(launch_go(&launch, argv[0], &fault), 0);
+	while (recorder_wait(recorder, launch.pidfd, 100, &fault) == 0)
+		;
+	CHECK_INT(recorder_stop(recorder, &fault), 0);
+	CHECK_INT(recorder_log(recorder, &log, &fault), 0);
+	CHECK_INT(launch_wait(&launch, &status, &fault), 0);
+	return log;
+}
+
+/* The shell counts in shell code; its children run gzip. Only samples by CPU time are promised. */
+TEST(a_command_and_its_children_are_attributed_by_build_id)
+{
+	char *argv[] = { "sh", "-c",
+			 "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done;"
+			 "head -c 20000000 /dev/zero | gzip -9 | cat >/dev/null", NULL };
+	_clean_(sample_log_freep) struct sample_log *log = record_command(argv, 5000);
+	struct fault fault;
+
+	if (sample_log_check(log, &fault) < 0)
+		FAIL("%s", fault.text);
+	CHECK(log->user > 100);
+	CHECK(samples_in(log, "/dash") + samples_in(log, "/bash") + samples_in(log, "/busybox") > 50);
+	CHECK(samples_in(log, "gzip") > 20);
+	CHECK(log->attributed * 1000 >= log->user * 990);
+	for (size_t i = 0; i < log->n_modules; i++)
+		if (log->modules[i].kind == SAMPLE_MODULE_FILE)
+			CHECK(log->modules[i].build_id.size == 20 && log->modules[i].file_size > 0);
+}
+
+TEST(a_program_that_cannot_be_run_is_reported_by_name)
+{
+	char *argv[] = { "/nonexistent/program", NULL };
+	_clean_(launch_donep) struct launch launch = { .pidfd = -1, .gate = -1, .result = -1 };
+	struct fault fault;
+	int status;
+
+	CHECK_INT(launch_open(argv, &launch, &fault), 0);
+	CHECK_INT(launch_go(&launch, argv[0], &fault), -ENOENT);
+	CHECK(strstr(fault.text, "/nonexistent/program"));
+	CHECK_INT(launch_wait(&launch, &status, &fault), 0);
+}
+
+TEST(a_running_process_is_sampled_in_proportion_to_its_cpu_time)
+{
+	struct recorder_options options = { .target = RECORDER_TASKS, .n_pids = 1, .rate_hz = 4999 };
+	_clean_(recorder_freep) struct recorder *recorder = NULL;
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	struct fault fault;
+	pid_t self = getpid();
+	double start;
+	uint64_t expected;
+
+	options.pids = &self;
+	recorder = opened(&options);
+	start = cpu_s();
+	burn(0.4);
+	CHECK_INT(recorder_wait(recorder, -1, 0, &fault), 0);
+	CHECK_INT(recorder_stop(recorder, &fault), 0);
+	expected = (uint64_t)((cpu_s() - start) * options.rate_hz);
+	CHECK_INT(recorder_log(recorder, &log, &fault), 0);
+	CHECK_INT(sample_log_check(log, &fault), 0);
+	CHECK(log->fired > expected * 8 / 10 && log->fired < expected * 11 / 10);
+	CHECK(samples_in(log, "test-monitor-recorder") * 10 > log->user * 8);
+}
+
+/* Long enough without a drain that the ring must overflow. */
+TEST(what_overflows_a_ring_is_counted_as_lost)
+{
+	struct recorder_options options = { .target = RECORDER_TASKS, .n_pids = 1, .rate_hz = 100000 };
+	_clean_(recorder_freep) struct recorder *recorder = NULL;
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	struct fault fault;
+	pid_t self = getpid();
+
+	options.pids = &self;
+	recorder = opened(&options);
+	burn(1.2);
+	CHECK_INT(recorder_wait(recorder, -1, 0, &fault), 0);
+	burn(0.01); /* the kernel reports a loss before the next sample that finds room */
+	CHECK_INT(recorder_stop(recorder, &fault), 0);
+	CHECK_INT(recorder_log(recorder, &log, &fault), 0);
+	CHECK_INT(sample_log_check(log, &fault), 0);
+	CHECK(log->lost[SAMPLE_LOSS_RING_FULL] > 0);
+	CHECK(log->fired > 60000);
+}
+
+TEST(the_whole_machine_shows_idle_kernel_and_user)
+{
+	struct recorder_options options = { .target = RECORDER_ALL, .rate_hz = 499 };
+	_clean_(recorder_freep) struct recorder *recorder = opened(&options);
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	struct fault fault;
+
+	burn(0.3);
+	CHECK_INT(recorder_wait(recorder, -1, 0, &fault), 0);
+	CHECK_INT(recorder_stop(recorder, &fault), 0);
+	CHECK_INT(recorder_log(recorder, &log, &fault), 0);
+	CHECK_INT(sample_log_check(log, &fault), 0);
+	CHECK(log->user > 0);
+	CHECK(samples_in(log, "test-monitor-recorder") > 20);
+}
+
+TEST(a_process_that_is_not_there_is_refused)
+{
+	struct recorder_options options = { .target = RECORDER_TASKS, .n_pids = 1, .rate_hz = 99 };
+	struct recorder *recorder = NULL;
+	struct fault fault;
+	pid_t gone = 0x7ffffff0;
+
+	options.pids = &gone;
+	CHECK_INT(recorder_open(&options, &recorder, &fault), -ESRCH);
+	options.rate_hz = 0.1;
+	CHECK_INT(recorder_open(&options, &recorder, &fault), -EINVAL);
+}
+
+TEST_MAIN()
