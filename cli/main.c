@@ -11,7 +11,11 @@
 #include "base/config.h"
 #include "base/log.h"
 
+int record_run(int argc, char **argv);
+
 const struct verb verbs[] = {
+	{ "record", record_run, "[-o FILE] [-F HZ] [--duration S] (COMMAND [ARG...] | -p PID | -G CGROUP | -a)",
+	  "sample a program, or the machine, into a sample log" },
 	{ NULL },
 };
 
