@@ -174,3 +174,18 @@ script_make()
 	workload_script "$1" "$2" "$data" >"$file"
 	printf '%s\n' "$file"
 }
+
+# bench_programs quick|full: what the tables are about, in their order
+bench_programs()
+{
+	local program
+
+	if [[ $1 == quick ]]; then
+		printf '%s\n' lua5.4 gzip sqlite3
+		return
+	fi
+	for program in gzip sort perl libjpeg-turbo lua5.4 sqlite3; do
+		[[ -e $MORPH_ROOT/bench/workloads/$program.sh ]] && printf '%s\n' "$program"
+	done
+	workload_names | grep -vxE 'gzip|sort|perl|libjpeg-turbo|lua5.4|sqlite3' || true
+}

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # workload_* come from the workload's file
+#
+# variants.sh - the same program, optimized in every way that is compared. Sourced after workload.sh.
+#
+# variant_make VARIANT makes $BENCH_BUILD/PROGRAM/VARIANT for the loaded workload:
+#	prefix/		the program, run from there
+#	commands	one line per command that made it, in order
+#	failed		instead of prefix/: one sentence that says why there is none
+#	complete	it need not be done again
+# Every variant trains on the same training script and nothing else.
+
+# name|what the tables call it; the order of the tables
+VARIANTS=(
+	"shipped|shipped: morph cc (ThinLTO)"
+	"again|the shipped bytes again (A/A control)"
+	"o2|clang -O2"
+	"lto|clang -O2 -flto=thin"
+	"morph|Morph, from clock samples"
+	"morph-exact|Morph, from exact counts"
+	"morph-host|Morph, from clock samples, for this CPU"
+	"morph-layout|Morph, from clock samples, layout only"
+	"bolt|ThinLTO + BOLT, from clock samples"
+	"bolt-exact|ThinLTO + BOLT, from its own instrumentation"
+	"sample-pgo|clang sample PGO, from clock samples"
+	"pgo|clang PGO, instrumented"
+	"lto-pgo|clang ThinLTO + PGO, instrumented"
+)
+VARIANTS_QUICK="shipped again o2 morph morph-exact bolt lto-pgo"
+
+LLVM_BIN=/usr/lib/llvm-22/bin
+MORPH_BIN=${MORPH_BIN:-$MORPH_ROOT/build/release/bin}
+# 20,000 samples for everyone who samples: training is repeated until it has run that long.
+TRAIN_RATE_HZ=${TRAIN_RATE_HZ:-2000}
+TRAIN_SECONDS=${TRAIN_SECONDS:-10}
+LTO_FLAGS=(AR="$LLVM_BIN/llvm-ar" RANLIB="$LLVM_BIN/llvm-ranlib" "LDFLAGS=-fuse-ld=lld -flto=thin -Wl,-q")
+BOLT_OPTIONS=(-reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions -split-all-cold -split-eh
+	-icf=1 -use-gnu-stack)
+
+variant_dir()
+{
+	printf '%s\n' "$BENCH_BUILD/$workload_name/$1"
+}
+
+# variant_make VARIANT: never fails; a variant that cannot be made says why in its file `failed`
+variant_make()
+{
+	local variant=$1 dir
+	dir=$(variant_dir "$variant")
+
+	[[ ! -e $dir/complete ]] || return 0
+	mkdir -p "$dir"
+	rm -f "$dir/failed" "$dir/commands"
+	say "$workload_name: making $variant"
+	# A shell of its own, so that `set -e` holds inside; its last words are the reason.
+	if bash "$MORPH_ROOT/bench/variant" "$workload_name" "$variant" >"$dir/log" 2>&1; then
+		rm -f "$dir/why"
+		return 0
+	fi
+	rm -rf "$dir/prefix"
+	{ cat "$dir/why" 2>/dev/null || grep -v '^$' "$dir/log" | tail -n 1; } | head -c 400 >"$dir/failed"
+	say "$workload_name: no $variant: $(cat "$dir/failed")"
+}
+
+# ---- for the functions below ----
+
+# run COMMAND...: record and run it
+run()
+{
+	printf '%s\n' "${*//"$BENCH_BUILD/$workload_name/"/}" >>"$dir/commands"
+	"$@"
+}
+
+# build_into [VARIABLE=VALUE...]
+build_into()
+{
+	program_build "$workload_name" "$dir" "$@" ||
+		why "the build failed: $(grep -iE '(error|cannot|not found)' "$dir/build.log" | tail -n 1)"
+	rm -f "$dir/complete" # the variant is not until its function returns
+	printf '%s\n' "$(cat "$dir/flags")" >>"$dir/commands"
+}
+
+why()
+{
+	printf '%s\n' "$*" >"$dir/why"
+	exit 1
+}
+
+# need VARIANT: make sure that one is there
+need()
+{
+	variant_make "$1"
+	[[ ! -e $(variant_dir "$1")/failed ]] || why "it needs \"$1\": $(cat "$(variant_dir "$1")/failed")"
+}
+
+# train DIRECTORY: the training script in DIRECTORY/prefix, output dropped
+train()
+{
+	(cd "$1/prefix" && sh "$(script_make train "${TRAIN_PERCENT:-100}")" >/dev/null)
+}
+
+# train_loop FILE: a script that repeats the training until it has run TRAIN_SECONDS
+train_loop()
+{
+	cat >"$1" <<-LOOP
+		end=\$((\$(date +%s) + $TRAIN_SECONDS))
+		while [ \$(date +%s) -lt \$end ]; do sh $(script_make train 25) >/dev/null || exit 1; done
+	LOOP
+}
+
+# ---- shipped, and compilers without a profile ----
+
+variant_shipped()
+{
+	build_into CC="$MORPH_BIN/morph cc" CXX="$MORPH_BIN/morph c++"
+}
+
+variant_again()
+{
+	need shipped
+	run cp -a "$(variant_dir shipped)/prefix" "$dir/prefix"
+}
+
+variant_o2()
+{
+	build_into
+}
+
+variant_lto()
+{
+	build_into "CFLAGS=-O2 -flto=thin" "${LTO_FLAGS[@]}"
+}
+
+# ---- Morph ----
+
+# The samples that every Morph variant starts from, and the profile: in shipped/, made once.
+morph_samples()
+{
+	local shipped log
+	shipped=$(variant_dir shipped)
+	log=$shipped/train.samples
+
+	[[ ! -e $log ]] || return 0
+	train_loop "$shipped/train-loop.sh"
+	(cd "$shipped/prefix" && run "$MORPH_BIN/morph" record -F "$TRAIN_RATE_HZ" -o "$log.new" -- \
+		sh "$shipped/train-loop.sh")
+	mv "$log.new" "$log"
+}
+
+# morph_optimize SAMPLES [OPTION...]: every binary of the workload
+morph_optimize()
+{
+	local samples=$1 shipped binary profile
+	shipped=$(variant_dir shipped)
+
+	shift
+	cp -a "$shipped/prefix" "$dir/prefix"
+	for binary in "${workload_binaries[@]}"; do
+		profile=$dir/$(basename "$binary").prof
+		run "$MORPH_BIN/morph" profile "$shipped/prefix/$binary" "$samples" -o "$profile"
+		run "$MORPH_BIN/morph" optimize "$shipped/prefix/$binary" --profile "$profile" "$@" \
+			-o "$dir/prefix/$binary"
+	done
+}
+
+variant_morph()
+{
+	need shipped
+	morph_samples
+	morph_optimize "$(variant_dir shipped)/train.samples"
+}
+
+variant_morph_host()
+{
+	need shipped
+	morph_samples
+	morph_optimize "$(variant_dir shipped)/train.samples" --cpu native
+}
+
+variant_morph_layout()
+{
+	need shipped
+	morph_samples
+	morph_optimize "$(variant_dir shipped)/train.samples" --layout-only
+}
+
+# ---- BOLT ----
+
+variant_bolt()
+{
+	local lto binary
+
+	packages_need bolt-22 linux-perf
+	need lto
+	lto=$(variant_dir lto)
+	train_loop "$dir/train-loop.sh"
+	(cd "$lto/prefix" && run perf record -q -e cpu-clock:u -F "$TRAIN_RATE_HZ" -o "$dir/perf.data" -- \
+		sh "$dir/train-loop.sh")
+	cp -a "$lto/prefix" "$dir/prefix"
+	for binary in "${workload_binaries[@]}"; do
+		run perf2bolt-22 -ba -p "$dir/perf.data" -o "$dir/fdata" "$lto/prefix/$binary"
+		bolt_apply "$lto" "$binary"
+	done
+	rm -f "$dir/perf.data"
+}
+
+variant_bolt_exact()
+{
+	local lto binary name
+
+	packages_need bolt-22
+	need lto
+	lto=$(variant_dir lto)
+	rm -rf "$dir/instrumented" "$dir"/fdata*
+	mkdir "$dir/instrumented"
+	cp -a "$lto/prefix" "$dir/instrumented/prefix"
+	for binary in "${workload_binaries[@]}"; do
+		run llvm-bolt-22 "$lto/prefix/$binary" -instrument -instrumentation-file-append-pid \
+			-instrumentation-file="$dir/fdata-${binary##*/}" -o "$dir/instrumented/prefix/$binary"
+	done
+	train "$dir/instrumented"
+	cp -a "$lto/prefix" "$dir/prefix"
+	for binary in "${workload_binaries[@]}"; do
+		run "$LLVM_BIN/merge-fdata" "$dir/fdata-${binary##*/}."* -o "$dir/fdata"
+		bolt_apply "$lto" "$binary"
+	done
+	rm -rf "$dir/instrumented"
+}
+
+# bolt_apply LTO BINARY: with the counts in $dir/fdata
+bolt_apply()
+{
+	run llvm-bolt-22 "$1/prefix/$2" -data="$dir/fdata" "${BOLT_OPTIONS[@]}" -o "$dir/prefix/$2"
+}
+
+# ---- clang's own PGO ----
+
+# One instrumented build serves both: counters go in before LTO begins.
+variant_instrumented()
+{
+	packages_need libclang-rt-22-dev
+	build_into "CFLAGS=-O2 -fprofile-generate -fprofile-update=atomic" LDFLAGS=-fprofile-generate
+	rm -rf "$dir/raw"
+	export LLVM_PROFILE_FILE=$dir/raw/%p.profraw
+	train "$dir"
+	run "$LLVM_BIN/llvm-profdata" merge -o "$dir/profile" "$dir"/raw/*.profraw
+	rm -rf "$dir/raw"
+}
+
+PROFILE_USE="-Wno-profile-instr-unprofiled -Wno-profile-instr-out-of-date -Wno-backend-plugin"
+
+variant_pgo()
+{
+	need instrumented
+	build_into "CFLAGS=-O2 -fprofile-use=$(variant_dir instrumented)/profile $PROFILE_USE"
+}
+
+variant_lto_pgo()
+{
+	need instrumented
+	build_into "CFLAGS=-O2 -flto=thin -fprofile-use=$(variant_dir instrumented)/profile $PROFILE_USE" \
+		"${LTO_FLAGS[@]}"
+}
