@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * align.h - branch alignment: an order of a function's blocks in which few branches are taken
+ *
+ * Every method returns a permutation with the entry first and sticky blocks behind their
+ * predecessors, never one that is worse than the original order by the method's own measure, and
+ * the same one for the same graph with all counts multiplied by a power of two.
+ */
+
+#include "layout/graph.h"
+#include "layout/score.h"
+
+enum align_method {
+	ALIGN_BEST,	/* the best of the others by the ext-TSP score: the default */
+	ALIGN_ORIGINAL, /* as the compiler had it */
+	ALIGN_GREEDY,	/* Pettis & Hansen 1990, bottom-up; measure: branch cost */
+	ALIGN_EXTTSP,	/* Newell & Pupyrev 2020, chain merging; measure: ext-TSP score */
+	ALIGN_METHOD_END
+};
+
+struct align_options {
+	enum align_method method;
+	const struct branch_costs *costs; /* NULL: branch_costs_default */
+};
+
+/** align_method_name() - "best", "original", "greedy", "exttsp"; never NULL */
+const char *align_method_name(enum align_method method);
+/** align_method_parse() - by name; ALIGN_METHOD_END when unknown */
+enum align_method align_method_parse(const char *name);
+
+/**
+ * align_order() - order the blocks of one function
+ * @options:   NULL for the defaults
+ * @retorder:  n_blocks block indices
+ * @retmethod: whose order it is (ALIGN_ORIGINAL when nothing was better); may be NULL
+ * Return: 0; -EINVAL with @reterr for an edge without ends; -ENOMEM.
+ * Cost: near O(E log E) time, O(V + E) scratch, never more than a second for 20,000 blocks.
+ */
+int align_order(struct arena *arena, const struct layout_graph *graph,
+		const struct align_options *options, uint32_t *retorder,
+		enum align_method *retmethod, struct fault *reterr);
