@@ -28,6 +28,7 @@ struct image_section {
 struct image_symbol {
 	const char *name;
 	uint64_t address, size;
+	uint32_t index;	       /* position in the symbol table: the linker's input order for locals */
 	uint8_t type, binding; /* STT_*, STB_* */
 };
 
@@ -56,6 +57,6 @@ bool image_address_to_offset(const struct image *image, uint64_t address, uint64
 /** image_code() - @size bytes of executable code at virtual @address, NULL if they are not all there */
 const uint8_t *image_code(const struct image *image, uint64_t address, uint64_t size);
 
-/* Symbols of .symtab, or .dynsym when stripped, sorted by address. */
+/* Defined symbols of .symtab, or .dynsym when stripped, sorted by address, then index. */
 size_t image_n_symbols(const struct image *image);
 const struct image_symbol *image_symbol_at(const struct image *image, size_t i);
