@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/arena.h"
 #include "base/bytes.h"
 #include "base/fault.h"
 #include "module/build_id.h"
@@ -50,17 +51,22 @@ struct block_edge {
 	uint32_t probability;	/* static, numerator over 2^31; 0: unknown */
 };
 
+/*
+ * Block probes only. The call probes that LLVM adds under -g carry the GUID of the inlined callee beside
+ * an index counted in the caller (PseudoProbeInserter, 22.1.8): counted, they would name wrong blocks.
+ */
 struct block_probe {
 	uint64_t guid;	/* IR function the probe was placed in */
 	uint32_t index; /* 1-based IR block number in that function */
-	uint32_t type;	/* 0: block; 1: indirect call; 2: direct call */
+	uint32_t type;	/* 0: block */
 };
 
 struct block_function {
 	uint64_t address;
-	uint64_t guid;	  /* low 64 bits of MD5(name) */
-	const char *name; /* NULL when neither symbol nor descriptor gives one */
+	uint64_t guid;	  /* that of its own probes; low 64 bits of MD5(name) when it has none */
+	const char *name; /* the symbol's; NULL when there is none */
 	uint32_t first_block, n_blocks;
+	uint32_t symbol; /* position in the symbol table: input order for locals; not encoded */
 };
 
 /* An IR function as the probe descriptors know it. */
@@ -79,9 +85,10 @@ struct block_map {
 	struct block_probe *probes;
 	struct block_ir_function *ir_functions; /* sorted by GUID */
 	size_t n_functions, n_blocks, n_edges, n_calls, n_probes, n_ir_functions;
-	/* private to block_map.c */
+	uint64_t n_unplaced; /* block probes of the file that stand in no known block */
+	/* private to block_map*.c */
 	uint32_t *by_address; /* block indices sorted by address */
-	char *strings;
+	struct arena *strings;
 };
 
 /**
@@ -90,6 +97,25 @@ struct block_map {
  * section version (LLVM newer than this Morph); @reterr says where.
  */
 int block_map_build(const struct image *image, struct block_map **ret, struct fault *reterr);
+
+/**
+ * block_map_make_unique() - give every function of a shipped file a GUID of its own
+ * @map: of a file just linked from IR into which probes were inserted last, so that every function
+ *       carries only its own probes; not for generations
+ *
+ * Functions of one GUID (static functions of one name in several modules; under -g also clones, since
+ * LLVM hashes the source name) would share their counts. Of those, the one whose symbol name hashes to
+ * the GUID keeps it, the first in symbol table order if there are several; every other gets
+ * block_map_unique_guid(). A tool that holds the IR finds the same numbers: over the modules in link
+ * order, @ordinal counts the earlier definitions of that name with that probe GUID.
+ * Return: 0 or -ENOMEM.
+ */
+int block_map_make_unique(struct block_map *map);
+/**
+ * block_map_unique_guid() - low 64 bits of MD5(@name) for @ordinal 0; else of the MD5 of that number and
+ * @ordinal, sixteen bytes little-endian
+ */
+uint64_t block_map_unique_guid(const char *name, unsigned ordinal);
 
 /** block_map_encode() - the compact form kept in .morph and in the store (docs/format-block-map.md) */
 int block_map_encode(const struct block_map *map, struct buffer *ret);
