@@ -9,6 +9,7 @@
  * docs/format-morph.md describes the bytes.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,10 @@ struct morph_data {
 	char *selftest;		  /* packager's command, or NULL */
 	enum morph_lto lto;
 	unsigned opt_level;	  /* of the LTO codegen: 0..3 */
+	bool pic;		  /* relocation model of the codegen: PIC, else static */
+	char *cpu;		  /* -mcpu of the link, or NULL; functions carry their own, too */
+	char **options;		  /* owned; what the link said with -mllvm that is not ours, "-NAME=VALUE" */
+	size_t n_options;
 	struct block_map *map;	  /* of the shipped file; owned */
 	struct link_plan *plan;	  /* owned */
 	struct morph_module *modules; /* in the linker's order */
@@ -45,7 +50,9 @@ struct morph_data {
 	struct buffer payload; /* owned */
 };
 
+/** morph_data_encode() - deterministic; 0 or -ENOMEM, -EFBIG */
 int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer);
+/** morph_data_decode() - foreign bytes; -EBADMSG, -EPROTONOSUPPORT, -ENOMEM with @reterr */
 int morph_data_decode(const void *container, size_t size, struct morph_data **ret,
 		      struct fault *reterr);
 void morph_data_free(struct morph_data *data); /* accepts NULL */
@@ -59,3 +66,10 @@ DEFINE_CLEANUP(struct morph_data *, morph_data_free);
  */
 int morph_data_load(const struct image *image, const char *sidecar_dir, struct morph_data **ret,
 		    struct fault *reterr);
+
+/**
+ * morph_data_sidecar_path() - where the sidecar for @id is
+ * @dir: NULL for MORPH_SIDECAR_DIR
+ * Return: 0; -ENODATA: no build ID; -ENAMETOOLONG.
+ */
+int morph_data_sidecar_path(const struct build_id *id, const char *dir, char *ret, size_t size);

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The payload, in order: build ID, versions and options of the codegen, block map, link plan, and the
+ * modules, all names and sizes before all bytes. Texts and blocks of bytes carry their length (ULEB128).
+ */
+
+#define _GNU_SOURCE
+#include "module/morph_data.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/container.h"
+#include "base/file.h"
+
+#define COMPRESSION_LEVEL 9
+
+static void text_encode(struct buffer *out, const char *text)
+{
+	buffer_string(out, text ? text : "", text ? strlen(text) : 0);
+}
+
+static int blocks_encode(const struct morph_data *data, struct buffer *out)
+{
+	_clean_(buffer_donep) struct buffer map = { 0 };
+	_clean_(buffer_donep) struct buffer plan = { 0 };
+	int r = block_map_encode(data->map, &map);
+
+	if (r < 0)
+		return r;
+	link_plan_encode(data->plan, &plan);
+	out->bad |= plan.bad;
+	buffer_string(out, (const char *)map.data, map.size);
+	buffer_string(out, (const char *)plan.data, plan.size);
+	return 0;
+}
+
+int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer)
+{
+	_clean_(buffer_donep) struct buffer out = { 0 };
+	int r;
+
+	buffer_string(&out, (const char *)data->build_id.bytes, data->build_id.size);
+	text_encode(&out, data->llvm_version);
+	text_encode(&out, data->triple);
+	text_encode(&out, data->cpu);
+	text_encode(&out, data->selftest);
+	buffer_u8(&out, (uint8_t)data->lto);
+	buffer_u8(&out, (uint8_t)data->opt_level);
+	buffer_u8(&out, data->pic);
+	buffer_uleb(&out, data->n_options);
+	for (size_t i = 0; i < data->n_options; i++)
+		text_encode(&out, data->options[i]);
+	r = blocks_encode(data, &out);
+	if (r < 0)
+		return r;
+	buffer_uleb(&out, data->n_modules);
+	for (size_t i = 0; i < data->n_modules; i++) {
+		text_encode(&out, data->modules[i].name);
+		buffer_uleb(&out, data->modules[i].size);
+	}
+	for (size_t i = 0; i < data->n_modules; i++)
+		buffer_bytes(&out, data->modules[i].bitcode, data->modules[i].size);
+	if (out.bad)
+		return -ENOMEM;
+	return container_pack(CONTAINER_MORPH, MORPH_DATA_VERSION, out.data, out.size, COMPRESSION_LEVEL,
+			      retcontainer);
+}
+
+static int damaged(const char *what, struct fault *reterr)
+{
+	return fault_set(reterr, -EBADMSG, ".morph data damaged: %s", what);
+}
+
+/* An empty text stands for none. */
+static int text_decode(struct reader *in, char **ret, struct fault *reterr)
+{
+	size_t n;
+	const char *text = reader_string(in, &n);
+
+	if (!text || (n && memchr(text, 0, n)))
+		return damaged("text", reterr);
+	if (n == 0)
+		return 0;
+	*ret = strndup(text, n);
+	return *ret ? 0 : fault_errno(reterr, -ENOMEM, ".morph data");
+}
+
+static int options_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
+{
+	uint64_t n = reader_uleb(in);
+
+	if (in->bad || n > reader_left(in))
+		return damaged("options", reterr);
+	data->options = calloc(n + 1, sizeof(char *));
+	if (!data->options)
+		return fault_errno(reterr, -ENOMEM, ".morph data");
+	for (uint64_t i = 0; i < n; i++) {
+		int r = text_decode(in, &data->options[i], reterr);
+
+		if (r < 0)
+			return r;
+		data->n_options++;
+		if (!data->options[i])
+			return damaged("empty option", reterr);
+	}
+	return 0;
+}
+
+static int head_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
+{
+	size_t n_id;
+	const char *id = reader_string(in, &n_id);
+	char **texts[] = { &data->llvm_version, &data->triple, &data->cpu, &data->selftest };
+
+	if (!id || n_id > BUILD_ID_MAX_BYTES)
+		return damaged("build ID", reterr);
+	data->build_id.size = (uint8_t)n_id;
+	memcpy(data->build_id.bytes, id, n_id);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		int r = text_decode(in, texts[i], reterr);
+
+		if (r < 0)
+			return r;
+	}
+	if (!data->llvm_version || !data->triple)
+		return damaged("names no compiler", reterr);
+	data->lto = (enum morph_lto)reader_u8(in);
+	data->opt_level = reader_u8(in);
+	data->pic = reader_u8(in) != 0;
+	if (in->bad || (data->lto != MORPH_LTO_THIN && data->lto != MORPH_LTO_FULL) || data->opt_level > 3)
+		return damaged("options of the codegen", reterr);
+	return options_decode(data, in, reterr);
+}
+
+static int blocks_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
+{
+	size_t n_map, n_plan;
+	const char *map = reader_string(in, &n_map), *plan = reader_string(in, &n_plan);
+	int r;
+
+	if (!map || !plan)
+		return damaged("block map or link plan", reterr);
+	r = block_map_decode(map, n_map, &data->map, reterr);
+	if (r == 0)
+		r = link_plan_decode(plan, n_plan, &data->plan, reterr);
+	if (r == 0 && !build_id_is_equal(&data->map->build_id, &data->build_id))
+		return damaged("its block map is of another build ID", reterr);
+	return r < 0 ? fault_prefix(reterr, r, ".morph data") : 0;
+}
+
+static int modules_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
+{
+	uint64_t n = reader_uleb(in);
+
+	if (in->bad || n > reader_left(in))
+		return damaged("modules", reterr);
+	data->modules = calloc(n ? n : 1, sizeof(*data->modules));
+	if (!data->modules)
+		return fault_errno(reterr, -ENOMEM, ".morph data");
+	for (; data->n_modules < n; data->n_modules++) {
+		struct morph_module *module = &data->modules[data->n_modules];
+		int r = text_decode(in, &module->name, reterr);
+
+		if (r < 0)
+			return r;
+		module->size = reader_uleb(in);
+	}
+	for (size_t i = 0; i < n; i++)
+		data->modules[i].bitcode = reader_bytes(in, data->modules[i].size);
+	if (in->bad || reader_left(in))
+		return damaged("modules do not fill it", reterr);
+	return 0;
+}
+
+int morph_data_decode(const void *container, size_t size, struct morph_data **ret,
+		      struct fault *reterr)
+{
+	_clean_(morph_data_freep) struct morph_data *data = calloc(1, sizeof(*data));
+	struct reader in;
+	int r;
+
+	if (!data)
+		return fault_errno(reterr, -ENOMEM, ".morph data");
+	r = container_unpack(container, size, CONTAINER_MORPH, MORPH_DATA_VERSION, &data->payload, reterr);
+	if (r < 0)
+		return r;
+	in = reader_of(data->payload.data, data->payload.size);
+	r = head_decode(data, &in, reterr);
+	if (r == 0)
+		r = blocks_decode(data, &in, reterr);
+	if (r == 0)
+		r = modules_decode(data, &in, reterr);
+	if (r < 0)
+		return r;
+	*ret = TAKE(data);
+	return 0;
+}
+
+void morph_data_free(struct morph_data *data)
+{
+	if (!data)
+		return;
+	for (size_t i = 0; i < data->n_modules; i++)
+		free(data->modules[i].name);
+	for (size_t i = 0; i < data->n_options; i++)
+		free(data->options[i]);
+	free(data->modules);
+	free(data->options);
+	free(data->llvm_version);
+	free(data->triple);
+	free(data->cpu);
+	free(data->selftest);
+	block_map_free(data->map);
+	link_plan_free(data->plan);
+	buffer_done(&data->payload);
+	free(data);
+}
+
+int morph_data_sidecar_path(const struct build_id *id, const char *dir, char *ret, size_t size)
+{
+	char text[BUILD_ID_MAX_TEXT];
+	int n;
+
+	if (id->size < 2)
+		return -ENODATA;
+	build_id_text(id, text);
+	n = snprintf(ret, size, "%s/%.2s/%s.morph", dir ? dir : MORPH_SIDECAR_DIR, text, text + 2);
+	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+static int sidecar_load(const struct image *image, const char *dir, struct morph_data **ret,
+			struct fault *reterr)
+{
+	_clean_(file_map_donep) struct file_map map = { 0 };
+	char path[PATH_MAX];
+	int r = morph_data_sidecar_path(image_build_id(image), dir, path, sizeof(path));
+
+	if (r == 0)
+		r = file_map_open(path, &map, reterr);
+	if (r == -ENOENT || r == -ENOTDIR || r == -ENODATA)
+		return fault_set(reterr, -ENODATA, "%s: carries no Morph data; build it with morph cc",
+				 image_path(image));
+	if (r == -ENAMETOOLONG)
+		return fault_errno(reterr, r, "%s", dir);
+	if (r < 0)
+		return r;
+	r = morph_data_decode(map.data, map.size, ret, reterr);
+	return r < 0 ? fault_prefix(reterr, r, "%s", path) : 0;
+}
+
+int morph_data_load(const struct image *image, const char *sidecar_dir, struct morph_data **ret,
+		    struct fault *reterr)
+{
+	const struct image_section *section = image_section_find(image, MORPH_SECTION);
+	_clean_(morph_data_freep) struct morph_data *data = NULL;
+	int r;
+
+	if (section && section->data) {
+		r = morph_data_decode(section->data, section->size, &data, reterr);
+		if (r < 0)
+			return fault_prefix(reterr, r, "%s", image_path(image));
+	} else {
+		r = sidecar_load(image, sidecar_dir, &data, reterr);
+		if (r < 0)
+			return r;
+	}
+	if (!build_id_is_equal(&data->build_id, image_build_id(image)))
+		return fault_set(reterr, -EBADMSG,
+				 "%s: its Morph data is of another build; build it again with morph cc",
+				 image_path(image));
+	*ret = TAKE(data);
+	return 0;
+}

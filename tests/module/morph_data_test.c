@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "module/morph_data.h"
+
+#include <errno.h>
+
+#include "base/container.h"
+#include "base/file.h"
+#include "tests/module/elf_maker.h"
+#include "tests/test.h"
+
+static const uint8_t note[] = { 4, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd, 1, 2 };
+
+static struct morph_data *small_data(void)
+{
+	static const uint8_t crt[] = "crt bytes";
+	struct morph_data *data = calloc(1, sizeof(*data));
+
+	data->build_id = (struct build_id){ .size = 4, .bytes = { 0xab, 0xcd, 1, 2 } };
+	data->llvm_version = strdup("22.1.8");
+	data->triple = strdup("x86_64-pc-linux-gnu");
+	data->selftest = strdup("./prog --version");
+	data->lto = MORPH_LTO_THIN;
+	data->opt_level = 2;
+	data->pic = true;
+	data->options = calloc(2, sizeof(char *));
+	data->options[data->n_options++] = strdup("-x86-asm-syntax=intel");
+	data->map = calloc(1, sizeof(*data->map));
+	data->map->build_id = data->build_id;
+	data->plan = calloc(1, sizeof(*data->plan));
+	link_plan_add(data->plan, LINK_ARGUMENT, "-pie", NULL, 0);
+	link_plan_add(data->plan, LINK_OBJECT, "crt1.o", crt, sizeof(crt));
+	link_plan_add(data->plan, LINK_IR, NULL, NULL, 0);
+	link_plan_add(data->plan, LINK_OBJECT, "crt1 again", crt, sizeof(crt));
+	link_plan_add(data->plan, LINK_SHARED, "libc.so.6", NULL, 0);
+	data->modules = calloc(2, sizeof(*data->modules));
+	data->modules[0] = (struct morph_module){ strdup("a.o"), (const uint8_t *)"BC-one", 6 };
+	data->modules[1] = (struct morph_module){ strdup("b.o"), (const uint8_t *)"BC-three", 8 };
+	data->n_modules = 2;
+	return data;
+}
+
+TEST(what_is_encoded_comes_back)
+{
+	_clean_(morph_data_freep) struct morph_data *data = small_data(), *again = NULL;
+	_clean_(buffer_donep) struct buffer bytes = { 0 };
+	struct fault fault;
+
+	CHECK_INT(morph_data_encode(data, &bytes), 0);
+	CHECK_INT(morph_data_decode(bytes.data, bytes.size, &again, &fault), 0);
+	CHECK(build_id_is_equal(&again->build_id, &data->build_id));
+	CHECK_STR(again->llvm_version, "22.1.8");
+	CHECK_STR(again->triple, "x86_64-pc-linux-gnu");
+	CHECK_STR(again->selftest, "./prog --version");
+	CHECK(!again->cpu && again->pic);
+	CHECK_INT(again->lto, MORPH_LTO_THIN);
+	CHECK_INT(again->opt_level, 2);
+	CHECK_INT(again->n_options, 1);
+	CHECK_STR(again->options[0], "-x86-asm-syntax=intel");
+	CHECK_INT(again->n_modules, 2);
+	CHECK_STR(again->modules[1].name, "b.o");
+	CHECK_INT(again->modules[1].size, 8);
+	CHECK(memcmp(again->modules[1].bitcode, "BC-three", 8) == 0);
+	CHECK_INT(again->plan->n_inputs, 5);
+	CHECK_INT(again->plan->inputs[1].kind, LINK_OBJECT);
+	CHECK_STR(again->plan->inputs[3].text, "crt1 again");
+	CHECK_INT(again->plan->inputs[3].size, 10);
+	CHECK_STR((const char *)again->plan->inputs[3].bytes, "crt bytes");
+}
+
+TEST(damage_anywhere_is_noticed)
+{
+	_clean_(morph_data_freep) struct morph_data *data = small_data();
+	_clean_(buffer_donep) struct buffer bytes = { 0 };
+
+	CHECK_INT(morph_data_encode(data, &bytes), 0);
+	for (size_t i = 0; i < bytes.size; i++) {
+		struct morph_data *again = NULL;
+		struct fault fault = { "" };
+
+		bytes.data[i] ^= 0x10;
+		CHECK(morph_data_decode(bytes.data, bytes.size, &again, &fault) < 0);
+		CHECK(fault.text[0]);
+		bytes.data[i] ^= 0x10;
+		CHECK(morph_data_decode(bytes.data, i, &again, &fault) < 0);
+	}
+}
+
+static struct image *image_with(const struct buffer *section)
+{
+	struct buffer notes = { .data = (uint8_t *)note, .size = sizeof(note) };
+	struct image *image = NULL;
+	struct elf_maker elf;
+	int fd;
+
+	elf_maker_begin(&elf, 16);
+	elf_maker_section(&elf, ".note.gnu.build-id", SHT_NOTE, &notes);
+	if (section)
+		elf_maker_section(&elf, MORPH_SECTION, SHT_PROGBITS, section);
+	fd = elf_maker_finish(&elf);
+	image_open_fd(fd, "prog", &image, NULL);
+	close(fd);
+	return image;
+}
+
+TEST(the_section_of_a_file_is_loaded)
+{
+	_clean_(morph_data_freep) struct morph_data *data = small_data(), *found = NULL;
+	_clean_(buffer_donep) struct buffer bytes = { 0 };
+	_clean_(image_freep) struct image *image = NULL;
+	struct fault fault;
+
+	CHECK_INT(morph_data_encode(data, &bytes), 0);
+	image = image_with(&bytes);
+	CHECK_INT(morph_data_load(image, "/nonexistent", &found, &fault), 0);
+	CHECK_INT(found->n_modules, 2);
+}
+
+TEST(a_section_of_another_build_is_refused)
+{
+	_clean_(morph_data_freep) struct morph_data *data = small_data(), *found = NULL;
+	_clean_(buffer_donep) struct buffer bytes = { 0 };
+	_clean_(image_freep) struct image *image = NULL;
+	struct fault fault;
+
+	data->build_id.bytes[3] = data->map->build_id.bytes[3] = 9;
+	CHECK_INT(morph_data_encode(data, &bytes), 0);
+	image = image_with(&bytes);
+	CHECK_INT(morph_data_load(image, "/nonexistent", &found, &fault), -EBADMSG);
+	CHECK(strstr(fault.text, "another build"));
+}
+
+TEST(a_file_without_data_says_so)
+{
+	_clean_(image_freep) struct image *image = image_with(NULL);
+	struct morph_data *found = NULL;
+	struct fault fault;
+
+	CHECK_INT(morph_data_load(image, "/nonexistent", &found, &fault), -ENODATA);
+	CHECK_STR(fault.text, "prog: carries no Morph data; build it with morph cc");
+}
+
+TEST(a_sidecar_is_found_by_build_id)
+{
+	_clean_(morph_data_freep) struct morph_data *data = small_data(), *found = NULL;
+	_clean_(image_freep) struct image *image = image_with(NULL);
+	_clean_(buffer_donep) struct buffer bytes = { 0 };
+	char dir[] = "/tmp/morph-test-XXXXXX", path[256], *slash;
+	struct fault fault;
+	int r;
+
+	CHECK(mkdtemp(dir));
+	CHECK_INT(morph_data_sidecar_path(image_build_id(image), dir, path, sizeof(path)), 0);
+	CHECK_STR(path + strlen(dir), "/ab/cd0102.morph");
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	CHECK_INT(file_mkdirs(path, 0755, &fault), 0);
+	*slash = '/';
+	CHECK_INT(morph_data_encode(data, &bytes), 0);
+	CHECK_INT(file_write(path, bytes.data, bytes.size, 0644, &fault), 0);
+	r = morph_data_load(image, dir, &found, &fault);
+	CHECK_INT(file_remove_tree(dir, &fault), 0);
+	CHECK_INT(r, 0);
+	CHECK_STR(found->triple, "x86_64-pc-linux-gnu");
+}
+
+TEST_MAIN()
