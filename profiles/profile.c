@@ -322,6 +322,7 @@ static void totals_merge(const struct profile *a, const struct profile *b, const
 	ret->samples = old + b->samples;
 	ret->unmapped = a->unmapped * blend->weight + b->unmapped;
 	ret->carried = ret->samples > 0 ? (a->carried * old + b->carried * b->samples) / ret->samples : 0;
+	ret->dropped = a->dropped * blend->weight + b->dropped;
 	ret->first_ns = a->first_ns && b->first_ns ? MIN(a->first_ns, b->first_ns) : a->first_ns + b->first_ns;
 	ret->last_ns = MAX(a->last_ns, b->last_ns);
 	ret->activity_ns = add_saturating(a->activity_ns, b->activity_ns);

@@ -65,7 +65,8 @@ struct profile {
 	double unmapped;	  /* in the module, in no known block (plt, asm, padding) */
 	uint64_t first_ns, last_ns; /* CLOCK_REALTIME span of the observations */
 	uint64_t activity_ns;	  /* observed time in which the module ran at all; the clock of ageing */
-	double carried;		  /* share of the counts carried over from an earlier build, 0..1 */
+	double carried;		  /* share of the samples that an earlier build had, 0..1 (carry.h) */
+	double dropped;		  /* samples an earlier build had in functions that are now different */
 	double scale;		  /* counts are executions, at today's worth, times this; 1 <= scale < 2 */
 	char *estimator;	  /* owned; "best", "length", "exact" ... */
 	struct profile_function *functions; /* owned; sorted by GUID */

@@ -31,8 +31,8 @@ void profile_dump(const struct profile *profile, FILE *out)
 	fprintf(out, "profile of build %s\npath %s\nestimator %s\n",
 		profile->build_id.size ? build_id_text(&profile->build_id, id) : "-",
 		profile->path ? profile->path : "-", profile->estimator ? profile->estimator : "-");
-	fprintf(out, "samples %.6g unmapped %.6g carried %.4g scale %.6g\n", profile->samples,
-		profile->unmapped, profile->carried, profile->scale);
+	fprintf(out, "samples %.6g unmapped %.6g carried %.4g dropped %.6g scale %.6g\n",
+		profile->samples, profile->unmapped, profile->carried, profile->dropped, profile->scale);
 	fprintf(out, "observed %" PRIu64 "..%" PRIu64 " ns active %" PRIu64 " ns\n", profile->first_ns,
 		profile->last_ns, profile->activity_ns);
 	for (size_t i = 0; i < profile->n_functions; i++)
@@ -96,6 +96,7 @@ static void header_dump_json(const struct profile *profile, struct json *json)
 	json_double(json, "samples", profile->samples);
 	json_double(json, "unmapped", profile->unmapped);
 	json_double(json, "carried", profile->carried);
+	json_double(json, "dropped", profile->dropped);
 	json_double(json, "scale", profile->scale);
 	json_u64(json, "first_ns", profile->first_ns);
 	json_u64(json, "last_ns", profile->last_ns);

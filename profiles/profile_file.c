@@ -6,7 +6,7 @@
  *
  *	payload		header, functions, epochs
  *	header		build ID (string), path (string), estimator (string), samples, unmapped, carried,
- *			scale (4 doubles), first, last, activity (3 ULEB, ns)
+ *			dropped, scale (5 doubles), first, last, activity (3 ULEB, ns)
  *	functions	n (ULEB), then for each column, for each function:
  *	  guid		ULEB difference to the GUID before, at least 1 except for the first
  *	  cfg hash	u64
@@ -65,6 +65,7 @@ static void put_header(const struct profile *profile, struct buffer *out)
 	put_double(out, profile->samples);
 	put_double(out, profile->unmapped);
 	put_double(out, profile->carried);
+	put_double(out, profile->dropped);
 	put_double(out, profile->scale);
 	buffer_uleb(out, profile->first_ns);
 	buffer_uleb(out, profile->last_ns);
@@ -305,6 +306,7 @@ static int get_header(struct reader *in, struct profile *profile)
 	profile->samples = get_double(in);
 	profile->unmapped = get_double(in);
 	profile->carried = get_double(in);
+	profile->dropped = get_double(in);
 	profile->scale = get_double(in);
 	profile->first_ns = reader_uleb(in);
 	profile->last_ns = reader_uleb(in);
