@@ -34,21 +34,33 @@ struct estimate {
 	double *blocks; /* executions, one per map->blocks[] */
 	double *edges;	/* executions, one per map->edges[]; NULL unless flow ran */
 	double *samples; /* samples found in each block */
-	uint8_t *confidence; /* one per block */
+	uint8_t *confidence; /* one per block, as in struct profile_count; 0: nothing is known */
 	double mapped, unmapped; /* samples */
+	double function_error; /* relative, of what all of a function's blocks are off by together */
 };
 
 void estimate_done(struct estimate *estimate);
+
+/** estimate_confidence() - of @samples counted, if the model is off by @error (relative) besides */
+uint8_t estimate_confidence(double samples, double error);
 
 /**
  * estimate_blocks() - steps 1 to 3
  * @image: the generation's file, for its code bytes and to turn offsets into addresses
  * @module: its samples
+ *
+ * Counts are in units of their own, alike for all blocks: clock samples tell proportions only.
+ * Return: 0; -ENOTSUP: instructions of that machine are not known; -EBADMSG: a map that does not fit
+ * the file; -ENOMEM; @reterr says which. @ret is untouched unless 0 is returned; estimate_done() frees it.
+ * Cost: near-linear in the code of the functions sampled.
  */
 int estimate_blocks(const struct block_map *map, const struct image *image,
 		    const struct sample_module *module, enum estimator estimator,
 		    struct estimate *ret, struct fault *reterr);
 
-/** estimate_profile() - step 4: add what @estimate says to @profile (keyed by the shipped IR) */
+/**
+ * estimate_profile() - step 4: add what @estimate says to @profile (keyed by the shipped IR)
+ * Times, path and estimator name of @profile stay the caller's business. 0; -ENOMEM, then it is unchanged.
+ */
 int estimate_profile(const struct block_map *map, const struct estimate *estimate,
 		     struct profile *profile, struct fault *reterr);

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ *  1. Every sample gets its block. Offsets are sorted, so most find themselves in the block of the one before.
+ *  2. Functions with samples are decoded; the targets of their calls make more functions warm, which
+ *     are decoded too (one level: what an unsampled function calls took too little time to matter).
+ *  3. The samples go to the instructions of their blocks.
+ */
+
+#include "profiles/code.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+enum { COLD, CALLED, SAMPLED };
+
+struct placement {
+	uint64_t address, count;
+	uint32_t block;
+};
+
+static bool block_has(const struct block *block, uint64_t address)
+{
+	return address - block->address < block->size;
+}
+
+/* Step 1. Return: placements in @ret. */
+static size_t samples_place(const struct image *image, const struct sample_module *module,
+			    struct placement *ret, struct code *code)
+{
+	const struct block_map *map = code->map;
+	uint32_t block = BLOCK_NONE;
+	size_t n = 0;
+
+	for (size_t i = 0; i < module->n_counts; i++) {
+		double count = (double)module->counts[i].count;
+		uint64_t address;
+
+		if (!image_offset_to_address(image, module->counts[i].offset, &address)) {
+			code->unmapped += count;
+			continue;
+		}
+		if (block == BLOCK_NONE || !block_has(&map->blocks[block], address))
+			block = block_map_find(map, address);
+		if (block == BLOCK_NONE) {
+			code->unmapped += count;
+			continue;
+		}
+		ret[n++] = (struct placement){ address, module->counts[i].count, block };
+		code->blocks[block].samples += count;
+		code->mapped += count;
+	}
+	return n;
+}
+
+static void functions_warm(struct code *code)
+{
+	for (size_t f = 0; f < code->map->n_functions; f++) {
+		const struct block_function *function = &code->map->functions[f];
+
+		for (uint32_t b = 0; b < function->n_blocks && !code->warm[f]; b++)
+			if (code->blocks[function->first_block + b].samples > 0)
+				code->warm[f] = SAMPLED;
+	}
+}
+
+/* Decoded code in the making: the array grows on the heap, and the file bounds it. */
+struct decoding {
+	struct code *code;
+	const struct image *image;
+	uint64_t capacity;  /* insns */
+	uint64_t bytes_left; /* blocks of a damaged map may overlap; what they may hold together has an end */
+};
+
+static int insns_reserve(struct decoding *d, uint32_t more)
+{
+	uint64_t want = (uint64_t)d->code->n_insns + more; /* no instruction is shorter than a byte */
+	struct insn *insns;
+
+	if (want <= d->capacity)
+		return 0;
+	want = MAX(want, d->capacity * 2);
+	insns = want < UINT32_MAX ? realloc(d->code->insns, want * sizeof(*insns)) : NULL;
+	if (!insns)
+		return -ENOMEM;
+	d->code->insns = insns;
+	d->capacity = want;
+	return 0;
+}
+
+static int block_decode(struct decoding *d, uint32_t b)
+{
+	const struct block *block = &d->code->map->blocks[b];
+	const uint8_t *bytes = image_code(d->image, block->address, block->size);
+	struct code *code = d->code;
+	uint32_t at = 0;
+	int r;
+
+	code->blocks[b].first_insn = code->n_insns;
+	if (!bytes)
+		return 0;
+	if (block->size > d->bytes_left)
+		return -EBADMSG;
+	d->bytes_left -= block->size;
+	r = insns_reserve(d, block->size);
+	if (r < 0)
+		return r;
+	while (at < block->size) {
+		struct insn *insn = &code->insns[code->n_insns++];
+
+		insn_decode(image_machine(d->image), bytes + at, block->size - at, block->address + at,
+			    insn);
+		at += insn->size;
+	}
+	code->blocks[b].n_insns = code->n_insns - code->blocks[b].first_insn;
+	return 0;
+}
+
+static int all_decode(struct decoding *d, int level)
+{
+	const struct block_map *map = d->code->map;
+	int r = 0;
+
+	for (size_t f = 0; r == 0 && f < map->n_functions; f++)
+		for (uint32_t b = 0; r == 0 && d->code->warm[f] == level && b < map->functions[f].n_blocks; b++)
+			r = block_decode(d, map->functions[f].first_block + b);
+	return r;
+}
+
+/* The function whose entry is @address, or UINT32_MAX. */
+static uint32_t function_at(const struct block_map *map, uint64_t address)
+{
+	size_t low = 0, high = map->n_functions;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (map->functions[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < map->n_functions && map->functions[low].address == address ? (uint32_t)low :
+										  UINT32_MAX;
+}
+
+static uint32_t callee_of(const struct block_map *map, const struct insn *insn)
+{
+	if (!insn->target || (insn->class != INSN_CALL && insn->class != INSN_JUMP &&
+			      insn->class != INSN_BRANCH))
+		return UINT32_MAX;
+	return function_at(map, insn->target);
+}
+
+/* Direct calls of block @b, counted, or written to @ret when it is not NULL. */
+static uint32_t calls_find(const struct code *code, uint32_t f, uint32_t b, struct code_call *ret)
+{
+	const struct code_block *block = &code->blocks[b];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < block->n_insns; i++) {
+		const struct insn *insn = &code->insns[block->first_insn + i];
+		uint32_t callee = callee_of(code->map, insn);
+
+		/* A jump to the own entry is a loop, not a call. */
+		if (callee == UINT32_MAX || (callee == f && insn->class != INSN_CALL))
+			continue;
+		if (ret)
+			ret[n] = (struct code_call){ .block = b, .callee = callee };
+		n++;
+	}
+	return n;
+}
+
+static uint32_t calls_of_all(const struct code *code, int least, struct code_call *ret)
+{
+	uint32_t n = 0;
+
+	for (uint32_t f = 0; f < code->map->n_functions; f++) {
+		const struct block_function *function = &code->map->functions[f];
+
+		for (uint32_t b = 0; code->warm[f] >= least && b < function->n_blocks; b++)
+			n += calls_find(code, f, function->first_block + b, ret ? ret + n : NULL);
+	}
+	return n;
+}
+
+/* Step 2. */
+static int warm_decode(struct decoding *d, struct arena *arena)
+{
+	struct code *code = d->code;
+	uint32_t n;
+	int r;
+
+	functions_warm(code);
+	r = all_decode(d, SAMPLED);
+	if (r < 0)
+		return r;
+	n = calls_of_all(code, SAMPLED, NULL);
+	code->calls = arena_array(arena, struct code_call, n);
+	if (!code->calls)
+		return -ENOMEM;
+	calls_of_all(code, SAMPLED, code->calls);
+	for (uint32_t i = 0; i < n; i++)
+		if (code->warm[code->calls[i].callee] == COLD)
+			code->warm[code->calls[i].callee] = CALLED;
+	r = all_decode(d, CALLED);
+	if (r < 0)
+		return r;
+	code->n_calls = calls_of_all(code, CALLED, NULL);
+	code->calls = arena_array(arena, struct code_call, code->n_calls);
+	if (!code->calls)
+		return -ENOMEM;
+	calls_of_all(code, CALLED, code->calls);
+	for (size_t f = 0; f < code->map->n_functions; f++)
+		code->n_warm += code->warm[f] != COLD;
+	return 0;
+}
+
+/* Move the instructions from the heap to @arena. */
+static int insns_keep(struct code *code, struct arena *arena)
+{
+	struct insn *insns = arena_array(arena, struct insn, code->n_insns);
+
+	code->samples = arena_array(arena, double, code->n_insns);
+	if (insns && code->n_insns)
+		memcpy(insns, code->insns, code->n_insns * sizeof(*insns));
+	free(code->insns);
+	code->insns = insns;
+	return insns && code->samples ? 0 : -ENOMEM;
+}
+
+/* Step 3. Placements of one block are adjacent and rise. */
+static void samples_add(struct code *code, const struct placement *placements, size_t n)
+{
+	uint32_t block = BLOCK_NONE, i = 0, end = 0;
+	uint64_t start = 0; /* address of instruction i */
+
+	for (size_t p = 0; p < n; p++) {
+		if (placements[p].block != block || placements[p].address < start) {
+			block = placements[p].block;
+			i = code->blocks[block].first_insn;
+			end = i + code->blocks[block].n_insns;
+			start = code->map->blocks[block].address;
+		}
+		while (i + 1 < end && placements[p].address - start >= code->insns[i].size)
+			start += code->insns[i++].size;
+		if (i < end)
+			code->samples[i] += (double)placements[p].count;
+	}
+}
+
+int code_read(struct arena *arena, const struct block_map *map, const struct image *image,
+	      const struct sample_module *module, struct code *ret, struct fault *reterr)
+{
+	struct placement *placements = arena_array(arena, struct placement, module->n_counts);
+	struct code code = { .map = map };
+	struct decoding decoding = { .code = &code, .image = image };
+	size_t n, size;
+	int r;
+
+	if (!insn_machine_is_known(image_machine(image)))
+		return fault_set(reterr, -ENOTSUP, "%s: instructions of ELF machine %u are not known",
+				 image_path(image), image_machine(image));
+	code.blocks = arena_array(arena, struct code_block, map->n_blocks);
+	code.warm = arena_array(arena, uint8_t, map->n_functions);
+	if (!placements || !code.blocks || !code.warm)
+		return fault_errno(reterr, -ENOMEM, "%s: samples", image_path(image));
+	n = samples_place(image, module, placements, &code);
+	image_bytes(image, &size);
+	decoding.bytes_left = 2 * (uint64_t)size;
+	r = warm_decode(&decoding, arena);
+	if (r == 0) {
+		r = insns_keep(&code, arena);
+	} else {
+		free(code.insns);
+	}
+	if (r == -EBADMSG)
+		return fault_set(reterr, r, "%s: the blocks of its map overlap; rebuild the map",
+				 image_path(image));
+	if (r < 0)
+		return fault_errno(reterr, r, "%s: instructions", image_path(image));
+	samples_add(&code, placements, n);
+	*ret = code;
+	return 0;
+}

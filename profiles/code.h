@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * code.h - the sampled part of a module: instructions with their samples, functions with their callees
+ *
+ * First step of estimation. Only functions that have samples, and those they call directly, are
+ * decoded ("warm"); whatever a sample log claims, the work is bounded by the code of the file.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "module/block_map.h"
+#include "module/image.h"
+#include "profiles/insn.h"
+#include "profiles/sample_log.h"
+
+struct code_block {
+	uint32_t first_insn, n_insns; /* none: not warm, or of no size */
+	double samples;
+};
+
+/* A direct call, or a jump to the entry of another function (a tail call). */
+struct code_call {
+	uint32_t block;	 /* the caller's, index in map->blocks[] */
+	uint32_t callee; /* index in map->functions[] */
+};
+
+struct code {
+	const struct block_map *map; /* borrowed */
+	struct code_block *blocks;   /* one per map->blocks[] */
+	struct insn *insns;	     /* of the warm blocks, in layout order */
+	double *samples;	     /* one per insn */
+	uint8_t *warm;		     /* per function: 0 no, 1 called by a sampled one, 2 sampled */
+	struct code_call *calls;     /* by block */
+	uint32_t n_insns, n_calls, n_warm;
+	double mapped, unmapped;     /* samples */
+};
+
+/**
+ * code_read() - place the samples of @module and decode the functions around them
+ * @arena: owns everything in @ret
+ * Return: 0; -ENOTSUP: the machine's instructions are not known; -EBADMSG: blocks overlap; -ENOMEM;
+ * @reterr says which.
+ * Cost: O(samples + warm code + functions log functions).
+ */
+int code_read(struct arena *arena, const struct block_map *map, const struct image *image,
+	      const struct sample_module *module, struct code *ret, struct fault *reterr);

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "profiles/estimate.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "tests/module/elf_maker.h"
+#include "tests/test.h"
+
+/*
+ * Two functions of one-byte instructions (but for a call of five):
+ *	foo	0: 8 instructions, calls bar	-> 1 (75 %), 2 (25 %)
+ *		1: 4	-> 3
+ *		2: 4	-> 3
+ *		3: 8, returns
+ *	bar	4: 4, returns
+ */
+#define TEXT ELF_MAKER_TEXT
+#define FOO 11u
+#define BAR 22u
+
+static struct block blocks[] = {
+	{ .address = TEXT, .size = 12, .flags = BLOCK_FALLS_THROUGH, .n_edges = 2, .n_probes = 1 },
+	{ .address = TEXT + 12, .size = 4, .id = 1, .first_edge = 2, .n_edges = 1, .first_probe = 1, .n_probes = 1 },
+	{ .address = TEXT + 16, .size = 4, .id = 2, .flags = BLOCK_FALLS_THROUGH, .first_edge = 3, .n_edges = 1,
+	  .first_probe = 2, .n_probes = 1 },
+	{ .address = TEXT + 20, .size = 8, .id = 3, .flags = BLOCK_RETURNS, .first_edge = 4, .first_probe = 3,
+	  .n_probes = 2 },
+	{ .address = TEXT + 32, .size = 4, .flags = BLOCK_RETURNS, .first_edge = 4, .first_probe = 5, .n_probes = 1 },
+};
+static struct block_edge edges[] = { { 1, 3u << 29 }, { 2, 1u << 29 }, { 3, 1u << 31 }, { 3, 1u << 31 } };
+/* Blocks 1 and 2 are copies of one IR block, block 3 is two IR blocks in one. */
+static struct block_probe probes[] = { { FOO, 1 }, { FOO, 2 }, { FOO, 2 }, { FOO, 3 }, { FOO, 4 }, { BAR, 1 } };
+static struct block_function functions[] = {
+	{ .address = TEXT, .guid = FOO, .name = (char *)"foo", .n_blocks = 4 },
+	{ .address = TEXT + 32, .guid = BAR, .name = (char *)"bar", .first_block = 4, .n_blocks = 1 },
+};
+static struct block_ir_function ir_functions[] = { { FOO, 0xf00, "foo" }, { BAR, 0xba4, "bar" } };
+
+static struct block_map *map;
+static struct image *image;
+static struct fault fault;
+
+static void program_make(uint16_t machine)
+{
+	static const uint8_t call[] = { 0xe8, 32 - 5, 0, 0, 0 };
+	struct block_map plain = {
+		.functions = functions, .blocks = blocks, .edges = edges, .probes = probes,
+		.ir_functions = ir_functions, .n_functions = 2, .n_blocks = 5, .n_edges = 4, .n_probes = 6,
+		.n_ir_functions = 2,
+	};
+	struct buffer encoded = { 0 };
+	struct elf_maker elf;
+	int fd;
+
+	elf_maker_begin(&elf, 64);
+	fd = elf_maker_finish(&elf);
+	CHECK_INT(pwrite(fd, call, sizeof(call), TEXT), sizeof(call));
+	CHECK_INT(pwrite(fd, &machine, sizeof(machine), offsetof(Elf64_Ehdr, e_machine)), sizeof(machine));
+	CHECK_INT(image_open_fd(fd, "test", &image, &fault), 0);
+	close(fd);
+	CHECK_INT(block_map_encode(&plain, &encoded), 0);
+	CHECK_INT(block_map_decode(encoded.data, encoded.size, &map, &fault), 0);
+	buffer_done(&encoded);
+}
+
+static void program_free(void)
+{
+	block_map_free(TAKE(map));
+	image_free(TAKE(image));
+}
+
+static int estimate(enum estimator estimator, struct sample_count *counts, size_t n, struct estimate *ret)
+{
+	struct sample_module module = { .counts = counts, .n_counts = n };
+
+	return estimate_blocks(map, image, &module, estimator, ret, &fault);
+}
+
+TEST(the_paper_divides_samples_by_length)
+{
+	struct sample_count counts[] = { { TEXT + 5, 16 }, { TEXT + 12, 2 }, { TEXT + 15, 2 }, { TEXT + 20, 8 } };
+	struct estimate e;
+
+	program_make(EM_X86_64);
+	CHECK_INT(estimate(ESTIMATOR_LENGTH, counts, 4, &e), 0);
+	CHECK_INT(e.samples[1], 4);
+	CHECK(e.blocks[0] == 2 * e.blocks[1]); /* 8 and 4 instructions */
+	CHECK(e.blocks[3] == e.blocks[1]);
+	CHECK_INT(e.blocks[2], 0);
+	CHECK_INT(e.confidence[2], 0);
+	CHECK_INT(e.mapped, 28);
+	CHECK(!e.edges);
+	estimate_done(&e);
+	program_free();
+}
+
+TEST(samples_outside_all_blocks_are_counted_as_unmapped)
+{
+	struct sample_count counts[] = { { 3, 5 }, { TEXT + 1, 1 }, { TEXT + 30, 7 }, { 1u << 20, 1 } };
+	struct estimate e;
+
+	program_make(EM_X86_64);
+	CHECK_INT(estimate(ESTIMATOR_BEST, counts, 4, &e), 0);
+	CHECK_INT(e.mapped, 1);
+	CHECK_INT(e.unmapped, 13);
+	estimate_done(&e);
+	program_free();
+}
+
+static void check_consistent(const struct estimate *e)
+{
+	double slack = 1 + 1e-6 * e->blocks[0];
+
+	CHECK(fabs(e->blocks[0] - e->edges[0] - e->edges[1]) <= slack);
+	CHECK(fabs(e->edges[0] - e->blocks[1]) <= slack);
+	CHECK(fabs(e->edges[1] - e->blocks[2]) <= slack);
+	CHECK(fabs(e->edges[2] + e->edges[3] - e->blocks[3]) <= slack);
+}
+
+TEST(all_but_the_paper_give_consistent_counts)
+{
+	struct sample_count counts[] = { { TEXT, 10 }, { TEXT + 5, 60 }, { TEXT + 12, 2 }, { TEXT + 15, 30 },
+					 { TEXT + 25, 88 } };
+	static const enum estimator all[] = { ESTIMATOR_FLOW, ESTIMATOR_LATENCY, ESTIMATOR_BEST };
+	struct estimate e;
+
+	program_make(EM_X86_64);
+	for (unsigned i = 0; i < ARRAY_SIZE(all); i++) {
+		CHECK_INT(estimate(all[i], counts, 5, &e), 0);
+		check_consistent(&e);
+		CHECK(e.blocks[0] > 0 && e.blocks[1] > 0);
+		estimate_done(&e);
+	}
+	program_free();
+}
+
+TEST(exact_counts_are_taken_as_they_are)
+{
+	struct sample_count counts[] = { { TEXT, 100 },	    { TEXT + 5, 100 },	{ TEXT + 12, 90 }, { TEXT + 13, 90 },
+					 { TEXT + 16, 10 }, { TEXT + 20, 100 }, { TEXT + 32, 100 } };
+	struct estimate e;
+
+	program_make(EM_X86_64);
+	CHECK_INT(estimate(ESTIMATOR_EXACT, counts, 7, &e), 0);
+	CHECK_INT(e.blocks[0], 100);
+	CHECK_INT(e.blocks[1], 90);
+	CHECK_INT(e.blocks[2], 10);
+	CHECK_INT(e.edges[1], 10);
+	CHECK_INT(e.blocks[4], 100);
+	CHECK_INT(e.confidence[2], 255);
+	estimate_done(&e);
+	program_free();
+}
+
+TEST(a_machine_without_a_decoder_is_refused_by_name)
+{
+	struct sample_count counts[] = { { TEXT, 1 } };
+	struct estimate e;
+
+	program_make(EM_S390);
+	CHECK_INT(estimate(ESTIMATOR_BEST, counts, 1, &e), -ENOTSUP);
+	CHECK(strstr(fault.text, "test"));
+	program_free();
+}
+
+static void profile_check(const struct profile *profile, unsigned times)
+{
+	const struct profile_function *foo = profile_find(profile, FOO), *bar = profile_find(profile, BAR);
+
+	CHECK(foo && bar);
+	CHECK_INT(foo->n_counts, 4);
+	CHECK_INT(foo->cfg_hash, 0xf00);
+	CHECK_STR(bar->name, "bar");
+	CHECK_INT(foo->counts[0].executions, 100 * times);
+	CHECK_INT(foo->counts[1].executions, 100 * times); /* both copies together */
+	CHECK_INT(foo->counts[2].executions, 100 * times);
+	CHECK_INT(foo->counts[3].executions, 100 * times);
+	CHECK_INT(bar->counts[0].executions, 100 * times);
+	CHECK_INT(foo->counts[1].confidence, 255);
+}
+
+TEST(probes_carry_machine_counts_to_ir_blocks_and_profiles_add_up)
+{
+	struct sample_count counts[] = { { TEXT, 100 },	    { TEXT + 5, 100 },	{ TEXT + 12, 90 },
+					 { TEXT + 16, 10 }, { TEXT + 20, 100 }, { TEXT + 32, 100 } };
+	struct profile *profile = profile_new();
+	struct estimate e;
+
+	program_make(EM_X86_64);
+	CHECK_INT(estimate(ESTIMATOR_EXACT, counts, 6, &e), 0);
+	CHECK_INT(estimate_profile(map, &e, profile, &fault), 0);
+	profile_check(profile, 1);
+	CHECK_INT(estimate_profile(map, &e, profile, &fault), 0);
+	profile_check(profile, 2);
+	CHECK_INT(profile->samples, 1000);
+	estimate_done(&e);
+	profile_free(profile);
+	program_free();
+}
+
+TEST(a_function_without_samples_that_nobody_calls_stays_unknown)
+{
+	struct sample_count counts[] = { { TEXT + 33, 9 } };
+	struct profile *profile = profile_new();
+	struct estimate e;
+
+	program_make(EM_X86_64);
+	CHECK_INT(estimate(ESTIMATOR_BEST, counts, 1, &e), 0);
+	CHECK_INT(e.confidence[0], 0);
+	CHECK_INT(e.blocks[0], 0);
+	CHECK_INT(estimate_profile(map, &e, profile, &fault), 0);
+	CHECK(!profile_find(profile, FOO));
+	CHECK(profile_find(profile, BAR)->counts[0].executions > 0);
+	CHECK(profile_find(profile, BAR)->confidence > 0);
+	estimate_done(&e);
+	profile_free(profile);
+	program_free();
+}
+
+TEST(estimators_have_names)
+{
+	CHECK_INT(estimator_parse("best"), ESTIMATOR_BEST);
+	CHECK_INT(estimator_parse("length"), ESTIMATOR_LENGTH);
+	CHECK_INT(estimator_parse("worst"), 0);
+	CHECK_STR(estimator_name(ESTIMATOR_FLOW), "flow");
+}
+
+TEST_MAIN()
