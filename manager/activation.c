@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "manager/activation.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "manager/digest.h"
+#include "manager/installed.h"
+#include "manager/journal.h"
+#include "manager/store.h"
+
+/* Step 2: nothing is replaced before the shipped bytes are safe. */
+static int keep_original(struct manager *m, struct installed *in, struct fault *reterr)
+{
+	struct store_target target = { .path = in->target.path, .uid = (uint64_t)in->target.uid,
+				       .gid = (uint64_t)in->target.gid, .mode = (uint64_t)in->target.mode,
+				       .mtime_ns = (uint64_t)in->target.mtime_ns };
+	struct generation_row shipped = { 0 };
+	char path[PATH_MAX];
+	int r = generation_get(m->state, in->module.id, 0, &shipped, reterr);
+
+	if (r == 0 && !shipped.digest[0])
+		r = fault_set(reterr, -ENODATA, "%s: the store has no copy of the shipped file",
+			      in->target.path);
+	if (r == 0)
+		r = store_check_file(store_path(m->store, in->module.key, "original", path),
+				     shipped.digest, reterr);
+	if (r == 0)
+		r = store_put_target(m->store, in->module.key, &target, reterr);
+	generation_row_done(&shipped);
+	return r;
+}
+
+static int source_open(struct manager *m, const struct installed *in,
+		       const struct generation_row *to, struct fault *reterr)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (to->number == 0)
+		store_path(m->store, in->module.key, "original", path);
+	else
+		store_generation_path(m->store, in->module.key, to->number, "binary", path);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	return fd < 0 ? fault_errno(reterr, -errno, "%s", path) : fd;
+}
+
+/* Step 3. */
+static int swap_begin(struct manager *m, const struct installed *in, int64_t number,
+		      const char *reason, struct fault *reterr)
+{
+	return state_do(m->state, reterr,
+			"INSERT OR REPLACE INTO swap(path, module, from_number, to_number, temp, reason, "
+			"time_ns) VALUES(?, ?, ?, ?, ?, ?, ?)",
+			"tiiitti", in->target.path, in->module.id, in->generation.number, number,
+			in->examination.file.temp, reason, journal_now_ns());
+}
+
+static int swap_end(struct manager *m, const char *path, struct fault *reterr)
+{
+	return state_do(m->state, reterr, "DELETE FROM swap WHERE path = ?", "t", path);
+}
+
+/* Step 5, the rows: @path now has generation @number of @module. */
+static int target_moved(struct manager *m, const char *path, int64_t number, const char *event,
+			const char *reason, struct fault *reterr)
+{
+	struct target_row target = { 0 };
+	char full[PATH_MAX];
+	struct stat st;
+	int r = target_get(m->state, path, &target, reterr);
+
+	if (r == 0 && settings_path(&m->settings, path, full) && stat(full, &st) == 0)
+		target_take_stat(&target, &st);
+	if (r == 0) {
+		target.generation = number;
+		target.activated_ns = number ? journal_now_ns() : 0;
+		target.watch_left_s = number ? (int64_t)m->settings.watch_s : 0;
+		target.watch_crashes = 0;
+		r = target_put(m->state, &target, reterr);
+	}
+	if (r == 0)
+		r = journal_event(m->state, target.module, path, event, reterr, "generation %lld: %s",
+				  (long long)number, reason);
+	target_row_done(&target);
+	return r < 0 ? r : swap_end(m, path, reterr);
+}
+
+static int in_transaction(struct manager *m, const char *path, int64_t number, const char *event,
+			  const char *reason, struct fault *reterr)
+{
+	int r = state_begin(m->state, reterr), committed = 0;
+
+	if (r < 0)
+		return r;
+	r = event ? target_moved(m, path, number, event, reason, reterr) : swap_end(m, path, reterr);
+	if (r == 0)
+		committed = state_commit(m->state, reterr);
+	state_undo(m->state);
+	return r < 0 ? r : committed;
+}
+
+static int switch_file(struct manager *m, struct installed *in, const struct generation_row *to,
+		       const char *event, const char *reason, struct fault *reterr)
+{
+	struct replacement *file = &in->examination.file;
+	int64_t mtime = to->number ? stat_mtime_ns(&file->st) : in->target.mtime_ns;
+	_clean_(fd_closep) int fd = source_open(m, in, to, reterr);
+	int r = fd < 0 ? fd : swap_begin(m, in, to->number, reason, reterr);
+
+	if (r < 0)
+		return r;
+	r = replacement_prepare(file, fd, to->digest, mtime, reterr);
+	if (r == 0)
+		r = replacement_commit(file, reterr);
+	if (r < 0) {
+		in_transaction(m, in->target.path, 0, NULL, NULL, NULL);
+		return r;
+	}
+	return in_transaction(m, in->target.path, to->number, event, reason, reterr);
+}
+
+int activation_switch(struct manager *m, const char *path, int64_t number, const char *event,
+		      const char *reason, struct fault *reterr)
+{
+	struct generation_row to = { 0 };
+	struct installed in;
+	int r = installed_open(m, path, &in, reterr);
+
+	if (r < 0)
+		return r;
+	r = generation_get(m->state, in.module.id, number, &to, reterr);
+	if (r == -ENOENT)
+		fault_set(reterr, r, "%s: has no generation %lld; `morph history %s` lists them", path,
+			  (long long)number, path);
+	else if (r == 0 && in.generation.number == number)
+		r = 1;
+	if (r == 0)
+		r = replacement_check(&in.examination.file, m->settings.privileged_files || !number,
+				      reterr);
+	if (r == 0)
+		r = keep_original(m, &in, reterr);
+	if (r == 0)
+		r = switch_file(m, &in, &to, event, reason, reterr);
+	generation_row_done(&to);
+	installed_done(&in);
+	return r;
+}
+
+int activation_may(struct manager *m, const char *path, struct fault *reterr)
+{
+	struct replacement file;
+	int r = replacement_open(m->settings.root, path, &file, reterr);
+
+	if (r < 0)
+		return r;
+	r = replacement_check(&file, m->settings.privileged_files, reterr);
+	replacement_done(&file);
+	return r;
+}
+
+struct swap_row {
+	char *path, *temp, *reason;
+	int64_t module, to;
+};
+
+static void swap_row_done(struct swap_row *row)
+{
+	free(row->path);
+	free(row->temp);
+	free(row->reason);
+}
+
+/* Delete the temporary file, if the crash left one, in the directory of @path. */
+static void temp_delete(struct manager *m, const struct swap_row *row)
+{
+	char full[PATH_MAX], *slash;
+
+	if (strncmp(row->temp, ".morph-swap-", 12) != 0 || strchr(row->temp, '/') ||
+	    !settings_path(&m->settings, row->path, full))
+		return;
+	slash = strrchr(full, '/');
+	if (slash && (size_t)(slash + 1 - full) + strlen(row->temp) < sizeof(full)) {
+		strcpy(slash + 1, row->temp);
+		unlink(full);
+	}
+}
+
+static int repair_one(struct manager *m, const struct swap_row *row, struct fault *reterr)
+{
+	struct generation_row to = { 0 };
+	char full[PATH_MAX];
+	bool done;
+	int r = generation_get(m->state, row->module, row->to, &to, reterr);
+
+	done = r == 0 && settings_path(&m->settings, row->path, full) &&
+	       store_check_file(full, to.digest, NULL) == 0;
+	generation_row_done(&to);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	temp_delete(m, row);
+	r = in_transaction(m, row->path, row->to, done ? EVENT_REPAIRED : NULL, row->reason, reterr);
+	if (r == -ENOENT) /* the target is not ours any more */
+		r = in_transaction(m, row->path, 0, NULL, NULL, reterr);
+	if (r == 0 && !done)
+		r = journal_event(m->state, row->module, row->path, EVENT_REPAIRED, reterr,
+				  "morphd was interrupted before it replaced the file; nothing changed");
+	return r;
+}
+
+int activation_repair(struct manager *m, unsigned *retn, struct fault *reterr)
+{
+	int r;
+
+	for (*retn = 0;; ++*retn) {
+		_clean_(swap_row_done) struct swap_row row = { 0 };
+		sqlite3_stmt *statement = NULL;
+
+		r = state_prepare(m->state, &statement, reterr,
+				  "SELECT path, temp, reason, module, to_number FROM swap LIMIT 1", "");
+		if (r == 0)
+			r = state_step(m->state, statement, reterr);
+		if (r == 1) {
+			row = (struct swap_row){ statement_text(statement, 0), statement_text(statement, 1),
+						 statement_text(statement, 2),
+						 sqlite3_column_int64(statement, 3),
+						 sqlite3_column_int64(statement, 4) };
+		}
+		sqlite3_finalize(statement);
+		if (r <= 0)
+			return r;
+		if (!row.path || !row.temp || !row.reason)
+			return fault_errno(reterr, -ENOMEM, "swap");
+		r = repair_one(m, &row, reterr);
+		if (r < 0)
+			return r;
+	}
+}

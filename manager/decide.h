@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * decide.h - shall this module be edited now? Numbers in, a verdict and a sentence out; no I/O
+ *
+ * The simplest rule that is safe: enough new samples since the last edit, nothing speaks against it,
+ * and the machine is idle. The order of the tests is the order in which a user would want to know.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "manager/settings.h"
+
+enum verdict {
+	VERDICT_EDIT,
+	VERDICT_WAIT,	/* something will change by itself: samples, time, load */
+	VERDICT_NEVER,	/* until the user or a new build changes it */
+};
+
+struct decide_input {
+	bool carries;
+	const char *note;      /* when it does not carry: why; may be NULL */
+	const char *condemned; /* NULL: not */
+	const char *pinned;    /* the reason, or NULL; set only when all its paths are pinned */
+	bool has_target;
+	uint64_t samples, new_samples;
+	int64_t since_edit_s; /* < 0: never edited */
+	uint64_t failures;    /* edits that failed in a row */
+	uint64_t free_bytes;
+	bool idle;
+	const char *busy; /* why it is not idle */
+};
+
+#define DECIDE_REASON_MAX 256
+
+/** decide() - @automatic false: the user asked, so only what makes an edit impossible counts */
+enum verdict decide(const struct settings *settings, const struct decide_input *input, bool automatic,
+		    char retreason[DECIDE_REASON_MAX]);
+
+/** decide_retry_s() - how long to wait after @failures failed edits: an hour, doubling, at most a week */
+uint64_t decide_retry_s(uint64_t failures);

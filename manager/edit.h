@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * edit.h - from the samples of a module to its next generation: one job, two child processes
+ *
+ *	1. edit_start()		the shipped file goes into the store, everything the children need
+ *				into the work directory
+ *	2. profile_command	samples of every generation -> profile
+ *	3. editor_command	shipped file + profile -> new binary + report
+ *	4. edit_accept()	is it what it should be? then into the store
+ *	5. edit_activate()	at every path where the module is installed and not pinned
+ *
+ * Placeholders in the two commands:
+ *	{original}	the shipped file
+ *	{inputs}	several words: GENERATION-BINARY SAMPLES, once for each generation with samples
+ *	{profile}	the profile: written by the first command, read by the second
+ *	{output}	the new binary
+ *	{report}	JSON about it; may stay away
+ *	{directory}	the work directory
+ *	{build_id}	of the shipped file
+ * A command succeeds by exit status 0 and by having written its file; otherwise the last line of its
+ * standard error is the reason that is reported.
+ */
+
+#include "manager/manager.h"
+
+struct edit_request {
+	int64_t module;
+	const char *path;    /* NULL: automatic; else where the user wants it */
+	const char *reason;  /* of the decision */
+	request_done done;   /* may be NULL */
+	void *userdata;
+};
+
+/** edit_start() - step 1 and the first child; manager->edit is the job afterwards */
+int edit_start(struct manager *manager, const struct edit_request *request, struct fault *reterr);
+
+/** edit_stop() - kill the children and forget the job; its done function hears -ECANCELED */
+void edit_stop(struct manager *manager);
+
+/** edit_module() - which module is being edited; 0: none */
+int64_t edit_module(const struct manager *manager);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "manager/installed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "manager/digest.h"
+#include "manager/journal.h"
+#include "manager/store.h"
+#include "profiles/sample_log.h"
+
+void installed_done(struct installed *installed)
+{
+	examination_done(&installed->examination);
+	target_row_done(&installed->target);
+	module_row_done(&installed->module);
+	generation_row_done(&installed->generation);
+}
+
+/* The module of a shipped file that was never sampled: added with its generation 0. */
+static int shipped_add(struct manager *m, struct installed *in, struct fault *reterr)
+{
+	const struct examination *e = &in->examination;
+	struct generation_row row = { .build_id = (char *)e->build_id, .digest = "", .state = "shipped",
+				      .size = e->file.st.st_size, .created_ns = journal_now_ns() };
+	int r = module_get_by_key(m->state, e->build_id, &in->module, reterr);
+
+	if (r == -ENOENT)
+		r = module_add(m->state, e->build_id, SAMPLE_MODULE_FILE, e->file.path, &in->module.id,
+			       reterr);
+	if (r == 0)
+		r = module_set_carries(m->state, in->module.id, e->carries, NULL, e->llvm_version, reterr);
+	row.module = in->module.id;
+	if (r == 0)
+		r = generation_add(m->state, &row, NULL, reterr);
+	if (r == 0)
+		r = generation_get_by_build_id(m->state, e->build_id, &in->generation, reterr);
+	return r;
+}
+
+/* Which generation has these bytes? The build ID proposes, the content decides. */
+static int generation_find(struct manager *m, struct installed *in, struct fault *reterr)
+{
+	const struct examination *e = &in->examination;
+	char digest[DIGEST_TEXT];
+	int r = generation_get_by_build_id(m->state, e->build_id, &in->generation, reterr);
+
+	if (r == -ENOENT && e->carries != CARRIES_YES)
+		return fault_set(reterr, -ENODATA, "%s: %s", e->file.path, e->note);
+	if (r == -ENOENT)
+		r = shipped_add(m, in, reterr);
+	if (r == 0)
+		r = module_get(m->state, in->generation.module, &in->module, reterr);
+	if (r < 0 || !in->generation.digest[0])
+		return r;
+	r = digest_fd(e->file.fd, e->file.path, digest, reterr);
+	if (r == 0 && strcmp(digest, in->generation.digest) != 0)
+		r = fault_set(reterr, -ESTALE, "%s: has the build ID of generation %lld, but other bytes: "
+			      "it was changed after linking (stripped? patched?); left as it is",
+			      e->file.path, (long long)in->generation.number);
+	return r;
+}
+
+/* A generation keeps the shipped file's owner, mode and time, so a @new row may take them from it. */
+static void target_fill(struct installed *in, bool new)
+{
+	const struct stat *st = &in->examination.file.st;
+	struct target_row *t = &in->target;
+
+	t->module = in->module.id;
+	t->generation = in->generation.number;
+	target_take_stat(t, st);
+	if (in->generation.number == 0 || new) {
+		t->uid = st->st_uid;
+		t->gid = st->st_gid;
+		t->mode = st->st_mode & 07777;
+		t->mtime_ns = stat_mtime_ns(st);
+		t->watch_left_s = t->watch_crashes = 0;
+	}
+}
+
+static int upgrade_note(struct manager *m, const struct target_row *old, const char *what,
+			struct fault *reterr)
+{
+	struct module_row module = { 0 };
+	int r = module_get(m->state, old->module, &module, reterr);
+
+	if (r == 0)
+		r = journal_event(m->state, old->module, old->path, EVENT_UPGRADED, reterr, "%s", what);
+	if (r == 0)
+		store_drop_target(m->store, module.key, old->path, NULL);
+	module_row_done(&module);
+	return r;
+}
+
+/* The row for a path whose file is known: new, moved to another module, or only looked at again. */
+static int target_settle(struct manager *m, struct installed *in, bool known, struct fault *reterr)
+{
+	int64_t module = in->target.module, generation = in->target.generation;
+	int r = 0;
+
+	if (!known && !(in->target.path = strdup(in->examination.file.path)))
+		return fault_errno(reterr, -ENOMEM, "%s", in->examination.file.path);
+	if (known && module != in->module.id) {
+		r = upgrade_note(m, &in->target, "replaced by another build; starting afresh", reterr);
+		in->target.activated_ns = 0;
+		known = false;
+	} else if (known && generation >= 0 && generation != in->generation.number) {
+		r = journal_event(m->state, in->module.id, in->target.path, EVENT_UPGRADED, reterr,
+				  "generation %lld was replaced by generation %lld, not by morphd",
+				  (long long)generation, (long long)in->generation.number);
+	}
+	if (r < 0)
+		return r;
+	target_fill(in, !known);
+	return target_put(m->state, &in->target, reterr);
+}
+
+/* The file at a known path cannot be optimized any more. */
+static int target_lose(struct manager *m, struct installed *in, const char *why, struct fault *reterr)
+{
+	int r = upgrade_note(m, &in->target, why, reterr);
+
+	return r < 0 ? r : target_drop(m->state, in->target.path, reterr);
+}
+
+static int settle_in_transaction(struct manager *m, struct installed *in, struct fault *reterr)
+{
+	struct fault ignored;
+	bool known;
+	int r, code;
+
+	r = target_get(m->state, in->examination.file.path, &in->target, &ignored);
+	if (r < 0 && r != -ENOENT)
+		return fault_set(reterr, r, "%s", ignored.text);
+	known = r == 0;
+	code = generation_find(m, in, reterr);
+	if (code == 0)
+		return target_settle(m, in, known, reterr);
+	if (code != -ENODATA || !known)
+		return code;
+	r = target_lose(m, in, "replaced by a file that cannot be optimized", &ignored);
+	return r < 0 ? fault_set(reterr, r, "%s", ignored.text) : code;
+}
+
+int installed_open(struct manager *m, const char *path, struct installed *ret, struct fault *reterr)
+{
+	int r, committed;
+
+	*ret = (struct installed){ 0 };
+	r = examine_file(&m->settings, path, NULL, &ret->examination, reterr);
+	if (r < 0)
+		return r;
+	r = state_begin(m->state, reterr);
+	if (r == 0) {
+		struct fault fault = { "" };
+
+		r = settle_in_transaction(m, ret, reterr);
+		/* -ENODATA: what was found out is kept. */
+		committed = r == 0 || r == -ENODATA ? state_commit(m->state, &fault) : 0;
+		if (committed < 0)
+			r = fault_set(reterr, committed, "%s", fault.text);
+		state_undo(m->state);
+	}
+	if (r < 0)
+		installed_done(ret);
+	return r;
+}
+
+static bool needs_a_look(struct manager *m, const char *path)
+{
+	struct target_row row = { 0 };
+	char full[PATH_MAX];
+	struct stat st;
+	bool same = target_get(m->state, path, &row, NULL) == 0 &&
+		    settings_path(&m->settings, path, full) && stat(full, &st) == 0 &&
+		    target_is_same_file(&row, &st);
+
+	target_row_done(&row);
+	return !same;
+}
+
+static int target_gone(struct manager *m, const char *path, struct fault *reterr)
+{
+	struct target_row row = { 0 };
+	int r = target_get(m->state, path, &row, reterr);
+
+	if (r == 0)
+		r = upgrade_note(m, &row, "the file was removed", reterr);
+	if (r == 0)
+		r = target_drop(m->state, path, reterr);
+	target_row_done(&row);
+	return r;
+}
+
+int installed_refresh(struct manager *m, struct fault *reterr)
+{
+	_clean_(paths_freep) char **paths = NULL;
+	int r = target_paths(m->state, 0, &paths, reterr);
+
+	for (char **path = paths; r == 0 && *path; path++) {
+		struct fault fault = { "" };
+		struct installed in;
+		int code;
+
+		if (!needs_a_look(m, *path))
+			continue;
+		code = installed_open(m, *path, &in, &fault);
+		if (code == 0)
+			installed_done(&in);
+		else if (code == -ENOENT)
+			r = target_gone(m, *path, reterr);
+		else
+			log_debug("%s", fault.text);
+	}
+	return r;
+}

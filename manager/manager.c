@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "manager/manager.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "manager/activation.h"
+#include "manager/decide.h"
+#include "manager/edit.h"
+#include "manager/installed.h"
+#include "manager/journal.h"
+#include "manager/rebuild.h"
+#include "manager/request.h"
+#include "manager/store.h"
+#include "manager/watch.h"
+
+#define COUNTED_MODULES_MAX 4096 /* modules without Morph data that are listed one by one */
+
+uint64_t manager_monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+void manager_log_fault(struct manager *m, int code, const struct fault *fault)
+{
+	log_message(code == -EBADMSG ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, "%s", fault->text);
+	if (code == -EUCLEAN && m->event) {
+		log_error("%s: the database is damaged; restarting sets it aside and rebuilds it",
+			  m->settings.state_directory);
+		sd_event_exit(m->event, 1);
+	}
+}
+
+static int directories_open(struct manager *m, struct fault *reterr)
+{
+	char state[PATH_MAX];
+	struct stat st;
+	int r;
+
+	if (!settings_path(&m->settings, m->settings.state_directory, state) ||
+	    strlen(state) > PATH_MAX - 256 ||
+	    !settings_path(&m->settings, m->settings.spool_directory, m->spool))
+		return fault_errno(reterr, -ENAMETOOLONG, "%s", m->settings.root);
+	snprintf(m->store, sizeof(m->store), "%.*s/store", PATH_MAX - 16, state);
+	snprintf(m->work, sizeof(m->work), "%.*s/work", PATH_MAX - 16, state);
+	if (stat(state, &st) < 0) {
+		r = file_mkdirs(state, 0755, reterr);
+		/* Others may pass through it to the work directory, and see nothing on the way. */
+		if (r < 0 || chmod(state, 0711) < 0)
+			return r < 0 ? r : fault_errno(reterr, -errno, "%s", state);
+	}
+	r = file_mkdirs(m->store, 0700, reterr);
+	if (r == 0)
+		r = file_mkdirs(m->spool, 0755, reterr);
+	return r;
+}
+
+static int database_open(struct manager *m, struct fault *reterr)
+{
+	enum state_origin origin;
+	struct fault why = { "" };
+	char state[PATH_MAX];
+	unsigned n = 0;
+	int r;
+
+	settings_path(&m->settings, m->settings.state_directory, state);
+	r = state_open(state, &m->state, &origin, &why, reterr);
+	if (r < 0 || origin == STATE_OPENED)
+		return r;
+	r = rebuild_from_store(m, &n, reterr);
+	if (r < 0)
+		return r;
+	if (origin == STATE_REPLACED_DAMAGED) {
+		log_warning("%s; it was set aside, and %u modules were taken from the store", why.text, n);
+		r = journal_event(m->state, 0, NULL, EVENT_DATABASE, reterr,
+				  "%s; it was set aside, and %u modules were taken from the store",
+				  why.text, n);
+	} else if (n) {
+		log_warning("there was no database; %u modules were taken from the store", n);
+	}
+	return r;
+}
+
+/* What a crash or a kill left half done, and what changed while morphd was away. */
+static int repair(struct manager *m, struct fault *reterr)
+{
+	unsigned n = 0;
+	int r;
+
+	r = activation_repair(m, &n, reterr);
+	if (r == 0 && n)
+		log_warning("%u interrupted replacements were finished or undone", n);
+	if (r == 0)
+		r = file_remove_tree(m->work, reterr);
+	if (r == 0)
+		r = store_clean(m->store, reterr);
+	if (r == 0)
+		r = state_do(m->state, reterr,
+			     "UPDATE decision SET outcome = 'interrupted: morphd ended' WHERE outcome IS NULL",
+			     "");
+	if (r == 0)
+		r = installed_refresh(m, reterr);
+	if (r == 0)
+		r = watch_cpu(m, &n, reterr);
+	if (r == 0 && n)
+		log_warning("%u programs were put back as shipped: this is another CPU than the one they "
+			    "were compiled for", n);
+	return r;
+}
+
+int manager_open(struct settings *settings, sd_event *event, struct manager **ret,
+		 struct fault *reterr)
+{
+	_clean_(manager_freep) struct manager *m = calloc(1, sizeof(*m));
+	struct fault fault = { "" };
+	int r;
+
+	if (!m) {
+		settings_done(settings);
+		return fault_errno(reterr, -ENOMEM, "morphd");
+	}
+	m->settings = *settings;
+	*settings = (struct settings){ 0 };
+	m->event = event ? sd_event_ref(event) : NULL;
+	m->tick_ns = manager_monotonic_ns();
+	if (machine_cpu(&m->settings, m->cpu, &fault) < 0)
+		log_warning("%s", fault.text);
+	r = directories_open(m, reterr);
+	if (r == 0)
+		r = database_open(m, reterr);
+	if (r == 0)
+		r = repair(m, reterr);
+	if (r < 0)
+		return r;
+	*ret = TAKE(m);
+	return 0;
+}
+
+void manager_free(struct manager *m)
+{
+	if (!m)
+		return;
+	edit_stop(m);
+	requests_free(m);
+	state_free(m->state);
+	sd_event_unref(m->event);
+	settings_done(&m->settings);
+	free(m);
+}
+
+/* ---- deciding ---- */
+
+/* Every path of the module pinned, or none replaceable: the reason, else NULL. */
+static int obstacle_find(struct manager *m, int64_t module, bool *rethas_target, char **retpin,
+			 struct fault *retblocked, struct fault *reterr)
+{
+	_clean_(paths_freep) char **paths = NULL;
+	int r = target_paths(m->state, module, &paths, reterr);
+	bool free_path = false;
+
+	*rethas_target = r == 0 && *paths;
+	for (char **path = paths; r == 0 && !free_path && *path; path++) {
+		_clean_(freep) char *pin = NULL;
+		struct fault fault = { "" };
+
+		r = pin_get(m->state, *path, &pin, reterr);
+		if (r == 1) {
+			if (!*retpin)
+				*retpin = TAKE(pin);
+		} else if (r == 0 && activation_may(m, *path, &fault) < 0) {
+			*retblocked = fault;
+		} else if (r == 0) {
+			free_path = true;
+		}
+		r = r < 0 ? r : 0;
+	}
+	if (free_path) {
+		free(TAKE(*retpin));
+		retblocked->text[0] = '\0';
+	}
+	return r;
+}
+
+int manager_decide(struct manager *m, const struct module_row *module, bool automatic,
+		   int *retverdict, char *retreason, struct fault *reterr)
+{
+	_clean_(freep) char *pin = NULL;
+	char busy[256] = "";
+	struct machine_load load;
+	struct fault blocked = { "" };
+	int64_t since_ns = journal_now_ns() - module->edit_ns;
+	struct decide_input in = {
+		.carries = module->carries == CARRIES_YES, .note = module->note,
+		.condemned = module->condemned, .samples = (uint64_t)module->samples,
+		.new_samples = (uint64_t)MAX(module->samples - module->edit_samples, 0),
+		/* A clock that was set back must not stop edits until it has caught up. */
+		.since_edit_s = !module->edit_ns || since_ns < 0 ? -1 : since_ns / 1000000000,
+		.failures = (uint64_t)module->failures, .free_bytes = machine_free_bytes(m->store)
+	};
+	int r = obstacle_find(m, module->id, &in.has_target, &pin, &blocked, reterr);
+
+	if (r < 0)
+		return r;
+	in.pinned = pin;
+	if (blocked.text[0]) {
+		in.carries = false;
+		in.note = blocked.text;
+	}
+	machine_load_read(&m->settings, &load);
+	in.idle = machine_is_idle(&m->settings, &load, busy, sizeof(busy));
+	in.busy = busy;
+	*retverdict = (int)decide(&m->settings, &in, automatic, retreason);
+	return 0;
+}
+
+static int verdict_note(struct manager *m, const struct module_row *module, const char *reason,
+			struct fault *reterr)
+{
+	if (module->verdict && strcmp(module->verdict, reason) == 0)
+		return 0;
+	return state_do(m->state, reterr, "UPDATE module SET verdict = ?, verdict_ns = ? WHERE id = ?",
+			"tii", reason, journal_now_ns(), module->id);
+}
+
+/* The candidate with the most new samples goes first. Its ID, 0 for none, or negative. */
+static int64_t candidate_at(struct manager *m, unsigned i, struct fault *reterr)
+{
+	int64_t id;
+	int r = state_integer(m->state, &id, reterr,
+			      "SELECT id FROM module WHERE carries = 1 ORDER BY samples - edit_samples DESC, "
+			      "id LIMIT 1 OFFSET ?", "i", (int64_t)i);
+
+	return r == -ENOENT ? 0 : r < 0 ? r : id;
+}
+
+static int automatic_edit(struct manager *m, struct fault *reterr)
+{
+	for (unsigned i = 0;; i++) {
+		struct module_row module = { 0 };
+		struct edit_request request = { 0 };
+		char reason[DECIDE_REASON_MAX];
+		int64_t id = candidate_at(m, i, reterr);
+		int verdict = VERDICT_WAIT, r = id <= 0 ? (int)id : 0;
+
+		if (id <= 0)
+			return r;
+		if (id == edit_module(m))
+			continue;
+		r = module_get(m->state, id, &module, reterr);
+		if (r == 0)
+			r = manager_decide(m, &module, true, &verdict, reason, reterr);
+		if (r == 0)
+			r = verdict_note(m, &module, reason, reterr);
+		module_row_done(&module);
+		if (r < 0)
+			return r;
+		if (verdict != VERDICT_EDIT || m->edit || !m->event)
+			continue;
+		request = (struct edit_request){ .module = id, .reason = reason };
+		r = edit_start(m, &request, reterr);
+		if (r < 0)
+			return edit_start_failed(m, id, r, reterr);
+	}
+}
+
+/* Modules that are only counted: the least recent beyond the limit become part of one sum. */
+static int prune(struct manager *m, struct fault *reterr)
+{
+	int64_t extra = 0;
+	int r = state_integer(m->state, &extra, reterr,
+			      "SELECT count(*) FROM module WHERE carries <> 1", "");
+
+	if (r < 0 || extra <= COUNTED_MODULES_MAX)
+		return r;
+	extra -= COUNTED_MODULES_MAX - COUNTED_MODULES_MAX / 4;
+	r = state_do(m->state, reterr,
+		     "INSERT INTO total(key, value) SELECT 'other_modules', coalesce(sum(samples), 0) FROM "
+		     "(SELECT samples FROM module WHERE carries <> 1 ORDER BY last_ns LIMIT ?) WHERE true "
+		     "ON CONFLICT(key) DO UPDATE SET value = value + excluded.value", "i", extra);
+	if (r == 0)
+		r = state_do(m->state, reterr,
+			     "DELETE FROM module WHERE id IN (SELECT id FROM module WHERE carries <> 1 "
+			     "ORDER BY last_ns LIMIT ?)", "i", extra);
+	return r;
+}
+
+static int prune_in_transaction(struct manager *m, struct fault *reterr)
+{
+	int r = state_begin(m->state, reterr);
+
+	if (r == 0)
+		r = prune(m, reterr);
+	if (r == 0)
+		r = state_commit(m->state, reterr);
+	state_undo(m->state);
+	return r;
+}
+
+void manager_tick(struct manager *m)
+{
+	uint64_t now = manager_monotonic_ns();
+	int64_t seconds = (int64_t)((now - m->tick_ns) / 1000000000);
+	struct fault fault = { "" };
+	int r;
+
+	m->tick_ns += (uint64_t)seconds * 1000000000;
+	r = installed_refresh(m, &fault);
+	if (r == 0)
+		r = watch_tick(m, seconds, &fault);
+	if (r == 0)
+		r = prune_in_transaction(m, &fault);
+	if (r == 0)
+		r = automatic_edit(m, &fault);
+	if (r < 0)
+		manager_log_fault(m, r, &fault);
+}

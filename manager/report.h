@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * report.h - database rows as D-Bus dictionaries: what Status, Explain, History and Pins answer
+ *
+ * A column becomes an entry under its name: integers as x, reals as d, texts as s; null is left out.
+ * Texts that are not UTF-8 (paths may be anything) get U+FFFD for each wrong byte.
+ */
+
+#include <systemd/sd-bus.h>
+
+#include "manager/manager.h"
+
+int report_status(struct manager *manager, sd_bus_message *into, struct fault *reterr);
+int report_explain(struct manager *manager, const char *path, sd_bus_message *into,
+		   struct fault *reterr);
+int report_history(struct manager *manager, const char *path, sd_bus_message *into,
+		   struct fault *reterr);
+int report_pins(struct manager *manager, sd_bus_message *into, struct fault *reterr);

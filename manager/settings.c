@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "manager/settings.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/config.h"
+
+#define KEY(key, kind, field, ...) { key, kind, offsetof(struct settings, field), __VA_ARGS__ }
+
+const struct config_key settings_keys[] = {
+	KEY("root", CONFIG_PATH, root, 0),
+	KEY("state_directory", CONFIG_PATH, state_directory, 0),
+	KEY("spool_directory", CONFIG_PATH, spool_directory, 0),
+	KEY("runtime_directory", CONFIG_PATH, runtime_directory, 0),
+	KEY("sidecar_directory", CONFIG_PATH, sidecar_directory, 0),
+	KEY("profile_command", CONFIG_TEXT, profile_command, 0),
+	KEY("editor_command", CONFIG_TEXT, editor_command, 0),
+	KEY("worker_user", CONFIG_TEXT, worker_user, 0),
+	KEY("edit_timeout", CONFIG_DURATION, edit_timeout_s, 1, 86400),
+	KEY("edit_memory", CONFIG_BYTES, edit_memory_bytes, 0, 0x1p50),
+	KEY("edit_file_size", CONFIG_BYTES, edit_file_bytes, 0x1p20, 0x1p40),
+	KEY("automatic", CONFIG_BOOL, automatic, 0),
+	KEY("minimum_samples", CONFIG_UINT, minimum_samples, 1, 1e15),
+	KEY("half_life", CONFIG_UINT, half_life, 1000, 1e15),
+	KEY("edit_interval", CONFIG_DURATION, edit_interval_s, 0, 1e9),
+	KEY("decide_interval", CONFIG_DURATION, decide_interval_s, 1, 86400),
+	KEY("idle_pressure", CONFIG_REAL, idle_pressure, 0, 100),
+	KEY("idle_load", CONFIG_REAL, idle_load, 0, 1000),
+	KEY("on_battery", CONFIG_BOOL, on_battery, 0),
+	KEY("owners", CONFIG_TEXT, owners, 0),
+	KEY("privileged_files", CONFIG_BOOL, privileged_files, 0),
+	KEY("watch_time", CONFIG_DURATION, watch_s, 0, 30 * 86400.0),
+	KEY("keep_generations", CONFIG_UINT, keep_generations, 0, 1000),
+	KEY("minimum_free", CONFIG_BYTES, minimum_free_bytes, 0, 0x1p60),
+	{ NULL },
+};
+
+static const char *const defaults[][2] = {
+	{ "state_directory", "/var/lib/morph" },
+	{ "spool_directory", "/var/spool/morph" },
+	{ "runtime_directory", "/run/morph" },
+	{ "sidecar_directory", "/usr/lib/morph/.build-id" },
+	{ "profile_command", MORPH_LIBEXEC_DIR "/morph-profiler {job} {profile}" },
+	{ "editor_command",
+	  "morph optimize {original} --profile {profile} -o {output} --report {report}" },
+	{ "worker_user", "morph" },
+	{ "edit_timeout", "30min" },
+	{ "edit_memory", "4G" },
+	{ "edit_file_size", "2G" },
+	{ "automatic", "yes" },
+	{ "minimum_samples", "10000" },
+	{ "half_life", "1000000" },
+	{ "edit_interval", "6h" },
+	{ "decide_interval", "60s" },
+	{ "idle_pressure", "10" },
+	{ "idle_load", "0.5" },
+	{ "on_battery", "no" },
+	{ "owners", "root" },
+	{ "privileged_files", "no" },
+	{ "watch_time", "2h" },
+	{ "keep_generations", "2" },
+	{ "minimum_free", "256M" },
+};
+
+int settings_init(struct settings *settings)
+{
+	*settings = (struct settings){ .root = strdup("") };
+	if (!settings->root)
+		return -ENOMEM;
+	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++) {
+		int r = config_set(settings_keys, defaults[i][0], defaults[i][1], settings, NULL);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+void settings_done(struct settings *settings)
+{
+	config_done(settings_keys, settings);
+}
+
+const char *settings_path(const struct settings *settings, const char *path, char ret[PATH_MAX])
+{
+	size_t n = strlen(settings->root);
+
+	while (n && settings->root[n - 1] == '/')
+		n--;
+	if (snprintf(ret, PATH_MAX, "%.*s%s", (int)n, settings->root, path) >= PATH_MAX)
+		return NULL;
+	return ret;
+}
+
+bool settings_owner_is_allowed(const struct settings *settings, unsigned uid)
+{
+	const char *at = settings->owners;
+	char name[256];
+	int n = 0;
+
+	if (uid == geteuid())
+		return true;
+	for (; sscanf(at, "%255s%n", name, &n) == 1; at += n) {
+		const struct passwd *user;
+
+		if (strcmp(name, "any") == 0)
+			return true;
+		user = getpwnam(name);
+		if (user && user->pw_uid == uid)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * settings.h - what morphd.conf(5) says, with the defaults
+ */
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/config_file.h"
+#include "base/fault.h"
+
+#define SETTINGS_FILE "/etc/morph/morphd.conf"
+
+struct settings {
+	char *root; /* put before every path below, before /proc and /sys, and before programs' paths */
+	char *state_directory;
+	char *spool_directory;
+	char *runtime_directory;
+	char *sidecar_directory;
+
+	char *profile_command; /* words; {original}, {profile}, ... are replaced: see edit.h */
+	char *editor_command;
+	char *worker_user;	 /* runs the two commands when morphd itself is root */
+	uint64_t edit_timeout_s; /* of one command */
+	uint64_t edit_memory_bytes;
+	uint64_t edit_file_bytes;
+
+	bool automatic;		  /* decide by itself, not only on `morph reoptimize` */
+	uint64_t minimum_samples; /* new ones since the last edit */
+	uint64_t half_life;	  /* samples of a module after which older ones weigh half */
+	uint64_t edit_interval_s; /* at least, between two edits of one module */
+	uint64_t decide_interval_s;
+	double idle_pressure; /* percent: CPU pressure, "some avg10", at most */
+	double idle_load;     /* load average of one minute per CPU, at most */
+	bool on_battery;      /* edit without mains power too */
+
+	char *owners;		   /* words: users whose files may be optimized; "any" */
+	bool privileged_files;	   /* also set-user-ID, set-group-ID and files with capabilities */
+	uint64_t watch_s;	   /* how long crashes of a new generation are watched */
+	uint64_t keep_generations; /* inactive ones per module */
+	uint64_t minimum_free_bytes; /* below that on the store's disk nothing is edited */
+};
+
+extern const struct config_key settings_keys[];
+
+/** settings_init() - the defaults; -ENOMEM */
+int settings_init(struct settings *settings);
+void settings_done(struct settings *settings);
+
+/** settings_path() - @path under the root, into @ret, which is returned; NULL when too long */
+const char *settings_path(const struct settings *settings, const char *path, char ret[PATH_MAX]);
+
+/** settings_owner_is_allowed() - may files of user @uid be optimized? Our own always may. */
+bool settings_owner_is_allowed(const struct settings *settings, unsigned uid);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "manager/tally.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "manager/journal.h"
+
+#define NOT_A_BRANCH (-1)
+#define RENORMALIZE_AT 64.0 /* half-lives: 2^64 is far from what a double cannot hold */
+#define FORGOTTEN 1e-3	    /* of a sample */
+
+static double age_of(const struct module_row *module, uint64_t half_life)
+{
+	return (double)(module->samples - module->age_samples) / (double)half_life;
+}
+
+static int renormalize(struct state *state, struct module_row *module, double weight,
+		       struct fault *reterr)
+{
+	int r = state_do(state, reterr,
+			 "UPDATE sample SET weight = weight / ? WHERE generation IN "
+			 "(SELECT id FROM generation WHERE module = ?)",
+			 "di", weight, module->id);
+
+	if (r == 0)
+		r = state_do(state, reterr,
+			     "DELETE FROM sample WHERE weight < ? AND generation IN "
+			     "(SELECT id FROM generation WHERE module = ?)",
+			     "di", FORGOTTEN, module->id);
+	if (r == 0)
+		r = state_do(state, reterr, "UPDATE module SET age_samples = samples WHERE id = ?", "i",
+			     module->id);
+	module->age_samples = module->samples;
+	return r;
+}
+
+static int add_one(struct state *state, sqlite3_stmt *statement, uint64_t offset, int64_t target,
+		   double weight, struct fault *reterr)
+{
+	sqlite3_bind_int64(statement, 2, (int64_t)offset);
+	sqlite3_bind_int64(statement, 3, target);
+	sqlite3_bind_double(statement, 4, weight);
+	return state_step(state, statement, reterr);
+}
+
+static int add_counts(struct state *state, int64_t generation, const struct sample_module *from,
+		      double weight, struct fault *reterr)
+{
+	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
+	int r = state_prepare(state, &statement, reterr,
+			      "INSERT INTO sample(generation, offset, target, weight) VALUES(?, ?, ?, ?) "
+			      "ON CONFLICT DO UPDATE SET weight = weight + excluded.weight",
+			      "i", generation);
+
+	for (size_t i = 0; r == 0 && i < from->n_counts; i++) {
+		r = add_one(state, statement, from->counts[i].offset, NOT_A_BRANCH,
+			    weight * (double)from->counts[i].count, reterr);
+		sqlite3_reset(statement);
+	}
+	for (size_t i = 0; r == 0 && i < from->n_branches; i++) {
+		r = add_one(state, statement, from->branches[i].from, (int64_t)from->branches[i].to,
+			    weight * (double)from->branches[i].count, reterr);
+		sqlite3_reset(statement);
+	}
+	return r;
+}
+
+int tally_count(struct state *state, struct module_row *module, uint64_t samples,
+		struct fault *reterr)
+{
+	module->last_ns = journal_now_ns();
+	module->samples += (int64_t)MIN(samples, (uint64_t)INT64_MAX / 4);
+	module->samples = MIN(module->samples, INT64_MAX / 4);
+	return state_do(state, reterr, "UPDATE module SET samples = ?, last_ns = ? WHERE id = ?", "iii",
+			module->samples, module->last_ns, module->id);
+}
+
+int tally_add(struct state *state, struct module_row *module, int64_t generation,
+	      const struct sample_module *from, const struct sample_log *log, uint64_t half_life,
+	      struct fault *reterr)
+{
+	double age = age_of(module, half_life);
+	int r = 0;
+
+	if (age >= RENORMALIZE_AT) {
+		r = renormalize(state, module, exp2(age), reterr);
+		age = 0;
+	}
+	if (r == 0)
+		r = add_counts(state, generation, from, exp2(age), reterr);
+	if (r == 0)
+		r = state_do(state, reterr,
+			     "UPDATE generation SET samples = samples + ?, source = ?, rate_hz = ? "
+			     "WHERE id = ?",
+			     "iidi", (int64_t)MIN(from->total, (uint64_t)INT64_MAX / 4),
+			     (int64_t)log->source, log->rate_hz, generation);
+	return r < 0 ? r : tally_count(state, module, from->total, reterr);
+}
+
+static int read_counts(struct state *state, sqlite3_stmt *statement, double weight,
+		       struct sample_module *into, struct fault *reterr)
+{
+	int r;
+
+	while ((r = state_step(state, statement, reterr)) == 1) {
+		uint64_t offset = (uint64_t)sqlite3_column_int64(statement, 0);
+		int64_t target = sqlite3_column_int64(statement, 1);
+		uint64_t count = (uint64_t)(sqlite3_column_double(statement, 2) / weight + 0.5);
+
+		if (count)
+			r = target == NOT_A_BRANCH
+				    ? sample_module_add(into, offset, count)
+				    : sample_module_add_branch(into, offset, (uint64_t)target, count);
+		if (count && r < 0)
+			return fault_errno(reterr, r, "samples of %s", into->path);
+	}
+	return r;
+}
+
+int tally_log(struct state *state, const struct module_row *module,
+	      const struct generation_row *generation, uint64_t half_life, struct sample_log **ret,
+	      struct fault *reterr)
+{
+	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
+	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
+	struct sample_module *into;
+	struct build_id build_id;
+	int r = build_id_parse(generation->build_id, &build_id);
+
+	if (r < 0)
+		return fault_set(reterr, r, "%s: not a build ID", generation->build_id);
+	into = log ? sample_log_module(log, SAMPLE_MODULE_FILE, &build_id, module->path, 0, 0) : NULL;
+	if (!into)
+		return fault_errno(reterr, -ENOMEM, "samples of %s", module->path);
+	r = state_prepare(state, &statement, reterr,
+			  "SELECT offset, target, weight FROM sample WHERE generation = ?", "i",
+			  generation->id);
+	if (r == 0)
+		r = read_counts(state, statement, exp2(age_of(module, half_life)), into, reterr);
+	if (r < 0)
+		return r;
+	log->source = (enum sample_source)generation->source;
+	log->rate_hz = generation->rate_hz;
+	log->start_ns = (uint64_t)module->first_ns;
+	sample_log_normalize(log);
+	if (!log->n_modules)
+		return fault_set(reterr, -ENODATA, "%s: no samples", module->path);
+	log->fired = log->user = log->attributed = log->modules[0].total;
+	*ret = TAKE(log);
+	return 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * tally.h - the samples of each generation, added up and aged
+ *
+ * Ageing goes by the module's own activity, not by the clock: after `half_life` samples of the module
+ * everything older weighs half. New samples are stored with a weight that grows instead of shrinking
+ * the old ones (forward decay: Cormode, Shkapenyuk, Srivastava and Xu, ICDE 2009), so taking a
+ * spool file costs O(log's samples), whatever has been gathered before. When weights get large, all
+ * of the module's are divided once.
+ */
+
+#include <stdint.h>
+
+#include "manager/catalog.h"
+#include "profiles/sample_log.h"
+
+/**
+ * tally_add() - add @from's counts to a generation; to be called inside a transaction
+ * @module: its samples and last_ns are updated, in the database and in the row
+ */
+int tally_add(struct state *state, struct module_row *module, int64_t generation,
+	      const struct sample_module *from, const struct sample_log *log, uint64_t half_life,
+	      struct fault *reterr);
+
+/** tally_count() - the same for a module that carries nothing: only its total */
+int tally_count(struct state *state, struct module_row *module, uint64_t samples,
+		struct fault *reterr);
+
+/**
+ * tally_log() - what has been gathered for a generation, as a sample log with one module
+ * @ret: counts are aged and rounded; owned by the caller. -ENODATA when nothing is left of it.
+ */
+int tally_log(struct state *state, const struct module_row *module,
+	      const struct generation_row *generation, uint64_t half_life, struct sample_log **ret,
+	      struct fault *reterr);

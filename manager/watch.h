@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * watch.h - does a new generation misbehave? is this still the CPU it was made for?
+ *
+ * For watch_time after an activation (counted in seconds that morphd runs, so neither a changed clock
+ * nor a reboot shortens it) deaths by a signal that speaks of a broken program are counted. More of
+ * them than the shipped file's own record explains: the shipped file goes back, the generation is
+ * condemned, and the module is left alone until a new build or `morph reoptimize`.
+ */
+
+#include "manager/manager.h"
+
+/** watch_signal_counts() - SIGSEGV and its like, but not SIGTERM, SIGKILL, SIGPIPE ... */
+bool watch_signal_counts(int signal_number);
+
+/**
+ * watch_is_worse() - are @crashes in @samples too many for a program whose shipped file crashed
+ * @base_crashes times in @base_samples samples? Without any on record, one is too many; else more
+ * than the expected number plus three standard deviations of it (Poisson).
+ */
+bool watch_is_worse(int64_t crashes, int64_t samples, int64_t base_crashes, int64_t base_samples);
+
+/**
+ * watch_crash() - a process that ran @build_id died by @signal_number
+ * Return: 1: and so the shipped file was put back; 0: counted, or of no interest; negative with @reterr.
+ */
+int watch_crash(struct manager *manager, const char *build_id, const char *path, int signal_number,
+		struct fault *reterr);
+
+/** watch_tick() - @seconds have passed */
+int watch_tick(struct manager *manager, int64_t seconds, struct fault *reterr);
+
+/** watch_cpu() - put the shipped file back where a generation made for another CPU stands */
+int watch_cpu(struct manager *manager, unsigned *retn, struct fault *reterr);
+
+/** watch_condemn() - put back the shipped file at all paths with @generation; never use it again */
+int watch_condemn(struct manager *manager, const struct generation_row *generation,
+		  const char *reason, unsigned *retn, struct fault *reterr);
