@@ -12,10 +12,28 @@
 #include "base/log.h"
 
 int record_run(int argc, char **argv);
+int status_run(int argc, char **argv);
+int explain_run(int argc, char **argv);
+int reoptimize_run(int argc, char **argv);
+int rollback_run(int argc, char **argv);
+int history_run(int argc, char **argv);
+int pin_run(int argc, char **argv);
 
 const struct verb verbs[] = {
 	{ "record", record_run, "[-o FILE] [-F HZ] [--duration S] (COMMAND [ARG...] | -p PID | -G CGROUP | -a)",
 	  "sample a program, or the machine, into a sample log" },
+	{ "status", status_run, "[-a] [--json] [--socket=PATH | --bus=ADDRESS]",
+	  "programs, samples, generations, and what morphd waits for" },
+	{ "explain", explain_run, "PATH [--json] [--socket=PATH | --bus=ADDRESS]",
+	  "what was done with a program, and why" },
+	{ "reoptimize", reoptimize_run, "PATH... [--json] [--socket=PATH | --bus=ADDRESS]",
+	  "edit programs now and put the result into place" },
+	{ "rollback", rollback_run, "(PATH... [--to=GENERATION] | --all) [--socket=PATH | --bus=ADDRESS]",
+	  "put shipped files back" },
+	{ "history", history_run, "[PATH] [--json] [--socket=PATH | --bus=ADDRESS]",
+	  "generations and events" },
+	{ "pin", pin_run, "[[--reason=TEXT | --unpin] PATH...] [--json] [--socket=PATH | --bus=ADDRESS]",
+	  "never touch a program; without a path: list the pins" },
 	{ NULL },
 };
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * daemon.h - what the verbs that talk to morphd share: options, connection, times as text
+ */
+
+#include <getopt.h>
+
+#include "cli/verb.h"
+#include "manager/client.h"
+
+enum { DAEMON_OPTION_SOCKET = 1000, DAEMON_OPTION_BUS };
+
+/* For the option table of a verb that talks to morphd; a verb's own options come before. */
+#define DAEMON_OPTIONS                                                                            \
+	{ "json", no_argument, NULL, 'j' }, { "socket", required_argument, NULL, DAEMON_OPTION_SOCKET }, \
+		{ "bus", required_argument, NULL, DAEMON_OPTION_BUS }, { "help", no_argument, NULL, 'h' },  \
+	{ NULL }
+
+struct daemon_options {
+	struct client_options client;
+	bool json;
+};
+
+/**
+ * daemon_option() - take what getopt_long() returned
+ * Return: -1: taken, go on; else the exit code (of --help, or of an unknown option).
+ */
+int daemon_option(struct daemon_options *options, int option, const char *verb);
+
+/** daemon_only_options() - for a verb without options of its own: parse all; -1, or the exit code */
+int daemon_only_options(struct daemon_options *options, int argc, char **argv, const char *verb);
+
+/** daemon_call() - connect, call, hang up; @types 's' (texts) and 'x' (int64_t) */
+int daemon_call(const struct daemon_options *options, const char *method, sd_bus_message **retreply,
+		struct fault *reterr, const char *types, const char *path, const char *text,
+		int64_t number);
+
+/** daemon_path() - @path made absolute, without following symbolic links; owned by the caller */
+char *daemon_path(const char *path, struct fault *reterr);
+
+#define DAEMON_TIME_TEXT 24
+/** daemon_time() - CLOCK_REALTIME nanoseconds as local time; "never" for 0 */
+const char *daemon_time(int64_t time_ns, char ret[DAEMON_TIME_TEXT]);
+/** daemon_percent() - "12.3 %", "-" for NAN */
+const char *daemon_percent(double share, char ret[16]);
+
+/** daemon_generations_print(), daemon_events_print() - tables */
+int daemon_generations_print(const struct records *generations, int64_t active);
+int daemon_events_print(const struct records *events, bool with_path);

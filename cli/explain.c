@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * morph explain PATH [--json]: what morphd did with one program, on what grounds, and with what result.
+ */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+
+#include "cli/daemon.h"
+
+struct explanation {
+	struct record target;
+	struct records generations, decisions, events;
+};
+
+static void explanation_done(struct explanation *e)
+{
+	record_done(&e->target);
+	records_done(&e->generations);
+	records_done(&e->decisions);
+	records_done(&e->events);
+}
+
+static int explanation_read(sd_bus_message *reply, struct explanation *ret)
+{
+	int r = record_read(reply, &ret->target);
+
+	if (r == 0)
+		r = records_read(reply, &ret->generations);
+	if (r == 0)
+		r = records_read(reply, &ret->decisions);
+	return r < 0 ? r : records_read(reply, &ret->events);
+}
+
+static void explanation_json(const struct explanation *e)
+{
+	struct json json = json_to(stdout);
+
+	json_object_begin(&json, NULL);
+	record_json(&json, "target", &e->target);
+	records_json(&json, "generations", &e->generations);
+	records_json(&json, "decisions", &e->decisions);
+	records_json(&json, "events", &e->events);
+	json_object_end(&json);
+}
+
+static void target_print(const struct record *t)
+{
+	char time[DAEMON_TIME_TEXT], share[16];
+	int64_t generation = record_integer(t, "generation");
+	const char *text;
+
+	printf("%s\n  build %s, compiled by LLVM %s\n", record_text(t, "path"),
+	       record_text(t, "build_id"), record_text(t, "llvm_version") ?: "(version unknown)");
+	printf("  %lld samples (%s of all), %lld of them since the last edit\n",
+	       (long long)record_integer(t, "samples"), daemon_percent(record_real(t, "share"), share),
+	       (long long)record_integer(t, "new_samples"));
+	if (generation)
+		printf("  generation %lld is active since %s\n", (long long)generation,
+		       daemon_time(record_integer(t, "activated_ns"), time));
+	else
+		puts("  the shipped file is active");
+	if (record_integer(t, "watch_left_s"))
+		printf("  crashes are watched for another %lld min; so far %lld\n",
+		       (long long)record_integer(t, "watch_left_s") / 60,
+		       (long long)record_integer(t, "watch_crashes"));
+	if ((text = record_text(t, "pinned")))
+		printf("  pinned: %s\n", text);
+	if ((text = record_text(t, "condemned")))
+		printf("  not edited again by itself: %s\n", text);
+	else if ((text = record_text(t, "verdict")))
+		printf("  now: %s\n", text);
+}
+
+static void decisions_print(const struct records *decisions)
+{
+	char time[DAEMON_TIME_TEXT];
+
+	if (decisions->n_rows)
+		puts("\ndecisions to edit");
+	for (size_t i = 0; i < decisions->n_rows; i++) {
+		const struct record *d = &decisions->rows[i];
+
+		printf("  %lld  %s  %s: %s\n     -> %s\n", (long long)record_integer(d, "decision"),
+		       daemon_time(record_integer(d, "time_ns"), time), record_text(d, "trigger") ?: "",
+		       record_text(d, "reason") ?: "", record_text(d, "outcome") ?: "under way");
+	}
+}
+
+static int explanation_print(const struct explanation *e)
+{
+	int r;
+
+	target_print(&e->target);
+	puts("\ngenerations");
+	r = daemon_generations_print(&e->generations, record_integer(&e->target, "generation"));
+	decisions_print(&e->decisions);
+	if (r < 0 || !e->events.n_rows)
+		return r;
+	puts("\nevents");
+	return daemon_events_print(&e->events, false);
+}
+
+int explain_run(int argc, char **argv)
+{
+	_clean_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+	_clean_(explanation_done) struct explanation e = { 0 };
+	_clean_(freep) char *path = NULL;
+	struct daemon_options options = { 0 };
+	struct fault fault = { "" };
+	int r = daemon_only_options(&options, argc, argv, "explain");
+
+	if (r >= 0)
+		return r;
+	if (optind + 1 != argc)
+		return verb_usage("explain");
+	path = daemon_path(argv[optind], &fault);
+	if (!path || daemon_call(&options, "Explain", &reply, &fault, "s", path, NULL, 0) < 0)
+		return verb_fail("explain", &fault);
+	r = explanation_read(reply, &e);
+	if (r < 0) {
+		fault_errno(&fault, r, "morphd's answer cannot be read");
+		return verb_fail("explain", &fault);
+	}
+	if (options.json)
+		explanation_json(&e);
+	else if (explanation_print(&e) < 0)
+		return VERB_FAILED;
+	return VERB_DONE;
+}

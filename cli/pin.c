@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * morph pin [PATH...]: never touch these programs; --unpin takes that back; without a path: the list.
+ */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "cli/daemon.h"
+
+struct pin_options {
+	struct daemon_options daemon;
+	const char *reason;
+	bool unpin;
+};
+
+static int pins_print(const struct records *pins)
+{
+	_clean_(table_freep) struct table *table = table_new("pinned program|since|why");
+	char time[DAEMON_TIME_TEXT];
+
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < pins->n_rows; i++) {
+		const struct record *row = &pins->rows[i];
+
+		table_cell(table, "%s", record_text(row, "path") ?: "?");
+		table_cell(table, "%s", daemon_time(record_integer(row, "time_ns"), time));
+		table_cell(table, "%s", record_text(row, "reason") ?: "");
+	}
+	if (!pins->n_rows)
+		puts("No program is pinned.");
+	return pins->n_rows ? table_print(table, stdout) : 0;
+}
+
+static int pins_list(const struct daemon_options *options, struct fault *fault)
+{
+	_clean_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+	_clean_(records_done) struct records pins = { 0 };
+	struct json json = json_to(stdout);
+	int r = daemon_call(options, "Pins", &reply, fault, "", NULL, NULL, 0);
+
+	if (r == 0)
+		r = records_read(reply, &pins);
+	if (r < 0)
+		return fault->text[0] ? r : fault_errno(fault, r, "morphd's answer cannot be read");
+	if (!options->json)
+		return pins_print(&pins);
+	json_object_begin(&json, NULL);
+	records_json(&json, "pins", &pins);
+	json_object_end(&json);
+	return 0;
+}
+
+static int pin_one(const struct pin_options *o, const char *argument, struct fault *fault)
+{
+	_clean_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+	_clean_(freep) char *path = daemon_path(argument, fault);
+
+	if (!path)
+		return -ENOMEM;
+	if (o->unpin)
+		return daemon_call(&o->daemon, "Unpin", &reply, fault, "s", path, NULL, 0);
+	return daemon_call(&o->daemon, "Pin", &reply, fault, "ss", path, o->reason, 0);
+}
+
+int pin_run(int argc, char **argv)
+{
+	static const struct option table[] = { { "unpin", no_argument, NULL, 'u' },
+					       { "reason", required_argument, NULL, 'r' },
+					       DAEMON_OPTIONS };
+	struct pin_options o = { .reason = "by request" };
+	struct fault fault = { "" };
+	int option, code = -1;
+
+	while (code < 0 && (option = getopt_long(argc, argv, "h", table, NULL)) != -1) {
+		if (option == 'u')
+			o.unpin = true;
+		else if (option == 'r')
+			o.reason = optarg;
+		else
+			code = daemon_option(&o.daemon, option, "pin");
+	}
+	if (code >= 0)
+		return code;
+	if (optind == argc && o.unpin)
+		return verb_usage("pin");
+	if (optind == argc)
+		return pins_list(&o.daemon, &fault) < 0 ? verb_fail("pin", &fault) : VERB_DONE;
+	code = VERB_DONE;
+	for (int i = optind; i < argc; i++)
+		if (pin_one(&o, argv[i], &fault) < 0)
+			code = verb_fail("pin", &fault);
+	return code;
+}
