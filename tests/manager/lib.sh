@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# lib.sh - a morphd of one's own in a temporary directory, for the manager's script tests. Sourced.
+#
+# $dir holds everything; $dir/root/usr/bin/prog is "installed". `morphd_start [OPTION...]` waits until
+# it answers; every process that was started is stopped at the end.
+
+set -euo pipefail
+export LC_ALL=C
+: "${MORPH_BIN:?}" "${MORPH_PROGRAMS:?}"
+
+if [ "$(id -u)" != 0 ]; then
+	echo "skipped: needs root, to install programs as root and run the editor as another user"
+	exit 77
+fi
+
+dir=$(mktemp -d /tmp/morph-test.XXXXXX)
+chmod 755 "$dir"
+prog=$dir/bin/prog
+pids=()
+
+finish()
+{
+	local status=$?
+
+	for pid in "${pids[@]}"; do
+		kill -9 "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
+	[ "$status" = 0 ] || { sed 's/^/morphd: /' "$dir/morphd.log" >&2 || true; }
+	if mountpoint -q "$dir/small" 2>/dev/null; then umount -l "$dir/small"; fi
+	rm -rf "$dir"
+}
+trap finish EXIT
+
+fail()
+{
+	echo "FAILED: $*" >&2
+	exit 1
+}
+
+# install a program with an owner, a mode and a time that are easy to tell from defaults
+prog_install()
+{
+	mkdir -p "$dir/bin"
+	cp "$MORPH_PROGRAMS/${1:-shipped}" "$prog.new"
+	chown 0:12 "$prog.new"
+	chmod 0751 "$prog.new"
+	touch -d '2001-02-03 04:05:06.789' "$prog.new"
+	mv "$prog.new" "$prog"
+}
+
+prog_is()
+{
+	cmp -s "$prog" "$MORPH_PROGRAMS/$1"
+}
+
+prog_stat()
+{
+	stat -c '%u:%g %a %y' "$prog"
+}
+
+config_write()
+{
+	mkdir -p "$dir/spool" "$dir/tools"
+	cp "$MORPH_PROGRAMS"/* "$dir/tools/"
+	cat >"$dir/morphd.conf" <<-END
+		state_directory = ${state:-$dir/state}
+		spool_directory = $dir/spool
+		runtime_directory = $dir/run
+		profile_command = ${profile_command:-touch {profile\}}
+		editor_command = ${editor_command:-cp $dir/tools/made {output\}}
+		worker_user = nobody
+		edit_memory = 0
+		minimum_samples = 1000
+		minimum_free = 0
+		edit_interval = 0
+		idle_pressure = 100
+		idle_load = 1000
+		automatic = ${automatic:-no}
+		decide_interval = 1
+	END
+}
+
+export MORPH_SOCKET=$dir/run/socket
+
+morphd_start()
+{
+	"$MORPH_BIN/morphd" --config="$dir/morphd.conf" --bus=none "$@" >>"$dir/morphd.log" 2>&1 &
+	morphd=$!
+	pids+=("$morphd")
+	morphd_wait
+}
+
+morphd_wait()
+{
+	for _ in $(seq 200); do
+		if morph status >/dev/null 2>&1; then return; fi
+		kill -0 "$morphd" 2>/dev/null || fail "morphd ended: $(tail -1 "$dir/morphd.log")"
+		sleep 0.05
+	done
+	fail "morphd does not answer"
+}
+
+morphd_stop()
+{
+	kill -TERM "$morphd"
+	wait "$morphd" || fail "morphd ended with status $?"
+}
+
+morph()
+{
+	"$MORPH_BIN/morph" "$@"
+}
+
+# sampled COUNT [BUILD]: a spool file that says so, named in order, and wait until it was taken
+spooled=0
+sampled()
+{
+	spooled=$((spooled + 1))
+	"$MORPH_BIN/manager-samples" "$dir/part" "$MORPH_PROGRAMS/${2:-shipped}" "$prog" "$1" "$spooled"
+	mv "$dir/part" "$dir/spool/$(printf %06d "$spooled").samples"
+	spool_wait
+}
+
+spool_wait()
+{
+	for _ in $(seq 200); do
+		if ! compgen -G "$dir/spool/*.samples" >/dev/null; then return; fi
+		sleep 0.05
+	done
+	fail "the spool is not taken: $(ls "$dir/spool")"
+}
+
+# json VERB FILTER ARGUMENT...: one value of a verb's --json
+json()
+{
+	local verb=$1 filter=$2
+
+	shift 2
+	morph "$verb" --json "$@" | jq -r "$filter"
+}
+
+# is WHAT EXPECTED ACTUAL
+is()
+{
+	[ "$2" = "$3" ] || fail "$1: $3, not $2"
+}
+
+# eventually COMMAND...: within ten seconds
+eventually()
+{
+	for _ in $(seq 200); do
+		if "$@"; then return; fi
+		sleep 0.05
+	done
+	fail "never: $*"
+}
+
+# refused PATTERN COMMAND...: exit 1, one line on standard error that matches
+refused()
+{
+	local pattern=$1 status=0
+
+	shift
+	"$@" >"$dir/out" 2>"$dir/err" || status=$?
+	is "exit status of $*" 1 "$status"
+	is "lines of error of $*" 1 "$(wc -l <"$dir/err")"
+	grep -q -- "$pattern" "$dir/err" || fail "$*: says \"$(cat "$dir/err")\", not $pattern"
+}

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The path of a program through morphd, by the verbs: sampled, re-optimized, explained, rolled back.
+
+. "$(dirname "$0")/lib.sh"
+
+prog_install
+config_write
+refused 'morphd does not answer there' morph status
+morphd_start
+before=$(prog_stat)
+
+# ---- nothing known yet
+is "modules" 0 "$(json status '.modules | length')"
+refused 'no samples yet' morph reoptimize "$prog"
+refused 'No such file' morph reoptimize "$dir/nothing"
+refused 'carries no Morph data' morph explain /bin/true
+refused 'not an ELF\|carries no\|ELF' morph reoptimize "$0"
+
+# ---- samples
+sampled 1500
+sampled 700
+is "samples" 2200 "$(json status '.modules[0].samples')"
+is "path" "$prog" "$(json status '.modules[0].path')"
+is "user samples" 2200 "$(json status '.daemon.total_user')"
+"$MORPH_BIN/manager-samples" "$dir/part" /bin/true /bin/true 99 77
+mv "$dir/part" "$dir/spool/777777.samples"
+spool_wait
+is "others" 99 "$(json status '.others[] | select(.path == "/bin/true") | .samples')"
+morph status -a | grep -q '/bin/true .*carries no Morph data' || fail "status -a says why not"
+
+# ---- edit
+morph reoptimize "$prog" | grep -q 'generation 1 is active' || fail "reoptimize says so"
+prog_is made || fail "the made generation stands at the path"
+is "owner, mode, time" "$before" "$(prog_stat)"
+is "it runs" "10 rounds" "$("$prog")"
+is "generation" 1 "$(json status '.modules[0].generation')"
+morph explain "$prog" | grep -q 'requested; 2200 samples' || fail "explain gives the reason"
+is "outcome" "$prog: generation 1 is active" "$(json explain '.decisions[0].outcome' "$prog")"
+(cd "$dir/bin" && morph history ./prog) | grep -q 'activated' || fail "history has the event"
+
+# ---- samples of the new generation count for the same module
+sampled 300 made
+is "samples" 2500 "$(json status '.modules[0].samples')"
+is "samples of generation 1" 300 "$(json explain '.generations[1].samples' "$prog")"
+
+# ---- rollback
+morph rollback "$prog" | grep -q 'generation 0 is active again' || fail "rollback says so"
+prog_is shipped || fail "the shipped file is back"
+is "owner, mode, time after rollback" "$before" "$(prog_stat)"
+morph rollback "$prog" | grep -q 'already' || fail "a second rollback is no error"
+morph rollback --to=1 "$prog" >/dev/null
+prog_is made || fail "an earlier generation can be chosen"
+refused 'no generation 9' morph rollback --to=9 "$prog"
+morph rollback --all | grep -q '^1 programs' || fail "rollback --all"
+prog_is shipped || fail "the shipped file is back after --all"
+
+# ---- pins
+morph pin --reason='certified' "$prog"
+refused 'is pinned (certified)' morph reoptimize "$prog"
+is "pin" certified "$(json pin '.pins[0].reason')"
+morph pin --unpin "$prog"
+refused 'is not pinned' morph pin --unpin "$prog"
+morph reoptimize "$prog" >/dev/null
+prog_is made || fail "without the pin it may be edited"
+
+# ---- a package upgrade
+prog_install upgraded
+sampled 50 upgraded
+is "generation after an upgrade" 0 "$(json status '.modules[] | select(.path) | .generation')"
+is "samples after an upgrade" 50 "$(json status '.modules[] | select(.path) | .samples')"
+prog_is upgraded || fail "the new package's file is untouched"
+morph history "$prog" | grep -q 'replaced by another build' || fail "history tells of the upgrade"
+
+# ---- usage
+status=0
+morph rollback 2>/dev/null || status=$?
+is "exit status for wrong usage" 2 "$status"
+morph status --help | grep -q 'morph-status(1)' || fail "help"
+morphd_stop
+refused 'does not answer there' morph status
+"$MORPH_BIN/morphd" --config="$dir/morphd.conf" --rollback-all | grep -q '^0 programs' || fail "once"
