@@ -11,14 +11,18 @@
 #include <string.h>
 
 #include "layout/branch.h"
+#include "layout/exact.h"
 #include "layout/exttsp.h"
 #include "layout/greedy.h"
+#include "layout/threeopt.h"
 
 static const char *const method_names[] = {
 	[ALIGN_BEST] = "best",
 	[ALIGN_ORIGINAL] = "original",
 	[ALIGN_GREEDY] = "greedy",
+	[ALIGN_TSP] = "tsp",
 	[ALIGN_EXTTSP] = "exttsp",
+	[ALIGN_REFINED] = "refined",
 };
 
 const char *align_method_name(enum align_method method)
@@ -70,19 +74,63 @@ static void contest_judge(struct contest *contest, enum align_method method)
 	contest->winner = method;
 }
 
+static int tsp_order(const struct contest *contest)
+{
+	int r = greedy_order(contest->arena, contest->cfg, contest->costs, contest->try);
+
+	if (r < 0)
+		return r;
+	return threeopt_improve(contest->arena, contest->cfg, THREEOPT_COST, contest->costs,
+				contest->try);
+}
+
+/* The optimum if the function is small, else a local one near the order in contest->try. */
+static int try_refine(const struct contest *contest)
+{
+	if (exact_improve(contest->cfg, contest->try))
+		return 0;
+	return threeopt_improve(contest->arena, contest->cfg, THREEOPT_EXTTSP, NULL, contest->try);
+}
+
+static int refined_order(const struct contest *contest)
+{
+	int r = exttsp_order(contest->arena, contest->cfg, contest->try);
+
+	return r < 0 ? r : try_refine(contest);
+}
+
+static int original_order(const struct contest *contest)
+{
+	for (uint32_t i = 0; i < contest->cfg->n; i++)
+		contest->try[i] = i;
+	return 0;
+}
+
 static int contest_enter(struct contest *contest, enum align_method method)
 {
-	int r = 0;
+	int r = method == ALIGN_GREEDY	 ? greedy_order(contest->arena, contest->cfg,
+							contest->costs, contest->try)
+		: method == ALIGN_TSP	 ? tsp_order(contest)
+		: method == ALIGN_EXTTSP ? exttsp_order(contest->arena, contest->cfg, contest->try)
+		: method == ALIGN_REFINED ? refined_order(contest)
+					  : original_order(contest);
 
-	if (method == ALIGN_ORIGINAL)
-		for (uint32_t i = 0; i < contest->cfg->n; i++)
-			contest->try[i] = i;
-	else if (method == ALIGN_GREEDY)
-		r = greedy_order(contest->arena, contest->cfg, contest->costs, contest->try);
-	else
-		r = exttsp_order(contest->arena, contest->cfg, contest->try);
 	if (r == 0)
 		contest_judge(contest, method);
+	return r;
+}
+
+/* A winner that chain merging did not make is worth refining, too. */
+static int winner_refine(struct contest *contest)
+{
+	int r;
+
+	if (contest->winner != ALIGN_GREEDY && contest->winner != ALIGN_TSP)
+		return 0;
+	memcpy(contest->try, contest->best, contest->cfg->n * sizeof(*contest->try));
+	r = try_refine(contest);
+	if (r == 0)
+		contest_judge(contest, ALIGN_REFINED);
 	return r;
 }
 
@@ -90,10 +138,13 @@ static int contest_run(struct contest *contest, enum align_method wanted)
 {
 	int r = contest_enter(contest, ALIGN_ORIGINAL);
 
-	for (unsigned method = ALIGN_ORIGINAL + 1; method < ALIGN_METHOD_END && r == 0; method++)
-		if (wanted == ALIGN_BEST || wanted == method)
-			r = contest_enter(contest, method);
-	return r;
+	if (wanted != ALIGN_BEST)
+		return r < 0 || wanted == ALIGN_ORIGINAL ? r : contest_enter(contest, wanted);
+	for (unsigned method = ALIGN_ORIGINAL + 1; method < ALIGN_REFINED && r == 0; method++)
+		r = contest_enter(contest, method);
+	if (r == 0)
+		r = winner_refine(contest);
+	return r < 0 ? r : contest_enter(contest, ALIGN_REFINED);
 }
 
 int align_order(struct arena *arena, const struct layout_graph *graph,
@@ -112,7 +163,7 @@ int align_order(struct arena *arena, const struct layout_graph *graph,
 		.arena = arena,
 		.cfg = &cfg,
 		.costs = options->costs ? options->costs : &branch_costs_default,
-		.by_cost = options->method == ALIGN_GREEDY,
+		.by_cost = options->method == ALIGN_GREEDY || options->method == ALIGN_TSP,
 		.try = arena_array(arena, uint32_t, cfg.n),
 		.best = arena_array(arena, uint32_t, cfg.n),
 		.at = arena_array(arena, int64_t, cfg.n),

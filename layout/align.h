@@ -16,7 +16,10 @@ enum align_method {
 	ALIGN_BEST,	/* the best of the others by the ext-TSP score: the default */
 	ALIGN_ORIGINAL, /* as the compiler had it */
 	ALIGN_GREEDY,	/* Pettis & Hansen 1990, bottom-up; measure: branch cost */
+	ALIGN_TSP,	/* Young et al. 1997, directed tour by iterated 3-Opt; measure: branch cost */
 	ALIGN_EXTTSP,	/* Newell & Pupyrev 2020, chain merging; measure: ext-TSP score */
+	ALIGN_REFINED,	/* that of chain merging, improved by iterated 3-Opt on the ext-TSP score; of
+			 * small functions the optimum; measure: ext-TSP score */
 	ALIGN_METHOD_END
 };
 
@@ -25,7 +28,7 @@ struct align_options {
 	const struct branch_costs *costs; /* NULL: branch_costs_default */
 };
 
-/** align_method_name() - "best", "original", "greedy", "exttsp"; never NULL */
+/** align_method_name() - "best", "original", "greedy", "tsp", "exttsp", "refined"; never NULL */
 const char *align_method_name(enum align_method method);
 /** align_method_parse() - by name; ALIGN_METHOD_END when unknown */
 enum align_method align_method_parse(const char *name);

@@ -27,6 +27,7 @@
 #include <errno.h>
 
 #define SPLIT_MAX 128u	 /* nodes of a chain that may be split */
+#define SPLIT_ANY_MAX 16u /* nodes of a chain that may be split where no joint is made */
 #define EAGER_MAX 64u	 /* nodes of a chain all of whose neighbours are evaluated after each merge */
 
 enum merge_type { A_B, A1_B_A2, B_A2_A1, A2_A1_B };
@@ -281,32 +282,32 @@ static void joints_collect(struct merger *m, uint32_t a, uint32_t b)
 }
 
 /*
- * Upper bounds: every edge between the chains and every inner edge that does not fall through gets
- * all that nearness can give, the joints that are made fall through, and the broken one becomes as
- * near as can be.
+ * Only splits that make a joint are tried, except in short chains; being near alone is worth too
+ * little for the time. Upper bounds: the joints that are made fall through, the broken one and all other edges
+ * between the chains, or inside and not falling through, get all that nearness can give.
  */
 static void try_split(const struct merger *m, uint32_t a, uint32_t b, uint32_t i, double turn,
 		      struct merge *best)
 {
-	const double fall = EXTTSP_FALL_JUMP, won = fall - EXTTSP_NEAR;
-	double lost = (EXTTSP_FALL_BRANCH - EXTTSP_NEAR) *
-		      cfg_falls(m->cfg, m->nodes[i - 1], m->nodes[i]);
-	double near = EXTTSP_NEAR * m->weight_between - lost;
+	const double won = EXTTSP_FALL_JUMP - EXTTSP_NEAR;
+	const bool any = m->chains[a].n <= SPLIT_ANY_MAX;
+	const bool a_moves = !chain_is_entry(&m->chains[a]), b_moves = !chain_is_entry(&m->chains[b]);
+	double into = won * m->into[i - 1], out_of = won * m->out_of[i];
+	double near = EXTTSP_NEAR * m->weight_between -
+		      (EXTTSP_FALL_BRANCH - EXTTSP_NEAR) *
+			      cfg_falls(m->cfg, m->nodes[i - 1], m->nodes[i]);
 	struct merge try = { .a = a, .b = b, .split = m->nodes[i] };
 
-	if (!chain_is_entry(&m->chains[b]) &&
-	    near + won * (m->into[i - 1] + m->out_of[i]) > best->gain) {
+	if (b_moves && (any || into + out_of > 0) && near + into + out_of > best->gain) {
 		try.type = A1_B_A2;
 		merge_try(m, try, best);
 	}
-	if (chain_is_entry(&m->chains[a]))
-		return;
 	near += turn;
-	if (near + won * m->out_of[i] > best->gain) {
+	if (a_moves && (any || out_of + turn > 0) && near + out_of > best->gain) {
 		try.type = B_A2_A1;
 		merge_try(m, try, best);
 	}
-	if (!chain_is_entry(&m->chains[b]) && near + won * m->into[i - 1] > best->gain) {
+	if (a_moves && b_moves && (any || into + turn > 0) && near + into > best->gain) {
 		try.type = A2_A1_B;
 		merge_try(m, try, best);
 	}
@@ -323,8 +324,9 @@ static void try_splits(struct merger *m, uint32_t a, uint32_t b, struct merge *b
 	if (m->inner_overflow)
 		return;
 	joints_collect(m, a, b);
-	turn = EXTTSP_FALL_JUMP * cfg_falls(m->cfg, chain->tail, chain->head) +
-	       EXTTSP_NEAR * chain->idle;
+	turn = cfg_falls(m->cfg, chain->tail, chain->head) * (EXTTSP_FALL_JUMP - EXTTSP_NEAR);
+	if (turn > 0 || chain->n <= SPLIT_ANY_MAX)
+		turn += EXTTSP_NEAR * chain->idle;
 	for (uint32_t i = 1; i < chain->n; i++)
 		try_split(m, a, b, i, turn, best);
 }
