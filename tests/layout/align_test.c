@@ -122,7 +122,7 @@ TEST(the_best_method_is_at_least_as_good_as_each_by_the_exttsp_score)
 	_clean_(arena_freep) struct arena *arena = arena_new();
 	struct random random = { 3 };
 
-	for (unsigned round = 0; round < 1000; round++, arena_reset(arena)) {
+	for (unsigned round = 0; round < 500; round++, arena_reset(arena)) {
 		struct layout_graph graph = any_graph(&random, arena, round, false);
 		double best;
 
@@ -207,8 +207,8 @@ static void check_against_brute_force(enum align_method method, bool by_cost, ui
 	_clean_(arena_freep) struct arena *arena = arena_new(), *scratch = arena_new();
 	struct random random = { seed };
 
-	for (unsigned round = 0; round < 300; round++, arena_reset(arena)) {
-		uint32_t n = 1 + random_below(&random, round % 50 ? 5 : 7), order[8];
+	for (unsigned round = 0; round < 1500; round++, arena_reset(arena)) {
+		uint32_t n = 1 + random_below(&random, round % 50 ? 6 : 8), order[8];
 		struct layout_graph graph = random_mess(&random, arena, n, false);
 		struct block_score score;
 		double best;
