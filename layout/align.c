@@ -74,29 +74,26 @@ static void contest_judge(struct contest *contest, enum align_method method)
 	contest->winner = method;
 }
 
+/* The optimum if the function is small, else a local one near the order in contest->try. */
+static int try_improve(const struct contest *contest, enum threeopt_measure measure)
+{
+	if (exact_improve(contest->cfg, measure, contest->costs, contest->try))
+		return 0;
+	return threeopt_improve(contest->arena, contest->cfg, measure, contest->costs, contest->try);
+}
+
 static int tsp_order(const struct contest *contest)
 {
 	int r = greedy_order(contest->arena, contest->cfg, contest->costs, contest->try);
 
-	if (r < 0)
-		return r;
-	return threeopt_improve(contest->arena, contest->cfg, THREEOPT_COST, contest->costs,
-				contest->try);
-}
-
-/* The optimum if the function is small, else a local one near the order in contest->try. */
-static int try_refine(const struct contest *contest)
-{
-	if (exact_improve(contest->cfg, contest->try))
-		return 0;
-	return threeopt_improve(contest->arena, contest->cfg, THREEOPT_EXTTSP, NULL, contest->try);
+	return r < 0 ? r : try_improve(contest, THREEOPT_COST);
 }
 
 static int refined_order(const struct contest *contest)
 {
 	int r = exttsp_order(contest->arena, contest->cfg, contest->try);
 
-	return r < 0 ? r : try_refine(contest);
+	return r < 0 ? r : try_improve(contest, THREEOPT_EXTTSP);
 }
 
 static int original_order(const struct contest *contest)
@@ -128,7 +125,7 @@ static int winner_refine(struct contest *contest)
 	if (contest->winner != ALIGN_GREEDY && contest->winner != ALIGN_TSP)
 		return 0;
 	memcpy(contest->try, contest->best, contest->cfg->n * sizeof(*contest->try));
-	r = try_refine(contest);
+	r = try_improve(contest, THREEOPT_EXTTSP);
 	if (r == 0)
 		contest_judge(contest, ALIGN_REFINED);
 	return r;

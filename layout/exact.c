@@ -3,13 +3,15 @@
 /*
  * Orders are built from the front. An edge's share is known as soon as both its ends are placed. For
  * the rest there is a bound: every edge gets at most what nearness can give, and besides, every
- * block that is last or not placed may fall through once, along its best edge.
+ * block that is last or not placed may fall through once, along its best edge. Under the measure of
+ * branch cost the shares are savings, and nearness is worth nothing.
  */
 
 #include "layout/exact.h"
 
 #include <string.h>
 
+#include "layout/branch.h"
 #include "layout/exttsp.h"
 
 #define MAX_EDGES (EXACT_MAX * EXACT_MAX * 4u) /* pairs, by kind and by falling through or not */
@@ -24,6 +26,8 @@ struct state {
 	uint32_t order[EXACT_MAX], best[EXACT_MAX];
 	int64_t at[EXACT_MAX];
 	bool placed[EXACT_MAX];
+	bool by_cost;
+	double saving[EXACT_MAX][EXACT_MAX]; /* if so: of the second node behind the first */
 	bool has_empty; /* through a block of no bytes one falls into the block behind it, too */
 	double best_score;
 };
@@ -69,11 +73,27 @@ static bool state_init(struct state *s, const struct cfg *cfg)
 	return true;
 }
 
+static void savings_init(struct state *s, const struct cfg *cfg, const struct branch_costs *costs)
+{
+	s->by_cost = true;
+	for (uint32_t i = 0; i < s->n; i++) {
+		s->fall[i] = 0;
+		for (uint32_t j = 1; j < s->n; j++) {
+			s->saving[i][j] = branch_saving(cfg, costs, s->node[i], s->node[j]);
+			s->fall[i] = MAX(s->fall[i], s->saving[i][j]);
+		}
+	}
+	s->n_edges = 0;
+	s->has_empty = false;
+}
+
 /* What the order so far has for sure, and the most that can be added to it. */
 static void state_bound(const struct state *s, uint32_t n_placed, double *retscore, double *retmore)
 {
 	double score = 0, more = 0;
 
+	for (uint32_t p = 1; p < n_placed && s->by_cost; p++)
+		score += s->saving[s->order[p - 1]][s->order[p]];
 	for (uint32_t e = 0; e < s->n_edges; e++) {
 		const struct cfg_edge *edge = &s->edges[e];
 
@@ -146,12 +166,15 @@ static void order_write(const struct state *s, const struct cfg *cfg, uint32_t *
 		order[i] = s->node[s->best[i]];
 }
 
-int exact_improve(const struct cfg *cfg, uint32_t *order)
+int exact_improve(const struct cfg *cfg, enum threeopt_measure measure,
+		  const struct branch_costs *costs, uint32_t *order)
 {
 	struct state s = { 0 };
 
 	if (!state_init(&s, cfg))
 		return 0;
+	if (measure == THREEOPT_COST)
+		savings_init(&s, cfg, costs);
 	state_start(&s, cfg, order);
 	state_search(&s, 1, s.size[0]);
 	order_write(&s, cfg, order);
