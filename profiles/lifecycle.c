@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ *	file  = "morph-events 1\n" line*
+ *	line  = kind " " time " " pid " " count " " value " " build-id " " comm " " path " "
+ *		fault-build-id " " fault-offset " " fault-path "\n"
+ * Empty fields are "-". In names every byte up to a space, "\", "-" at the start and DEL is "\ooo".
+ */
+
+#define _GNU_SOURCE
+#include "profiles/lifecycle.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+
+#define N_FIELDS 11
+#define MAX_FIELD_BYTES 32768u
+#define MAX_LINES (LIFECYCLE_MAX_EVENTS + 1)
+
+static const char *const kind_names[] = {
+	[LIFECYCLE_EXEC] = "exec",
+	[LIFECYCLE_EXIT] = "exit",
+	[LIFECYCLE_SIGNAL] = "signal",
+};
+
+const char *lifecycle_kind_name(enum lifecycle_kind kind)
+{
+	return kind < ARRAY_SIZE(kind_names) && kind_names[kind] ? kind_names[kind] : "?";
+}
+
+static void event_done(struct lifecycle_event *event)
+{
+	free(event->path);
+	free(event->comm);
+	free(event->fault_path);
+}
+
+void lifecycle_done(struct lifecycle *lifecycle)
+{
+	for (size_t i = 0; i < lifecycle->n_events; i++)
+		event_done(&lifecycle->events[i]);
+	free(lifecycle->events);
+	*lifecycle = (struct lifecycle){ 0 };
+}
+
+static bool is_equal(const struct lifecycle_event *a, const struct lifecycle_event *b)
+{
+	return a->kind == b->kind && a->kind != LIFECYCLE_SIGNAL && a->value == b->value &&
+	       build_id_is_equal(&a->build_id, &b->build_id) && strcmp(a->path, b->path ? b->path : "") == 0;
+}
+
+static int reserve(struct lifecycle *lifecycle)
+{
+	size_t capacity = lifecycle->capacity ? lifecycle->capacity * 2 : 8;
+	void *events;
+
+	if (lifecycle->n_events < lifecycle->capacity)
+		return 0;
+	events = reallocarray(lifecycle->events, capacity, sizeof(*lifecycle->events));
+	if (!events)
+		return -ENOMEM;
+	lifecycle->events = events;
+	lifecycle->capacity = capacity;
+	return 0;
+}
+
+int lifecycle_add(struct lifecycle *lifecycle, const struct lifecycle_event *event)
+{
+	struct lifecycle_event copy = *event;
+
+	for (size_t i = 0; i < lifecycle->n_events; i++) {
+		struct lifecycle_event *known = &lifecycle->events[i];
+
+		if (!is_equal(known, event) || __builtin_add_overflow(known->count, event->count, &known->count))
+			continue;
+		known->time_ns = event->time_ns;
+		known->pid = event->pid;
+		return 0;
+	}
+	if (reserve(lifecycle) < 0)
+		return -ENOMEM;
+	copy.path = strdup(event->path ? event->path : "");
+	copy.comm = strdup(event->comm ? event->comm : "");
+	copy.fault_path = strdup(event->fault_path ? event->fault_path : "");
+	if (!copy.path || !copy.comm || !copy.fault_path) {
+		event_done(&copy);
+		return -ENOMEM;
+	}
+	lifecycle->events[lifecycle->n_events++] = copy;
+	return 0;
+}
+
+static void name_encode(struct buffer *buffer, const char *name)
+{
+	if (!*name)
+		buffer_u8(buffer, '-');
+	for (const char *p = name; *p; p++) {
+		unsigned char c = (unsigned char)*p;
+
+		if (c <= ' ' || c == '\\' || c == 0x7f || (c == '-' && p == name))
+			buffer_printf(buffer, "\\%03o", c);
+		else
+			buffer_u8(buffer, c);
+	}
+	buffer_u8(buffer, ' ');
+}
+
+static void id_encode(struct buffer *buffer, const struct build_id *id)
+{
+	char text[BUILD_ID_MAX_TEXT];
+
+	buffer_printf(buffer, "%s ", id->size ? build_id_text(id, text) : "-");
+}
+
+int lifecycle_encode(const struct lifecycle *lifecycle, struct buffer *ret)
+{
+	buffer_printf(ret, "morph-events %u\n", LIFECYCLE_VERSION);
+	for (size_t i = 0; i < lifecycle->n_events; i++) {
+		const struct lifecycle_event *event = &lifecycle->events[i];
+
+		buffer_printf(ret, "%s %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRId32 " ",
+			      lifecycle_kind_name(event->kind), event->time_ns, event->pid, event->count,
+			      event->value);
+		id_encode(ret, &event->build_id);
+		name_encode(ret, event->comm);
+		name_encode(ret, event->path);
+		id_encode(ret, &event->fault_build_id);
+		buffer_printf(ret, "%" PRIu64 " ", event->fault_offset);
+		name_encode(ret, event->fault_path);
+		if (!ret->bad)
+			ret->data[ret->size - 1] = '\n';
+	}
+	return ret->bad ? -ENOMEM : 0;
+}
+
+/* --- decoding: fields are NUL-terminated in a copy of the text -------------------------------------- */
+
+static bool number_decode(const char *field, uint64_t max, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	if (!*field)
+		return false;
+	for (; *field; field++) {
+		if (*field < '0' || *field > '9' || __builtin_mul_overflow(value, 10u, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*field - '0'), &value))
+			return false;
+	}
+	*ret = value;
+	return value <= max;
+}
+
+static bool signed_decode(const char *field, int32_t *ret)
+{
+	uint64_t value;
+	bool negative = *field == '-';
+
+	if (!number_decode(field + negative, INT32_MAX, &value))
+		return false;
+	*ret = negative ? -(int32_t)value : (int32_t)value;
+	return true;
+}
+
+static bool id_decode(const char *field, struct build_id *ret)
+{
+	*ret = (struct build_id){ 0 };
+	return strcmp(field, "-") == 0 || build_id_parse(field, ret) == 0;
+}
+
+/* In place: an escape is longer than what it stands for. */
+static bool name_decode(char *field)
+{
+	char *to = field;
+
+	if (!*field || strlen(field) > MAX_FIELD_BYTES)
+		return false;
+	if (strcmp(field, "-") == 0) {
+		*field = '\0';
+		return true;
+	}
+	for (const char *from = field; *from; from++) {
+		unsigned value = 0;
+
+		if (*from != '\\') {
+			*to++ = *from;
+			continue;
+		}
+		for (int i = 0; i < 3; i++) {
+			from++;
+			if (*from < '0' || *from > '7')
+				return false;
+			value = value * 8 + (unsigned)(*from - '0');
+		}
+		if (!value || value > 255)
+			return false;
+		*to++ = (char)value;
+	}
+	*to = '\0';
+	return true;
+}
+
+static enum lifecycle_kind kind_decode(const char *field)
+{
+	for (unsigned i = LIFECYCLE_EXEC; i <= LIFECYCLE_SIGNAL; i++)
+		if (strcmp(field, kind_names[i]) == 0)
+			return i;
+	return 0;
+}
+
+static bool line_decode(char *line, struct lifecycle_event *ret)
+{
+	char *fields[N_FIELDS], *at = line;
+	uint64_t pid, count;
+
+	for (unsigned i = 0; i < N_FIELDS; i++) {
+		fields[i] = strsep(&at, " ");
+		if (!fields[i])
+			return false;
+	}
+	if (at)
+		return false;
+	*ret = (struct lifecycle_event){ .kind = kind_decode(fields[0]), .comm = fields[6],
+					 .path = fields[7], .fault_path = fields[10] };
+	if (!ret->kind || !number_decode(fields[1], UINT64_MAX, &ret->time_ns) ||
+	    !number_decode(fields[2], UINT32_MAX, &pid) || !number_decode(fields[3], UINT32_MAX, &count) ||
+	    !signed_decode(fields[4], &ret->value) || !id_decode(fields[5], &ret->build_id) ||
+	    !name_decode(fields[6]) || !name_decode(fields[7]) ||
+	    !id_decode(fields[8], &ret->fault_build_id) ||
+	    !number_decode(fields[9], UINT64_MAX, &ret->fault_offset) || !name_decode(fields[10]))
+		return false;
+	ret->pid = (uint32_t)pid;
+	ret->count = (uint32_t)count;
+	return count > 0;
+}
+
+static int lines_decode(char *text, struct lifecycle *ret, struct fault *reterr)
+{
+	unsigned number = 1;
+
+	for (char *line; (line = strsep(&text, "\n")) && (*line || text);) {
+		struct lifecycle_event event;
+
+		number++;
+		if (number > MAX_LINES || !line_decode(line, &event))
+			return fault_set(reterr, -EBADMSG, "line %u is not an event", number);
+		if (lifecycle_add(ret, &event) < 0)
+			return fault_errno(reterr, -ENOMEM, "events");
+	}
+	return 0;
+}
+
+int lifecycle_decode(const char *text, size_t size, struct lifecycle *ret, struct fault *reterr)
+{
+	_clean_(lifecycle_donep) struct lifecycle lifecycle = { 0 };
+	_clean_(freep) char *copy = strndup(text ? text : "", size);
+	unsigned version;
+	char *rest;
+	int r;
+
+	if (!copy)
+		return fault_errno(reterr, -ENOMEM, "events");
+	rest = strchr(copy, '\n');
+	if (!rest || strlen(copy) != size || sscanf(copy, "morph-events %u\n", &version) != 1)
+		return fault_set(reterr, -EBADMSG, "not a file of events, or cut short");
+	if (version != LIFECYCLE_VERSION)
+		return fault_set(reterr, -EPROTONOSUPPORT, "events of format version %u; this Morph reads "
+							   "version %u", version, LIFECYCLE_VERSION);
+	if (copy[size - 1] != '\n')
+		return fault_set(reterr, -EBADMSG, "cut short: the last line has no end");
+	r = lines_decode(rest + 1, &lifecycle, reterr);
+	if (r < 0)
+		return r;
+	*ret = lifecycle;
+	lifecycle = (struct lifecycle){ 0 };
+	return 0;
+}
+
+int lifecycle_read(const char *path, struct lifecycle *ret, struct fault *reterr)
+{
+	_clean_(file_map_donep) struct file_map map = { 0 };
+	int r = file_map_open(path, &map, reterr);
+
+	if (r < 0)
+		return r;
+	r = lifecycle_decode((const char *)map.data, map.size, ret, reterr);
+	return r < 0 ? fault_prefix(reterr, r, "%s", path) : 0;
+}
