@@ -283,14 +283,14 @@ static struct sample_module *log_module(struct catalog *catalog, struct sample_l
 	return made;
 }
 
-int catalog_log(struct catalog *catalog, const struct tally *samples, const struct tally *branches,
+int catalog_log(struct catalog *catalog, const struct histogram *samples, const struct histogram *branches,
 		struct sample_log *log)
 {
 	_clean_(freep) size_t *places = calloc(catalog->n_modules + 1, sizeof(*places));
 	int r = places ? 0 : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < samples->capacity; i++) {
-		const struct tally_entry *entry = &samples->entries[i];
+		const struct histogram_entry *entry = &samples->entries[i];
 		struct sample_module *module;
 
 		if (!entry->count)
@@ -299,7 +299,7 @@ int catalog_log(struct catalog *catalog, const struct tally *samples, const stru
 		r = module ? sample_module_add(module, entry->a, entry->count) : -ENOMEM;
 	}
 	for (size_t i = 0; r == 0 && branches && i < branches->capacity; i++) {
-		const struct tally_entry *entry = &branches->entries[i];
+		const struct histogram_entry *entry = &branches->entries[i];
 		struct sample_module *module;
 
 		if (!entry->count)

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "monitor/tally.h"
+#include "monitor/histogram.h"
 #include "profiles/sample_log.h"
 
 #define CATALOG_NONE UINT32_MAX
@@ -49,5 +49,5 @@ uint32_t catalog_anonymous(struct catalog *catalog, const char *comm);
 uint32_t catalog_vdso(struct catalog *catalog);
 
 /** catalog_log() - put @samples and @branches (may be NULL) into @log, normalized; 0 or -ENOMEM */
-int catalog_log(struct catalog *catalog, const struct tally *samples, const struct tally *branches,
+int catalog_log(struct catalog *catalog, const struct histogram *samples, const struct histogram *branches,
 		struct sample_log *log);

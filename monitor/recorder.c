@@ -48,7 +48,7 @@ struct recorder {
 	struct catalog *catalog;    /* owned */
 	struct space_table *spaces; /* owned */
 	struct kernel_map *kernel;  /* owned */
-	struct tally samples, branches;
+	struct histogram samples, branches;
 	struct counters counters;
 	bool band_lost; /* side-band records were lost: the spaces are stale */
 	uint64_t start_ns, since_ns; /* CLOCK_REALTIME, CLOCK_MONOTONIC of this period */
@@ -159,7 +159,7 @@ static int on_kernel_sample(struct recorder *recorder, uint64_t ip)
 	recorder->counters.kernel++;
 	if (!kernel_map_find(recorder->kernel, ip, &module, &offset))
 		return 0;
-	return tally_add(&recorder->samples, module, offset, 0, 1);
+	return histogram_add(&recorder->samples, module, offset, 0, 1);
 }
 
 static int branch_add(struct recorder *recorder, pid_t pid, const struct perf_branch_entry *branch)
@@ -170,7 +170,7 @@ static int branch_add(struct recorder *recorder, pid_t pid, const struct perf_br
 	/* Calls between modules belong to neither one's layout. */
 	if (!from || !to || from->module != to->module)
 		return 0;
-	return tally_add(&recorder->branches, from->module, branch->from - from->start + from->offset,
+	return histogram_add(&recorder->branches, from->module, branch->from - from->start + from->offset,
 			 branch->to - to->start + to->offset, 1);
 }
 
@@ -188,10 +188,10 @@ static int on_user_sample(struct recorder *recorder, const struct perf_record *r
 	offset = record->ip - range->start + range->offset;
 	if (catalog_at(recorder->catalog, range->module)->kind == SAMPLE_MODULE_ANONYMOUS) {
 		recorder->counters.anonymous++;
-		return tally_add(&recorder->samples, range->module, 0, 0, 1);
+		return histogram_add(&recorder->samples, range->module, 0, 0, 1);
 	}
 	recorder->counters.attributed++;
-	r = tally_add(&recorder->samples, range->module, offset, 0, 1);
+	r = histogram_add(&recorder->samples, range->module, offset, 0, 1);
 	for (uint64_t i = 0; r == 0 && i < record->n_branches; i++)
 		r = branch_add(recorder, (pid_t)record->pid, &record->branches[i]);
 	return r;
@@ -437,8 +437,8 @@ void recorder_free(struct recorder *recorder)
 	perf_set_done(&recorder->set);
 	event_queue_done(&recorder->queue);
 	buffer_done(&recorder->scratch);
-	tally_done(&recorder->samples);
-	tally_done(&recorder->branches);
+	histogram_done(&recorder->samples);
+	histogram_done(&recorder->branches);
 	kernel_map_free(recorder->kernel);
 	space_table_free(recorder->spaces);
 	catalog_free(recorder->catalog);
@@ -494,8 +494,8 @@ int recorder_log(struct recorder *recorder, struct sample_log **ret, struct faul
 		return fault_errno(reterr, r, "sample log");
 	head_fill(recorder, log);
 	recorder->counters = (struct counters){ 0 };
-	tally_clear(&recorder->samples);
-	tally_clear(&recorder->branches);
+	histogram_clear(&recorder->samples);
+	histogram_clear(&recorder->branches);
 	*ret = TAKE(log);
 	return 0;
 }

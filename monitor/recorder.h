@@ -10,8 +10,8 @@
  *
  *	1. read all rings, decode, queue
  *	2. sort by time; take what is older than the slack, so that CPUs are in step
- *	3. side band: keep address spaces (space.h); samples: (module, offset) into a tally
- *	4. recorder_log(): the tally and the accounting become a sample log
+ *	3. side band: keep address spaces (space.h); samples: (module, offset) into a histogram
+ *	4. recorder_log(): the histogram and the accounting become a sample log
  *
  * Everything that the kernel reports as lost is counted under SAMPLE_LOSS_RING_FULL.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The monitor's small tables and parsers: tally, catalog, CPU lists, lines of maps, kernel map. */
+/* The monitor's small tables and parsers: histogram, catalog, CPU lists, lines of maps, kernel map. */
 
 #include "monitor/catalog.h"
 #include "monitor/cpu_list.h"
@@ -14,22 +14,22 @@
 #include "base/file.h"
 #include "tests/test.h"
 
-TEST(a_tally_adds_up_what_is_equal_and_nothing_else)
+TEST(a_histogram_adds_up_what_is_equal_and_nothing_else)
 {
-	_clean_(tally_donep) struct tally tally = { 0 };
+	_clean_(histogram_donep) struct histogram histogram = { 0 };
 	uint64_t sum = 0;
 
 	for (uint64_t i = 0; i < 20000; i++)
-		CHECK_INT(tally_add(&tally, i % 3, i % 5000, 0, 2), 0);
-	CHECK_INT(tally.n, 15000);
-	CHECK_INT(tally.total, 40000);
-	for (size_t i = 0; i < tally.capacity; i++)
-		sum += tally.entries[i].count;
+		CHECK_INT(histogram_add(&histogram, i % 3, i % 5000, 0, 2), 0);
+	CHECK_INT(histogram.n, 15000);
+	CHECK_INT(histogram.total, 40000);
+	for (size_t i = 0; i < histogram.capacity; i++)
+		sum += histogram.entries[i].count;
 	CHECK_INT(sum, 40000);
-	tally_clear(&tally);
-	CHECK_INT(tally.n, 0);
-	CHECK_INT(tally_add(&tally, 1, 1, 1, 1), 0);
-	CHECK_INT(tally.total, 1);
+	histogram_clear(&histogram);
+	CHECK_INT(histogram.n, 0);
+	CHECK_INT(histogram_add(&histogram, 1, 1, 1, 1), 0);
+	CHECK_INT(histogram.total, 1);
 }
 
 TEST(a_module_has_one_number_however_often_it_is_met)

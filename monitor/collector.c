@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "monitor/collector.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "monitor/agreement.h"
+#include "monitor/kernel_map.h"
+#include "monitor/mapped_file.h"
+#include "monitor/resolver.h"
+
+#define MAX_MODULES 8192u
+#define MAX_STALE 64u
+
+/* One clock's samples since the last log. */
+struct part {
+	struct histogram histogram;
+	struct sampler_counters counters;
+	uint64_t unresolved;  /* attributed by the kernel side, but to a module nobody could open */
+	uint64_t reclassified; /* ... to memory that has an inode, yet is no file (memfd) */
+};
+
+struct collector {
+	struct catalog *catalog;   /* owned */
+	struct resolver *resolver; /* owned */
+	struct kernel_map *kernel; /* owned */
+	struct part parts[SAMPLER_TABLES];
+	struct agreement agreement;
+	struct sampler_inode *inodes; /* owned; by module: whose inode it was when it was sampled */
+	uint32_t n_inodes;
+	struct sampler_inode stale[MAX_STALE];
+	size_t n_stale, n_synchronous;
+	bool forgotten;
+};
+
+static int modules_init(struct collector *collector)
+{
+	collector->catalog = catalog_new();
+	if (!collector->catalog)
+		return -ENOMEM;
+	collector->resolver = resolver_new("", collector->catalog);
+	collector->kernel = kernel_map_new("", collector->catalog);
+	return collector->resolver && collector->kernel ? 0 : -ENOMEM;
+}
+
+static void modules_done(struct collector *collector)
+{
+	resolver_free(TAKE(collector->resolver));
+	kernel_map_free(TAKE(collector->kernel));
+	catalog_free(TAKE(collector->catalog));
+	agreement_done(&collector->agreement);
+}
+
+struct collector *collector_new(void)
+{
+	_clean_(collector_freep) struct collector *collector = calloc(1, sizeof(*collector));
+
+	if (!collector || modules_init(collector) < 0)
+		return NULL;
+	return TAKE(collector);
+}
+
+void collector_free(struct collector *collector)
+{
+	if (!collector)
+		return;
+	modules_done(collector);
+	for (unsigned i = 0; i < SAMPLER_TABLES; i++)
+		histogram_done(&collector->parts[i].histogram);
+	free(collector->inodes);
+	free(collector);
+}
+
+bool collector_event(struct collector *collector, const struct sampler_event *event, size_t size)
+{
+	if (event->type != SAMPLER_EVENT_MODULE)
+		return true;
+	return resolver_announce(collector->resolver, (const struct sampler_module_event *)event, size) !=
+	       CATALOG_NONE;
+}
+
+/* --- step 2 --------------------------------------------------------------------------------------- */
+
+static int kernel_row(struct collector *collector, struct part *part, const struct sampler_row *row)
+{
+	uint64_t offset;
+	uint32_t module;
+
+	if (!row->key.offset || !kernel_map_find(collector->kernel, row->key.offset, &module, &offset))
+		return 0;
+	return histogram_add(&part->histogram, module, offset, 0, row->count);
+}
+
+static int anonymous_row(struct collector *collector, struct part *part, const struct sampler_row *row)
+{
+	char comm[SAMPLER_COMM_BYTES + 1] = "";
+	uint32_t module;
+
+	memcpy(comm, &row->key, SAMPLER_COMM_BYTES);
+	module = catalog_anonymous(collector->catalog, comm);
+	return module == CATALOG_NONE ? -ENOMEM : histogram_add(&part->histogram, module, 0, 0, row->count);
+}
+
+static void stale_note(struct collector *collector, const struct sampler_inode *inode)
+{
+	for (size_t i = 0; i < collector->n_stale; i++)
+		if (memcmp(&collector->stale[i], inode, sizeof(*inode)) == 0)
+			return;
+	if (collector->n_stale < MAX_STALE)
+		collector->stale[collector->n_stale++] = *inode;
+}
+
+static int inode_note(struct collector *collector, uint32_t module, const struct sampler_inode *inode)
+{
+	if (module >= collector->n_inodes) {
+		uint32_t n = module + module / 2 + 64;
+		struct sampler_inode *inodes = reallocarray(collector->inodes, n, sizeof(*inodes));
+
+		if (!inodes)
+			return -ENOMEM;
+		memset(inodes + collector->n_inodes, 0, (n - collector->n_inodes) * sizeof(*inodes));
+		collector->inodes = inodes;
+		collector->n_inodes = n;
+	}
+	collector->inodes[module] = *inode;
+	return 0;
+}
+
+static int file_row(struct collector *collector, struct part *part, const struct sampler_row *row)
+{
+	struct sampler_inode inode = { row->key.inode, row->key.device, row->key.generation };
+	uint32_t module = resolver_find(collector->resolver, &inode);
+
+	if (module == CATALOG_NONE) {
+		part->unresolved += row->count;
+		stale_note(collector, &inode);
+		return 0;
+	}
+	if (catalog_at(collector->catalog, module)->kind == SAMPLE_MODULE_ANONYMOUS) {
+		part->reclassified += row->count;
+		return histogram_add(&part->histogram, module, 0, 0, row->count);
+	}
+	if (inode_note(collector, module, &inode) < 0)
+		return -ENOMEM;
+	return histogram_add(&part->histogram, module, row->key.offset, 0, row->count);
+}
+
+static int row_add(struct collector *collector, struct part *part, const struct sampler_row *row)
+{
+	uint32_t vdso;
+
+	if (row->key.device)
+		return file_row(collector, part, row);
+	switch (row->key.generation) {
+	case SAMPLER_KERNEL:
+		return kernel_row(collector, part, row);
+	case SAMPLER_VDSO:
+		vdso = catalog_vdso(collector->catalog);
+		return vdso == CATALOG_NONE ? -ENOMEM :
+					      histogram_add(&part->histogram, vdso, row->key.offset, 0, row->count);
+	default:
+		return anonymous_row(collector, part, row);
+	}
+}
+
+int collector_add(struct collector *collector, enum sampler_table table,
+		  const struct sampler_drained *drained, struct fault *reterr)
+{
+	struct part *part = &collector->parts[table];
+	int r = sampler_check(drained, reterr);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < drained->n_rows; i++)
+		r = row_add(collector, part, &drained->rows[i]);
+	if (r < 0)
+		return fault_errno(reterr, r, "samples");
+	for (unsigned i = 0; i < SAMPLER_COUNTERS; i++)
+		part->counters.n[i] += drained->counters.n[i];
+	return 0;
+}
+
+/* --- step 3 --------------------------------------------------------------------------------------- */
+
+static bool is_comparable(struct collector *collector, uint32_t module)
+{
+	return catalog_at(collector->catalog, module)->kind != SAMPLE_MODULE_KERNEL;
+}
+
+static int compare(struct collector *collector, double elapsed_s)
+{
+	for (unsigned table = 0; table < SAMPLER_TABLES; table++) {
+		const struct histogram *histogram = &collector->parts[table].histogram;
+		bool is_main = table == SAMPLER_MAIN;
+
+		for (size_t i = 0; i < histogram->capacity; i++) {
+			const struct histogram_entry *entry = &histogram->entries[i];
+
+			if (!entry->count || !is_comparable(collector, entry->module))
+				continue;
+			if (agreement_add(&collector->agreement, entry->module, is_main ? entry->count : 0,
+					  is_main ? 0 : entry->count) < 0)
+				return -ENOMEM;
+		}
+	}
+	collector->n_synchronous = agreement_round(&collector->agreement, elapsed_s);
+	for (uint32_t i = 0; i < catalog_size(collector->catalog); i++)
+		catalog_at(collector->catalog, i)->tick_synchronous =
+			agreement_is_synchronous(&collector->agreement, i);
+	return 0;
+}
+
+/* --- step 4 --------------------------------------------------------------------------------------- */
+
+/* What must be exact: files and the vdso; anonymous memory and the kernel have no layout to learn. */
+static bool is_replaced(struct collector *collector, uint32_t module)
+{
+	const struct catalog_module *m = catalog_at(collector->catalog, module);
+
+	return m->tick_synchronous &&
+	       (m->kind == SAMPLE_MODULE_FILE || m->kind == SAMPLE_MODULE_VDSO);
+}
+
+static uint64_t user_samples(const struct part *part)
+{
+	return part->counters.n[SAMPLER_USER_MODE];
+}
+
+/*
+ * Reference counts of a replaced module stand for all samples of its share: each is worth
+ * (tick + reference) / reference. The remainder is carried on, so that the sum stays right.
+ */
+static int part_merge(struct collector *collector, const struct part *part, double worth,
+		      struct histogram *sum, struct sample_log *log)
+{
+	double carried = 0;
+
+	for (size_t i = 0; i < part->histogram.capacity; i++) {
+		const struct histogram_entry *entry = &part->histogram.entries[i];
+		uint64_t count = entry->count;
+
+		if (!count)
+			continue;
+		if (is_replaced(collector, entry->module)) {
+			double exact = (double)count * worth + carried;
+
+			log->set_aside += count;
+			count = (uint64_t)exact;
+			carried = exact - (double)count;
+			log->scaled_in += count;
+		}
+		if (histogram_add(sum, entry->module, entry->a, 0, count) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void part_account(const struct part *part, struct sample_log *log)
+{
+	const __u64 *n = part->counters.n;
+
+	log->fired += n[SAMPLER_FIRED];
+	log->idle += n[SAMPLER_IDLE];
+	log->kernel += n[SAMPLER_KERNEL_MODE];
+	log->user += n[SAMPLER_USER_MODE];
+	log->attributed += n[SAMPLER_ATTRIBUTED] - part->unresolved - part->reclassified;
+	log->anonymous += n[SAMPLER_ANONYMOUS_CODE] + part->reclassified;
+	log->lost[SAMPLE_LOSS_NO_MAPPING] += n[SAMPLER_NO_MAPPING];
+	log->lost[SAMPLE_LOSS_RACE] += n[SAMPLER_RACE];
+	log->lost[SAMPLE_LOSS_MAP_FULL] += n[SAMPLER_USER_FULL];
+	log->lost[SAMPLE_LOSS_UNRESOLVED] += part->unresolved;
+}
+
+static int log_fill(struct collector *collector, const struct collector_head *head,
+		    struct sample_log *log)
+{
+	const struct part *main = &collector->parts[SAMPLER_MAIN];
+	const struct part *reference = &collector->parts[SAMPLER_REFERENCE];
+	_clean_(histogram_donep) struct histogram sum = { 0 };
+	double n_reference = (double)user_samples(reference);
+	double worth = n_reference > 0 ? ((double)user_samples(main) + n_reference) / n_reference : 0;
+	int r = part_merge(collector, main, 0, &sum, log);
+
+	if (r == 0)
+		r = part_merge(collector, reference, worth, &sum, log);
+	if (r == 0)
+		r = catalog_log(collector->catalog, &sum, NULL, log);
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < SAMPLER_TABLES; i++)
+		part_account(&collector->parts[i], log);
+	log->source = head->source;
+	log->rate_hz = head->rate_hz;
+	log->start_ns = head->start_ns;
+	log->duration_ns = head->duration_ns;
+	log->n_cpus = head->n_cpus;
+	return 0;
+}
+
+static void parts_reset(struct collector *collector)
+{
+	for (unsigned i = 0; i < SAMPLER_TABLES; i++) {
+		struct part *part = &collector->parts[i];
+		struct histogram histogram = part->histogram;
+
+		histogram_clear(&histogram);
+		*part = (struct part){ .histogram = histogram };
+	}
+}
+
+/* Which files that ran were rewritten in place? One lstat() per module. */
+static void find_stale(struct collector *collector)
+{
+	for (uint32_t i = 0; i < collector->n_inodes; i++) {
+		const struct sampler_inode *inode = &collector->inodes[i];
+
+		if (inode->device && resolver_is_stale(collector->resolver, inode, i))
+			stale_note(collector, inode);
+	}
+	if (collector->n_inodes)
+		memset(collector->inodes, 0, collector->n_inodes * sizeof(*collector->inodes));
+}
+
+/* Start afresh when too many modules were met; the log that holds them is made. */
+static int forget_all(struct collector *collector)
+{
+	if (catalog_size(collector->catalog) <= MAX_MODULES)
+		return 0;
+	modules_done(collector);
+	collector->n_inodes = 0;
+	free(TAKE(collector->inodes));
+	collector->n_stale = 0;
+	collector->forgotten = true;
+	return modules_init(collector);
+}
+
+int collector_log(struct collector *collector, const struct collector_head *head,
+		  struct sample_log **ret, struct fault *reterr)
+{
+	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
+	int r = log ? 0 : -ENOMEM;
+
+	if (r == 0 && head->compare)
+		r = compare(collector, (double)head->duration_ns / 1e9);
+	if (r == 0)
+		r = log_fill(collector, head, log);
+	parts_reset(collector);
+	find_stale(collector);
+	if (r == 0)
+		r = forget_all(collector);
+	if (r < 0)
+		return fault_errno(reterr, r, "sample log");
+	r = sample_log_check(log, reterr);
+	if (r < 0)
+		return r;
+	*ret = TAKE(log);
+	return 0;
+}
+
+const struct catalog_module *collector_module(struct collector *collector,
+					      const struct sampler_inode *inode)
+{
+	return catalog_at(collector->catalog, resolver_find(collector->resolver, inode));
+}
+
+size_t collector_n_modules(const struct collector *collector)
+{
+	return catalog_size(collector->catalog);
+}
+
+size_t collector_n_synchronous(const struct collector *collector)
+{
+	return collector->n_synchronous;
+}
+
+bool collector_forgotten(struct collector *collector)
+{
+	bool forgotten = collector->forgotten;
+
+	collector->forgotten = false;
+	return forgotten;
+}
+
+bool collector_stale(struct collector *collector, struct sampler_inode *ret)
+{
+	if (!collector->n_stale)
+		return false;
+	*ret = collector->stale[--collector->n_stale];
+	return true;
+}

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "monitor/sampler_load.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/bytes.h"
+#include "monitor/cpu_list.h"
+#include "monitor/perf_event.h"
+#include "monitor/sampler.skel.h"
+#include "monitor/tick_hook.h"
+
+#define BATCH 2048u
+#define MIN_ROWS 1024u
+#define TICK_PROOF_NS 250000000u /* how long the tick may take to show itself */
+#define PROBE_ROWS 1024u
+
+struct sampler {
+	struct sampler_bpf *bpf; /* owned */
+	struct ring_buffer *ring;
+	struct sampler_options options;
+	struct tick_hook hook;
+	struct perf_event_attr clock;
+	int *clocks; /* owned; event per CPU, -1: none */
+	unsigned n_clocks;
+	int n_possible;
+	double tick_hz;
+	struct sampler_counters *per_cpu; /* owned scratch; n_possible */
+	struct sampler_row *rows;	  /* owned */
+	size_t n_rows, capacity;
+	struct sampler_key *keys; /* owned scratch; BATCH */
+	uint64_t *values;
+	void (*each)(const struct sampler_event *event, size_t size, void *closure);
+	void *closure;
+};
+
+/* libbpf explains a failure only through its print callback; this keeps the last telling line. */
+static char explanation[256];
+
+static int explain(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	char line[sizeof(explanation)];
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(line, sizeof(line), fmt, ap);
+	line[strcspn(line, "\n")] = '\0';
+	if (strncmp(line, "libbpf: ", 8) == 0)
+		snprintf(explanation, sizeof(explanation), "%s", line + 8);
+	return 0;
+}
+
+static int refusal(int code, const char *what, struct fault *reterr)
+{
+	if (code == -EPERM || code == -EACCES)
+		return fault_set(reterr, code,
+				 "the kernel refuses to %s; run as root or with CAP_BPF, CAP_PERFMON and "
+				 "CAP_SYSLOG (%s)", what, explanation[0] ? explanation : strerror(-code));
+	if (code == -ESRCH || code == -ENOENT)
+		return fault_set(reterr, code, "cannot %s: this kernel lacks BTF (/sys/kernel/btf/vmlinux) or "
+					       "something the sampler reads (%s)", what, explanation);
+	return fault_set(reterr, code, "cannot %s: %s (%s)", what, strerror(-code), explanation);
+}
+
+static int configure(struct sampler *sampler, struct fault *reterr)
+{
+	const struct sampler_options *options = &sampler->options;
+	struct sampler_bpf *bpf = sampler->bpf;
+	bool is_tick = options->source == SAMPLE_SOURCE_TICK;
+	uint32_t n_main = MAX(options->n_main_rows, MIN_ROWS);
+	uint32_t n_reference = is_tick && options->has_reference ?
+				       MAX(options->n_reference_rows, MIN_ROWS) : 1;
+	int r = 0;
+
+	if (is_tick) {
+		r = tick_hook_find(NULL, NULL, &sampler->hook, reterr);
+		if (r < 0)
+			return r;
+		bpf->rodata->tick_function = sampler->hook.function;
+		bpf->rodata->irq_regs_distance = sampler->hook.irq_regs_distance;
+	}
+	bpf->rodata->clock_table = is_tick ? SAMPLER_REFERENCE : SAMPLER_MAIN;
+	bpf->rodata->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
+	bpf->rodata->use_cache = !options->no_cache;
+	bpf_program__set_autoload(bpf->progs.on_tick, is_tick);
+	bpf_program__set_autoload(bpf->progs.on_clock, !is_tick || options->has_reference);
+	bpf_program__set_autoload(bpf->progs.on_exec, !options->no_lifecycle);
+	bpf_program__set_autoload(bpf->progs.on_exit, !options->no_lifecycle);
+	bpf_program__set_autoload(bpf->progs.on_signal, !options->no_lifecycle);
+	if (bpf_map__set_max_entries(bpf->maps.main_0, n_main) < 0 ||
+	    bpf_map__set_max_entries(bpf->maps.main_1, n_main) < 0 ||
+	    bpf_map__set_max_entries(bpf->maps.reference_0, n_reference) < 0 ||
+	    bpf_map__set_max_entries(bpf->maps.reference_1, n_reference) < 0)
+		r = -EINVAL;
+	return r < 0 ? fault_errno(reterr, r, "size of the sampler's tables") : 0;
+}
+
+static int memory_reserve(struct sampler *sampler)
+{
+	sampler->n_possible = libbpf_num_possible_cpus();
+	if (sampler->n_possible <= 0)
+		return -EINVAL;
+	sampler->n_clocks = (unsigned)sampler->n_possible;
+	sampler->clocks = calloc(sampler->n_clocks, sizeof(*sampler->clocks));
+	sampler->per_cpu = calloc((size_t)sampler->n_possible, sizeof(*sampler->per_cpu));
+	sampler->keys = calloc(BATCH, sizeof(*sampler->keys));
+	sampler->values = calloc(BATCH, sizeof(*sampler->values));
+	if (!sampler->clocks || !sampler->per_cpu || !sampler->keys || !sampler->values)
+		return -ENOMEM;
+	for (unsigned i = 0; i < sampler->n_clocks; i++)
+		sampler->clocks[i] = -1;
+	return 0;
+}
+
+static int on_event(void *context, void *data, size_t size)
+{
+	struct sampler *sampler = context;
+
+	if (size >= sizeof(struct sampler_event) && sampler->each)
+		sampler->each(data, size, sampler->closure);
+	return 0;
+}
+
+static int load(struct sampler *sampler, struct fault *reterr)
+{
+	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	int r;
+
+	/* Before 5.11 map memory counted against this limit; refusal is no harm on newer kernels. */
+	setrlimit(RLIMIT_MEMLOCK, &unlimited);
+	explanation[0] = '\0';
+	libbpf_set_print(explain);
+	sampler->bpf = sampler_bpf__open();
+	if (!sampler->bpf)
+		return refusal(-errno, "open the sampler's programs", reterr);
+	r = configure(sampler, reterr);
+	if (r < 0)
+		return r;
+	r = sampler_bpf__load(sampler->bpf);
+	if (r < 0)
+		return refusal(r, "load the sampler's programs", reterr);
+	r = sampler_bpf__attach(sampler->bpf);
+	if (r < 0)
+		return refusal(r, "attach the sampler's programs", reterr);
+	sampler->ring = ring_buffer__new(bpf_map__fd(sampler->bpf->maps.events), on_event, sampler, NULL);
+	return sampler->ring ? 0 : refusal(-errno, "map the sampler's ring buffer", reterr);
+}
+
+static int clocks_open(struct sampler *sampler, struct fault *reterr)
+{
+	struct perf_options options = { .clock = PERF_CLOCK_CPU };
+	struct cpu_list online;
+	double rate_hz = sampler->options.rate_hz;
+
+	if (sampler->options.source == SAMPLE_SOURCE_CYCLES)
+		options.clock = PERF_CLOCK_CYCLES;
+	options.period = 1000000000u;
+	perf_attr_fill(&options, &sampler->clock);
+	if (sampler->options.source == SAMPLE_SOURCE_TICK)
+		return 0; /* whoever opened us sets the reference's rate */
+	cpu_list_online(&online);
+	for (unsigned cpu = 0; cpu <= online.highest; cpu++) {
+		int r = cpu_list_has(&online, cpu) ? sampler_set_clock(sampler, cpu, rate_hz) : 0;
+
+		if (r < 0)
+			return perf_event_refusal(r, options.clock, reterr);
+	}
+	return 0;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int counters_read(struct sampler *sampler, uint32_t set, struct sampler_counters *ret)
+{
+	int r = bpf_map_lookup_elem(bpf_map__fd(sampler->bpf->maps.counters), &set, sampler->per_cpu);
+
+	if (r < 0)
+		return -errno;
+	*ret = (struct sampler_counters){ 0 };
+	for (int cpu = 0; cpu < sampler->n_possible; cpu++)
+		for (unsigned i = 0; i < SAMPLER_COUNTERS; i++)
+			ret->n[i] += sampler->per_cpu[cpu].n[i];
+	return 0;
+}
+
+static uint64_t fired_so_far(struct sampler *sampler)
+{
+	struct sampler_counters counters;
+	uint32_t set = SAMPLER_MAIN * SAMPLER_EPOCHS + sampler->bpf->bss->epoch[SAMPLER_MAIN];
+
+	return counters_read(sampler, set, &counters) < 0 ? 0 : counters.n[SAMPLER_FIRED];
+}
+
+/*
+ * Does the tick really come through the hook? A kernel without high-resolution timers has the handler,
+ * but no hrtimer to call it. Spinning keeps the tick of this CPU running.
+ */
+static int tick_prove(struct sampler *sampler, struct fault *reterr)
+{
+	uint64_t start = now_ns();
+
+	if (sampler->options.source != SAMPLE_SOURCE_TICK)
+		return 0;
+	while (now_ns() - start < TICK_PROOF_NS)
+		if (fired_so_far(sampler) > 0)
+			return 0;
+	return fault_set(reterr, -ENODEV, "the scheduler tick does not come through %s (no high-resolution "
+					  "timers?)", sampler->hook.name);
+}
+
+int sampler_open(const struct sampler_options *options, struct sampler **ret, struct fault *reterr)
+{
+	_clean_(sampler_freep) struct sampler *sampler = calloc(1, sizeof(*sampler));
+	int r;
+
+	if (!sampler)
+		return fault_errno(reterr, -ENOMEM, "sampler");
+	sampler->options = *options;
+	r = memory_reserve(sampler);
+	if (r < 0)
+		return fault_errno(reterr, r, "sampler");
+	r = load(sampler, reterr);
+	if (r == 0)
+		r = clocks_open(sampler, reterr);
+	if (r == 0)
+		r = tick_prove(sampler, reterr);
+	if (r < 0)
+		return r;
+	*ret = TAKE(sampler);
+	return 0;
+}
+
+void sampler_free(struct sampler *sampler)
+{
+	if (!sampler)
+		return;
+	for (unsigned i = 0; sampler->clocks && i < sampler->n_clocks; i++)
+		if (sampler->clocks[i] >= 0)
+			close(sampler->clocks[i]);
+	if (sampler->ring)
+		ring_buffer__free(sampler->ring);
+	if (sampler->bpf)
+		sampler_bpf__destroy(sampler->bpf);
+	free(sampler->clocks);
+	free(sampler->per_cpu);
+	free(sampler->rows);
+	free(sampler->keys);
+	free(sampler->values);
+	free(sampler);
+}
+
+/* --- draining ------------------------------------------------------------------------------------- */
+
+static const struct bpf_map *rows_map(const struct sampler *sampler, uint32_t set)
+{
+	const struct bpf_map *maps[SAMPLER_TABLES * SAMPLER_EPOCHS] = {
+		sampler->bpf->maps.main_0, sampler->bpf->maps.main_1,
+		sampler->bpf->maps.reference_0, sampler->bpf->maps.reference_1,
+	};
+
+	return maps[set];
+}
+
+static int rows_append(struct sampler *sampler, size_t n)
+{
+	if (sampler->n_rows + n > sampler->capacity) {
+		size_t capacity = MAX(sampler->capacity * 2, sampler->n_rows + n);
+		void *rows = reallocarray(sampler->rows, capacity, sizeof(*sampler->rows));
+
+		if (!rows)
+			return -ENOMEM;
+		sampler->rows = rows;
+		sampler->capacity = capacity;
+	}
+	for (size_t i = 0; i < n; i++)
+		sampler->rows[sampler->n_rows++] =
+			(struct sampler_row){ sampler->keys[i], sampler->values[i] };
+	return 0;
+}
+
+/* Nothing in the kernel uses this map any more, so taking and deleting cannot race. */
+static int rows_take(struct sampler *sampler, int fd)
+{
+	uint32_t position = 0;
+	bool more = true;
+
+	sampler->n_rows = 0;
+	for (bool first = true; more; first = false) {
+		uint32_t n = BATCH;
+		int r = bpf_map_lookup_and_delete_batch(fd, first ? NULL : &position, &position,
+							sampler->keys, sampler->values, &n, NULL);
+
+		if (r < 0 && errno != ENOENT)
+			return -errno;
+		more = r == 0;
+		r = rows_append(sampler, n);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int counters_zero(struct sampler *sampler, uint32_t set)
+{
+	memset(sampler->per_cpu, 0, (size_t)sampler->n_possible * sizeof(*sampler->per_cpu));
+	return bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.counters), &set, sampler->per_cpu,
+				   BPF_ANY) < 0 ? -errno : 0;
+}
+
+/*
+ * Change the epoch, then update the map of maps (with what is there already): for maps of maps the
+ * kernel waits for a grace period before it returns, after which all programs see the new epoch.
+ */
+static int epoch_change(struct sampler *sampler, enum sampler_table table, uint32_t *retset)
+{
+	volatile uint32_t *epoch = &sampler->bpf->bss->epoch[table];
+	uint32_t old = *epoch, set = table * SAMPLER_EPOCHS + old;
+	int fd = bpf_map__fd(rows_map(sampler, set));
+
+	*epoch = !old;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	*retset = set;
+	return bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.tables), &set, &fd, BPF_ANY) < 0 ?
+		       -errno : 0;
+}
+
+int sampler_drain(struct sampler *sampler, enum sampler_table table, struct sampler_drained *ret,
+		  struct fault *reterr)
+{
+	struct sampler_drained drained = { 0 };
+	uint32_t set;
+	int r = epoch_change(sampler, table, &set);
+
+	if (r == 0)
+		r = counters_read(sampler, set, &drained.counters);
+	if (r == 0)
+		r = rows_take(sampler, bpf_map__fd(rows_map(sampler, set)));
+	if (r == 0)
+		r = counters_zero(sampler, set);
+	if (r < 0)
+		return fault_errno(reterr, r, "cannot drain the sampler's tables");
+	drained.rows = sampler->rows;
+	drained.n_rows = sampler->n_rows;
+	*ret = drained;
+	return 0;
+}
+
+static int law(const char *equation, uint64_t left, uint64_t right, struct fault *reterr)
+{
+	if (left == right)
+		return 0;
+	return fault_set(reterr, -ERANGE, "the sampler's counters do not add up: %s, but %" PRIu64
+					  " is not %" PRIu64, equation, left, right);
+}
+
+int sampler_check(const struct sampler_drained *drained, struct fault *reterr)
+{
+	const __u64 *n = drained->counters.n;
+	uint64_t files = 0, anonymous = 0, kernel = 0;
+	int r;
+
+	for (size_t i = 0; i < drained->n_rows; i++) {
+		const struct sampler_row *row = &drained->rows[i];
+
+		/* Anonymous rows hold a name where others hold inode and offset. */
+		if (row->key.device || row->key.generation == SAMPLER_VDSO)
+			files += row->count;
+		else if (row->key.generation == SAMPLER_KERNEL)
+			kernel += row->count;
+		else
+			anonymous += row->count;
+	}
+	r = law("fired = idle + kernel + user", n[SAMPLER_FIRED],
+		n[SAMPLER_IDLE] + n[SAMPLER_KERNEL_MODE] + n[SAMPLER_USER_MODE], reterr);
+	if (r == 0)
+		r = law("user = attributed + anonymous + losses", n[SAMPLER_USER_MODE],
+			n[SAMPLER_ATTRIBUTED] + n[SAMPLER_ANONYMOUS_CODE] + n[SAMPLER_NO_MAPPING] +
+				n[SAMPLER_RACE] + n[SAMPLER_USER_FULL], reterr);
+	if (r == 0)
+		r = law("attributed = drained", n[SAMPLER_ATTRIBUTED], files, reterr);
+	if (r == 0)
+		r = law("anonymous = drained", n[SAMPLER_ANONYMOUS_CODE], anonymous, reterr);
+	if (r == 0)
+		r = law("kernel stored = drained", n[SAMPLER_KERNEL_STORED], kernel, reterr);
+	if (r == 0)
+		r = law("kernel = stored + table full", n[SAMPLER_KERNEL_MODE],
+			n[SAMPLER_KERNEL_STORED] + n[SAMPLER_KERNEL_FULL], reterr);
+	return r;
+}
+
+/* --- events --------------------------------------------------------------------------------------- */
+
+int sampler_events_fd(const struct sampler *sampler)
+{
+	return ring_buffer__epoll_fd(sampler->ring);
+}
+
+int sampler_events(struct sampler *sampler,
+		   void (*each)(const struct sampler_event *event, size_t size, void *closure),
+		   void *closure)
+{
+	sampler->each = each;
+	sampler->closure = closure;
+	return ring_buffer__consume(sampler->ring);
+}
+
+void sampler_forget(struct sampler *sampler, const struct sampler_inode *inode)
+{
+	bpf_map_delete_elem(bpf_map__fd(sampler->bpf->maps.announced), inode);
+	/* What is cached per CPU would never be announced. */
+	__atomic_fetch_add(&sampler->bpf->bss->cache_flushes, 1, __ATOMIC_RELEASE);
+}
+
+void sampler_forget_all(struct sampler *sampler)
+{
+	struct sampler_inode inode, next;
+	int fd = bpf_map__fd(sampler->bpf->maps.announced);
+
+	while (bpf_map_get_next_key(fd, NULL, &next) == 0) {
+		inode = next;
+		if (bpf_map_delete_elem(fd, &inode) < 0 && errno != ENOENT)
+			break;
+	}
+	__atomic_fetch_add(&sampler->bpf->bss->cache_flushes, 1, __ATOMIC_RELEASE);
+}
+
+int sampler_watch(struct sampler *sampler, const struct sampler_inode *inode, bool on)
+{
+	struct sampler_inode key = *inode;
+	int fd = bpf_map__fd(sampler->bpf->maps.watched), r;
+	uint32_t one = 1;
+
+	key.device = 0;
+	r = on ? bpf_map_update_elem(fd, &key, &one, BPF_ANY) : bpf_map_delete_elem(fd, &key);
+	return r < 0 && !(errno == ENOENT && !on) ? -errno : 0;
+}
+
+/* --- clocks --------------------------------------------------------------------------------------- */
+
+double sampler_tick_hz(const struct sampler *sampler)
+{
+	return sampler->tick_hz;
+}
+
+void sampler_set_tick_divisor(struct sampler *sampler, unsigned divisor)
+{
+	*(volatile uint32_t *)&sampler->bpf->data->tick_divisor = MAX(divisor, 1u);
+}
+
+bool sampler_has_kernel_addresses(const struct sampler *sampler)
+{
+	return sampler->options.source != SAMPLE_SOURCE_TICK || sampler->hook.irq_regs_distance;
+}
+
+static uint64_t period_of(const struct sampler *sampler, double rate_hz)
+{
+	double unit = sampler->options.source == SAMPLE_SOURCE_CYCLES ? cpu_hz() : 1e9;
+
+	return (uint64_t)(unit / rate_hz + 0.5);
+}
+
+static int clock_open(struct sampler *sampler, unsigned cpu)
+{
+	int fd = perf_event_open_fd(&sampler->clock, -1, (int)cpu, 0);
+
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(sampler->bpf->progs.on_clock)) < 0) {
+		int r = -errno;
+
+		close(fd);
+		return r;
+	}
+	sampler->clocks[cpu] = fd;
+	return 0;
+}
+
+int sampler_set_clock(struct sampler *sampler, unsigned cpu, double rate_hz)
+{
+	uint64_t period = rate_hz > 0 ? period_of(sampler, rate_hz) : 0;
+	int r = 0;
+
+	if (cpu >= sampler->n_clocks)
+		return -EINVAL;
+	if (sampler->clocks[cpu] < 0)
+		r = period ? clock_open(sampler, cpu) : 0;
+	if (r < 0 || sampler->clocks[cpu] < 0)
+		return r;
+	if (!period)
+		return ioctl(sampler->clocks[cpu], PERF_EVENT_IOC_DISABLE, 0) < 0 ? -errno : 0;
+	if (ioctl(sampler->clocks[cpu], PERF_EVENT_IOC_PERIOD, &period) < 0 ||
+	    ioctl(sampler->clocks[cpu], PERF_EVENT_IOC_ENABLE, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+int sampler_reopen_clock(struct sampler *sampler, unsigned cpu)
+{
+	if (cpu >= sampler->n_clocks)
+		return -EINVAL;
+	if (sampler->clocks[cpu] >= 0)
+		close(sampler->clocks[cpu]);
+	sampler->clocks[cpu] = -1;
+	return clock_open(sampler, cpu);
+}
+
+void sampler_run_time(const struct sampler *sampler, uint64_t *retruns, uint64_t *retns)
+{
+	struct bpf_program *program;
+
+	*retruns = *retns = 0;
+	bpf_object__for_each_program(program, sampler->bpf->obj) {
+		struct bpf_prog_info info = { 0 };
+		uint32_t size = sizeof(info);
+		int fd = bpf_program__fd(program);
+
+		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) < 0)
+			continue;
+		*retruns += info.run_cnt;
+		*retns += info.run_time_ns;
+	}
+}
+
+int sampler_probe(struct fault *reterr)
+{
+	struct sampler_options options = { .source = SAMPLE_SOURCE_TICK, .n_main_rows = PROBE_ROWS };
+	_clean_(sampler_freep) struct sampler *sampler = NULL;
+	int r = sampler_open(&options, &sampler, reterr);
+
+	if (r == 0)
+		return 0;
+	options.source = SAMPLE_SOURCE_CPU_CLOCK;
+	options.rate_hz = 1;
+	return sampler_open(&options, &sampler, reterr);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * sampler_load.h - load the sampler into the kernel, set its clocks, drain it
+ *
+ * The only code that talks to bpf(2). Opening needs CAP_BPF, CAP_PERFMON and (for the address of the
+ * tick's handler) CAP_SYSLOG; after that CAP_PERFMON alone is used, when a CPU comes back online.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "base/macro.h"
+#include "monitor/sampler.h"
+#include "profiles/sample_log.h"
+
+struct sampler;
+
+struct sampler_options {
+	enum sample_source source; /* TICK, CPU_CLOCK or CYCLES: fills the main table */
+	double rate_hz;		   /* of the main clock, unless it is the tick */
+	bool has_reference;	   /* with TICK only */
+	uint32_t n_main_rows, n_reference_rows; /* capacity of each table, per epoch */
+	bool no_cache;		   /* for measurements */
+	bool no_lifecycle;	   /* no exec, exit and signal events */
+};
+
+struct sampler_row {
+	struct sampler_key key;
+	uint64_t count;
+};
+
+struct sampler_drained {
+	struct sampler_counters counters; /* summed over CPUs */
+	const struct sampler_row *rows;	  /* borrowed until the next drain */
+	size_t n_rows;
+};
+
+/** sampler_open() - load and attach; clocks run when it returns; -errno with the verifier's or kernel's reason */
+int sampler_open(const struct sampler_options *options, struct sampler **ret, struct fault *reterr);
+void sampler_free(struct sampler *sampler); /* detaches; accepts NULL */
+DEFINE_CLEANUP(struct sampler *, sampler_free);
+
+/**
+ * sampler_drain() - take all rows and counters of a table since the last drain
+ * Waits for one RCU grace period (10 to 30 ms asleep). Return: 0; -errno.
+ */
+int sampler_drain(struct sampler *sampler, enum sampler_table table, struct sampler_drained *ret,
+		  struct fault *reterr);
+
+/** sampler_check() - the law of sampler.h between drained rows and counters; -ERANGE naming the equation */
+int sampler_check(const struct sampler_drained *drained, struct fault *reterr);
+
+/** sampler_events_fd() - readable when an event waits */
+int sampler_events_fd(const struct sampler *sampler);
+/** sampler_events() - hand all waiting events to @each; returns how many, or -errno */
+int sampler_events(struct sampler *sampler,
+		   void (*each)(const struct sampler_event *event, size_t size, void *closure),
+		   void *closure);
+/** sampler_forget() - let this module be announced again when it is next sampled */
+void sampler_forget(struct sampler *sampler, const struct sampler_inode *inode);
+void sampler_forget_all(struct sampler *sampler);
+/** sampler_watch() - report starts and ends of programs of this inode (any device) */
+int sampler_watch(struct sampler *sampler, const struct sampler_inode *inode, bool on);
+
+/** sampler_tick_hz() - rate of the scheduler tick of this kernel, measured when opened; 0: it is not the clock */
+double sampler_tick_hz(const struct sampler *sampler);
+void sampler_set_tick_divisor(struct sampler *sampler, unsigned divisor);
+
+/**
+ * sampler_set_clock() - period and state of the perf clock on one CPU
+ * @rate_hz: 0 stops it. A CPU that came online since is given an event of its own.
+ */
+int sampler_set_clock(struct sampler *sampler, unsigned cpu, double rate_hz);
+/** sampler_reopen_clock() - give up a CPU's event and open a new one: after it was offline it never fires again */
+int sampler_reopen_clock(struct sampler *sampler, unsigned cpu);
+bool sampler_has_kernel_addresses(const struct sampler *sampler); /* does the tick see kernel addresses? */
+
+/** sampler_run_time() - run count and total ns of all programs, while BPF statistics are enabled */
+void sampler_run_time(const struct sampler *sampler, uint64_t *retruns, uint64_t *retns);
+
+/** sampler_probe() - could it be opened here? 0, or -errno with the reason. Loads and unloads. */
+int sampler_probe(struct fault *reterr);
