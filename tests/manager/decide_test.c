@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "manager/decide.h"
+
+#include "tests/test.h"
+
+static struct settings settings;
+static struct decide_input in;
+static char reason[DECIDE_REASON_MAX];
+
+/* A module for which nothing speaks against an edit. */
+static void setup(void)
+{
+	settings_done(&settings);
+	CHECK_INT(settings_init(&settings), 0);
+	in = (struct decide_input){ .carries = true, .has_target = true, .samples = 50000,
+				    .new_samples = 20000, .since_edit_s = -1,
+				    .free_bytes = 1ull << 40, .idle = true, .busy = "busy" };
+}
+
+TEST(enough_new_samples_on_an_idle_machine_are_a_reason_to_edit)
+{
+	setup();
+	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_EDIT);
+	CHECK_STR(reason, "20000 new samples (10000 are enough) and the machine is idle");
+}
+
+TEST(too_few_new_samples_wait)
+{
+	setup();
+	in.new_samples = 9999;
+	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_WAIT);
+	CHECK_STR(reason, "9999 of 10000 new samples");
+	CHECK_INT(decide(&settings, &in, false, reason), VERDICT_EDIT);
+}
+
+TEST(a_busy_machine_waits_and_says_why_but_a_request_does_not)
+{
+	setup();
+	in.idle = false;
+	in.busy = "the machine runs on battery";
+	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_WAIT);
+	CHECK_STR(reason, "the machine runs on battery");
+	CHECK_INT(decide(&settings, &in, false, reason), VERDICT_EDIT);
+}
+
+TEST(the_last_edit_must_be_some_time_ago)
+{
+	setup();
+	in.since_edit_s = 6 * 3600 - 1;
+	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_WAIT);
+	in.since_edit_s = 6 * 3600;
+	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_EDIT);
+}
+
+TEST(failures_double_the_wait_up_to_a_week)
+{
+	CHECK_INT(decide_retry_s(0), 0);
+	CHECK_INT(decide_retry_s(1), 3600);
+	CHECK_INT(decide_retry_s(4), 8 * 3600);
+	CHECK_INT(decide_retry_s(8), 128 * 3600);
+	CHECK_INT(decide_retry_s(9), 7 * 24 * 3600);
+	CHECK_INT(decide_retry_s(UINT64_MAX), 7 * 24 * 3600);
+	setup();
+	in.failures = 5;
+	in.since_edit_s = 16 * 3600 - 1;
+	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_WAIT);
+	CHECK(strstr(reason, "failed"));
+	in.since_edit_s++;
+	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_EDIT);
+}
+
+TEST(a_module_that_misbehaved_is_only_edited_on_request)
+{
+	setup();
+	in.condemned = "it crashed";
+	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_NEVER);
+	CHECK_INT(decide(&settings, &in, false, reason), VERDICT_EDIT);
+}
+
+TEST(nothing_helps_without_data_target_samples_space_or_against_a_pin)
+{
+	static const char *const words[] = { "carries no Morph data", "pinned: certified", "no installed file",
+					     "no samples", "MiB are free" };
+
+	for (int i = 0; i < 5; i++) {
+		setup();
+		if (i == 0)
+			in.carries = false;
+		else if (i == 1)
+			in.pinned = "certified";
+		else if (i == 2)
+			in.has_target = false;
+		else if (i == 3)
+			in.samples = 0;
+		else
+			in.free_bytes = 1000;
+		for (int automatic = 0; automatic < 2; automatic++) {
+			CHECK(decide(&settings, &in, automatic, reason) != VERDICT_EDIT);
+			CHECK(strstr(reason, words[i]));
+		}
+	}
+}
+
+TEST(automatic_no_leaves_it_to_the_user)
+{
+	setup();
+	settings.automatic = false;
+	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_WAIT);
+	CHECK_INT(decide(&settings, &in, false, reason), VERDICT_EDIT);
+	settings_done(&settings);
+}
+
+TEST_MAIN()

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * fixture.h - a directory of the test's own, and a manager in it without event loop
+ *
+ * MORPH_PROGRAMS names the directory with the programs that tests/manager/CMakeLists.txt builds.
+ */
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/file.h"
+#include "manager/journal.h"
+#include "manager/manager.h"
+#include "manager/path.h"
+#include "module/image.h"
+#include "profiles/sample_log.h"
+#include "tests/test.h"
+
+struct fixture {
+	char dir[PATH_MAX];
+	char prog[PATH_MAX]; /* DIR/prog: where a program is installed */
+	struct manager *m;
+	struct fault fault;
+};
+
+static inline const char *program(const char *name, char ret[PATH_MAX])
+{
+	const char *programs = getenv("MORPH_PROGRAMS");
+
+	if (!programs)
+		FAIL("MORPH_PROGRAMS is not set; run the test through ctest");
+	return path_join(programs, name, ret);
+}
+
+static inline void fixture_make(struct fixture *f)
+{
+	*f = (struct fixture){ .dir = "/tmp/morph-manager.XXXXXX" };
+	CHECK(mkdtemp(f->dir));
+	CHECK(chmod(f->dir, 0755) == 0);
+	path_join(f->dir, "prog", f->prog);
+}
+
+static inline void fixture_open(struct fixture *f)
+{
+	struct settings settings;
+	char path[PATH_MAX];
+
+	CHECK_INT(settings_init(&settings), 0);
+	CHECK_INT(config_set(settings_keys, "state_directory", path_join(f->dir, "state", path), &settings,
+			     NULL), 0);
+	CHECK_INT(config_set(settings_keys, "spool_directory", path_join(f->dir, "spool", path), &settings,
+			     NULL), 0);
+	if (manager_open(&settings, NULL, &f->m, &f->fault) < 0)
+		FAIL("%s", f->fault.text);
+}
+
+static inline void fixture_done(struct fixture *f)
+{
+	manager_free(TAKE(f->m));
+	if (f->dir[0])
+		file_remove_tree(f->dir, NULL);
+}
+
+static inline void fixture_install(const struct fixture *f, const char *name)
+{
+	char from[PATH_MAX];
+
+	unlink(f->prog);
+	CHECK_INT(file_copy(program(name, from), f->prog, NULL), 0);
+}
+
+static inline bool file_is_program(const char *path, const char *name)
+{
+	_clean_(file_map_donep) struct file_map a = { 0 }, b = { 0 };
+	char from[PATH_MAX];
+
+	return file_map_open(path, &a, NULL) == 0 && file_map_open(program(name, from), &b, NULL) == 0 &&
+	       a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
+}
+
+/* A whole-machine log in which program @name was found @count times at @path. */
+static inline struct sample_log *log_of(const char *name, const char *path, uint64_t count,
+					uint64_t start_ns)
+{
+	struct sample_log *log = sample_log_new();
+	_clean_(image_freep) struct image *image = NULL;
+	struct sample_module *module;
+	char from[PATH_MAX];
+
+	CHECK_INT(image_open(program(name, from), &image, NULL), 0);
+	module = sample_log_module(log, SAMPLE_MODULE_FILE, image_build_id(image), path, 0, 0);
+	CHECK_INT(sample_module_add(module, 0x1000, count - count / 4), 0);
+	if (count / 4)
+		CHECK_INT(sample_module_add(module, 0x1004, count / 4), 0);
+	sample_log_normalize(log);
+	log->source = SAMPLE_SOURCE_TICK;
+	log->rate_hz = 250;
+	log->start_ns = start_ns;
+	log->fired = log->user = log->attributed = count;
+	return log;
+}
+
+static inline void spool(const struct fixture *f, const char *file, const char *name, uint64_t count,
+			 uint64_t start_ns)
+{
+	_clean_(sample_log_freep) struct sample_log *log = log_of(name, f->prog, count, start_ns);
+	char path[PATH_MAX];
+
+	CHECK_INT(sample_log_write(log, path_join(f->m->spool, file, path), NULL), 0);
+}
+
+static inline int64_t number_of(struct manager *m, const char *sql)
+{
+	struct fault fault = { "" };
+	int64_t ret = -1;
+	int r = state_integer(m->state, &ret, &fault, sql, "");
+
+	if (r < 0 && r != -ENOENT)
+		FAIL("%s: %s", sql, fault.text);
+	return ret;
+}

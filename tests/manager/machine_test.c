@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "manager/machine.h"
+
+#include "base/file.h"
+#include "manager/path.h"
+#include "tests/test.h"
+
+static char root[64];
+static struct settings settings;
+
+static void give(const char *path, const char *text)
+{
+	char full[PATH_MAX], *slash;
+
+	path_join(root, path, full);
+	slash = strrchr(full, '/');
+	*slash = '\0';
+	CHECK_INT(file_mkdirs(full, 0755, NULL), 0);
+	*slash = '/';
+	CHECK_INT(file_write(full, text, strlen(text), 0644, NULL), 0);
+}
+
+static void setup(void)
+{
+	strcpy(root, "/tmp/morph-machine.XXXXXX");
+	CHECK(mkdtemp(root));
+	CHECK_INT(settings_init(&settings), 0);
+	CHECK_INT(config_set(settings_keys, "root", root, &settings, NULL), 0);
+}
+
+static void teardown(void)
+{
+	settings_done(&settings);
+	file_remove_tree(root, NULL);
+}
+
+static void load_is(double pressure, double load, const char *why)
+{
+	char text[256] = "";
+	struct machine_load l;
+
+	machine_load_read(&settings, &l);
+	CHECK(l.pressure == pressure);
+	CHECK(l.load == load);
+	CHECK_INT(machine_is_idle(&settings, &l, text, sizeof(text)), !why);
+	if (why)
+		CHECK_STR(text, why);
+}
+
+TEST(pressure_load_and_battery_are_read_and_judged)
+{
+	setup();
+	give("proc/pressure/cpu", "some avg10=3.50 avg60=0.57 avg300=0.32 total=11018638\nfull avg10=0.00\n");
+	give("proc/loadavg", "1.00 0.50 0.20 1/100 4242\n");
+	give("sys/devices/system/cpu/online", "0-2,5\n");
+	load_is(3.5, 0.25, NULL);
+	give("proc/loadavg", "4.00 0.50 0.20 1/100 4242\n");
+	load_is(3.5, 1, "the machine is busy (load 1.00 per CPU, allowed 0.50)");
+	give("proc/pressure/cpu", "some avg10=12.00 avg60=0.57 avg300=0.32 total=11018638\n");
+	load_is(12, 1, "the machine is busy (CPU pressure 12.0 %, allowed 10.0 %)");
+	teardown();
+}
+
+TEST(what_cannot_be_read_does_not_stop_anything)
+{
+	setup();
+	load_is(-1, -1, NULL);
+	give("proc/pressure/cpu", "nonsense");
+	give("proc/loadavg", "");
+	load_is(-1, -1, NULL);
+	teardown();
+}
+
+TEST(a_battery_counts_only_without_mains_and_only_the_machines_own)
+{
+	setup();
+	give("sys/class/power_supply/hid-mouse/type", "Battery\n");
+	give("sys/class/power_supply/hid-mouse/scope", "Device\n");
+	load_is(-1, -1, NULL);
+	give("sys/class/power_supply/BAT0/type", "Battery\n");
+	load_is(-1, -1, "the machine runs on battery");
+	give("sys/class/power_supply/AC/type", "Mains\n");
+	give("sys/class/power_supply/AC/online", "0\n");
+	load_is(-1, -1, "the machine runs on battery");
+	give("sys/class/power_supply/AC/online", "1\n");
+	load_is(-1, -1, NULL);
+	give("sys/class/power_supply/AC/online", "0\n");
+	settings.on_battery = true;
+	load_is(-1, -1, NULL);
+	teardown();
+}
+
+TEST(a_cpu_is_its_model_and_its_instructions_and_not_the_kernels_remarks)
+{
+	static const char a[] = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 68\n"
+				"model name\t: Some Name\nflags\t\t: fpu sse2 avx2 ibrs rep_good bmi1 avx\n\n"
+				"processor\t: 1\nvendor_id\t: Other\n";
+	static const char b[] = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 68\n"
+				"flags\t\t: fpu avx avx2 bmi1 stibp sse2\n\n";
+	char first[MACHINE_CPU_TEXT], second[MACHINE_CPU_TEXT];
+	struct fault fault;
+
+	setup();
+	give("proc/cpuinfo", a);
+	CHECK_INT(machine_cpu(&settings, first, &fault), 0);
+	CHECK_STR(first, "AuthenticAMD 26 68 avx avx2 bmi1 sse2");
+	give("proc/cpuinfo", b);
+	CHECK_INT(machine_cpu(&settings, second, &fault), 0);
+	CHECK_STR(second, first);
+	give("proc/cpuinfo", "CPU implementer\t: 0x41\nFeatures\t: fp asimd\nCPU part\t: 0xd0c\n");
+	CHECK_INT(machine_cpu(&settings, first, &fault), 0);
+	CHECK_STR(first, "0x41 asimd fp 0xd0c");
+	give("proc/cpuinfo", "nothing\n");
+	CHECK(machine_cpu(&settings, first, &fault) < 0);
+	teardown();
+}
+
+TEST(this_machine_has_a_cpu)
+{
+	char text[MACHINE_CPU_TEXT];
+	struct fault fault;
+
+	CHECK_INT(settings_init(&settings), 0);
+	CHECK_INT(machine_cpu(&settings, text, &fault), 0);
+	CHECK(strlen(text) > 10 && strlen(text) < MACHINE_CPU_TEXT - 1);
+	settings_done(&settings);
+}
+
+TEST_MAIN()

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "manager/state.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+
+#include "base/file.h"
+#include "manager/journal.h"
+#include "manager/path.h"
+#include "tests/test.h"
+
+static char dir[64];
+static struct state *state;
+static enum state_origin origin;
+static struct fault fault, why;
+
+static void setup(void)
+{
+	strcpy(dir, "/tmp/morph-state.XXXXXX");
+	CHECK(mkdtemp(dir));
+	state = NULL;
+}
+
+static int open_state(void)
+{
+	return state_open(dir, &state, &origin, &why, &fault);
+}
+
+static void teardown(void)
+{
+	state_free(TAKE(state));
+	file_remove_tree(dir, NULL);
+}
+
+static int64_t n_totals(void)
+{
+	int64_t n = -1;
+
+	CHECK_INT(state_integer(state, &n, &fault, "SELECT count(*) FROM total", ""), 0);
+	return n;
+}
+
+TEST(a_new_database_is_made_and_found_again)
+{
+	setup();
+	CHECK_INT(open_state(), 0);
+	CHECK_INT(origin, STATE_CREATED);
+	CHECK_INT(journal_total(state, "x", 5, &fault), 0);
+	state_free(TAKE(state));
+	CHECK_INT(open_state(), 0);
+	CHECK_INT(origin, STATE_OPENED);
+	CHECK_INT(n_totals(), 1);
+	teardown();
+}
+
+TEST(a_second_morphd_is_refused_and_told_who_is_there)
+{
+	struct state *second = NULL;
+	char pid[32];
+
+	setup();
+	CHECK_INT(open_state(), 0);
+	CHECK_INT(state_open(dir, &second, &origin, &why, &fault), -EBUSY);
+	snprintf(pid, sizeof(pid), "(process %d)", getpid());
+	CHECK(strstr(fault.text, pid));
+	teardown();
+}
+
+TEST(what_was_not_committed_never_happened)
+{
+	setup();
+	CHECK_INT(open_state(), 0);
+	CHECK_INT(state_begin(state, &fault), 0);
+	CHECK_INT(journal_total(state, "x", 5, &fault), 0);
+	state_undo(state);
+	CHECK_INT(n_totals(), 0);
+	CHECK_INT(state_begin(state, &fault), 0);
+	CHECK_INT(journal_total(state, "x", 5, &fault), 0);
+	CHECK_INT(state_commit(state, &fault), 0);
+	CHECK_INT(n_totals(), 1);
+	teardown();
+}
+
+static void put_file(const char *name, const char *bytes, size_t size)
+{
+	char path[PATH_MAX];
+
+	CHECK_INT(file_write(path_join(dir, name, path), bytes, size, 0600, NULL), 0);
+}
+
+TEST(a_file_that_is_no_database_is_set_aside)
+{
+	char path[PATH_MAX];
+
+	setup();
+	put_file("state.db", "this is not a database, but long enough to be looked at as one........", 70);
+	CHECK_INT(open_state(), 0);
+	CHECK_INT(origin, STATE_REPLACED_DAMAGED);
+	CHECK(strstr(why.text, "not a database"));
+	CHECK(access(path_join(dir, "state.db.damaged-1", path), F_OK) == 0);
+	CHECK_INT(n_totals(), 0);
+	teardown();
+}
+
+TEST(a_database_of_somebody_else_is_set_aside)
+{
+	char command[256];
+
+	setup();
+	snprintf(command, sizeof(command), "sqlite3 %s/state.db 'CREATE TABLE t(x)' 2>/dev/null", dir);
+	if (system(command) != 0) {
+		teardown();
+		SKIP("there is no sqlite3 program");
+	}
+	CHECK_INT(open_state(), 0);
+	CHECK_INT(origin, STATE_REPLACED_DAMAGED);
+	teardown();
+}
+
+/* Overwrite pages in the middle, as a failing disk would; header and first page stay. */
+static void damage(void)
+{
+	char path[PATH_MAX], garbage[512];
+	FILE *file;
+
+	memset(garbage, 0xa5, sizeof(garbage));
+	file = fopen(path_join(dir, "state.db", path), "r+");
+	CHECK(file);
+	for (long at = 4096; at < 20 * 4096; at += 4096) {
+		fseek(file, at, SEEK_SET);
+		fwrite(garbage, sizeof(garbage), 1, file);
+	}
+	fclose(file);
+}
+
+TEST(damaged_pages_are_found_at_the_next_start)
+{
+	char key[32];
+
+	setup();
+	CHECK_INT(open_state(), 0);
+	for (unsigned i = 0; i < 2000; i++) {
+		snprintf(key, sizeof(key), "key %u", i);
+		CHECK_INT(i % 500 ? 0 : state_begin(state, &fault), 0);
+		CHECK_INT(journal_total(state, key, 1, &fault), 0);
+		CHECK_INT(i % 500 == 499 ? state_commit(state, &fault) : 0, 0);
+	}
+	state_free(TAKE(state));
+	damage();
+	CHECK_INT(open_state(), 0);
+	CHECK_INT(origin, STATE_REPLACED_DAMAGED);
+	CHECK_INT(n_totals(), 0);
+	teardown();
+}
+
+TEST(damage_found_in_use_is_remembered)
+{
+	char path[PATH_MAX];
+
+	setup();
+	CHECK_INT(open_state(), 0);
+	state_free(TAKE(state));
+	put_file("state.suspect", "", 0);
+	CHECK_INT(open_state(), 0);
+	CHECK_INT(origin, STATE_REPLACED_DAMAGED);
+	CHECK(access(path_join(dir, "state.suspect", path), F_OK) < 0);
+	teardown();
+}
+
+TEST(a_newer_database_is_refused_and_left_alone)
+{
+	struct fault ignored;
+	char path[PATH_MAX];
+
+	setup();
+	CHECK_INT(open_state(), 0);
+	CHECK_INT(state_do(state, &ignored, "PRAGMA user_version = 99", ""), 0);
+	state_free(TAKE(state));
+	CHECK_INT(open_state(), -EPROTONOSUPPORT);
+	CHECK(strstr(fault.text, "newer Morph"));
+	CHECK(access(path_join(dir, "state.db.damaged-1", path), F_OK) < 0);
+	teardown();
+}
+
+TEST(events_are_kept_up_to_a_limit)
+{
+	int64_t n = 0;
+
+	setup();
+	CHECK_INT(open_state(), 0);
+	CHECK_INT(state_do(state, &fault, "INSERT INTO event(id, time_ns, kind, text) VALUES(1, 0, 'x', 'y')",
+			   ""), 0);
+	CHECK_INT(state_do(state, &fault, "INSERT INTO event(id, time_ns, kind, text) VALUES(?, 0, 'x', 'y')",
+			   "i", (int64_t)JOURNAL_EVENTS_MAX), 0);
+	CHECK_INT(journal_event(state, 0, NULL, EVENT_SEEN, &fault, "one more"), 0);
+	CHECK_INT(state_integer(state, &n, &fault, "SELECT count(*) FROM event", ""), 0);
+	CHECK_INT(n, 2); /* number 1 is gone */
+	teardown();
+}
+
+TEST(totals_saturate)
+{
+	int64_t value = 0;
+
+	setup();
+	CHECK_INT(open_state(), 0);
+	for (int i = 0; i < 4; i++)
+		CHECK_INT(journal_total(state, "x", UINT64_MAX, &fault), 0);
+	CHECK_INT(state_integer(state, &value, &fault, "SELECT value FROM total", ""), 0);
+	CHECK(value > INT64_MAX / 2 && value < INT64_MAX);
+	teardown();
+}
+
+TEST_MAIN()
