@@ -152,7 +152,7 @@ static int epochs_take(struct epochs *epochs, const struct profile *profile, dou
 	struct profile_epoch whole = { 0 };
 	int r = 0;
 
-	if (profile->n_epochs == 0 && profile->samples > 0) {
+	if (profile->n_epochs == 0 && profile->samples > 0 && profile->last_ns) {
 		r = history_epoch(profile, &whole);
 		if (r == 0)
 			r = epochs_add(epochs, &whole, weight);

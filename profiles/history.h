@@ -19,6 +19,7 @@ int history_epoch(const struct profile *profile, struct profile_epoch *ret);
 /**
  * history_merge() - @ret's epochs = those of @old aged by @weight and those of @new, in order of time
  * @ret: has no epochs yet; its functions are not looked at. 0 or -ENOMEM.
+ * A profile without epochs is one, unless its time (last_ns) is not set yet.
  */
 int history_merge(const struct profile *old, double weight, const struct profile *new,
 		  struct profile *ret);

@@ -333,19 +333,37 @@ static bool is_fresh(const struct profile *profile)
 	return !profile->build_id.size && !profile->n_functions;
 }
 
-int profile_merge(struct profile *into, double weight, const struct profile *from,
-		  struct fault *reterr)
+static bool is_exact(const struct profile *profile)
 {
-	_clean_(profile_freep) struct profile *sum = profile_new();
-	struct blend blend = blend_of(fmin(fmax(weight, 0), 1), into->scale, from->scale);
+	return strcmp(profile->estimator, "exact") == 0;
+}
+
+static int merge_check(const struct profile *into, const struct profile *from, struct fault *reterr)
+{
 	char a[BUILD_ID_MAX_TEXT], b[BUILD_ID_MAX_TEXT];
-	struct profile old;
 
 	if (!is_fresh(into) && !build_id_is_equal(&into->build_id, &from->build_id))
 		return fault_set(reterr, -EXDEV,
 				 "profiles of different builds (%s and %s) cannot be added; "
 				 "`morph profile carry` takes over what is unchanged",
 				 build_id_text(&into->build_id, a), build_id_text(&from->build_id, b));
+	if (into->n_functions && from->n_functions && into->estimator && from->estimator &&
+	    is_exact(into) != is_exact(from))
+		return fault_set(reterr, -EXDEV,
+				 "exact counts and counts from samples have different units and cannot be added");
+	return 0;
+}
+
+int profile_merge(struct profile *into, double weight, const struct profile *from,
+		  struct fault *reterr)
+{
+	_clean_(profile_freep) struct profile *sum = profile_new();
+	struct blend blend = blend_of(fmin(fmax(weight, 0), 1), into->scale, from->scale);
+	int r = merge_check(into, from, reterr);
+	struct profile old;
+
+	if (r < 0)
+		return r;
 	if (!sum || functions_merge(into, from, &blend, sum) < 0 ||
 	    history_merge(into, blend.weight, from, sum) < 0 ||
 	    name_copy(&sum->path, from->path ? from->path : into->path) < 0 ||

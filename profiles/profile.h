@@ -100,7 +100,8 @@ int profile_function_resize(struct profile_function *function, uint32_t n_counts
  * Counts saturate. Confidence is that of a sum of independent estimates. A profile without build ID
  * and functions takes over that of @from. Ageing never rounds counts step by step: the weight goes into
  * `scale` (forward decay: Cormode et al., ICDE 2009, section 3), so thousands of small merges lose nothing.
- * Return: 0; -EXDEV when the build IDs differ; -ENOMEM (then @into is unchanged).
+ * Return: 0; -EXDEV when the build IDs differ, or one side is exact and the other sampled; -ENOMEM
+ * (then @into is unchanged).
  */
 int profile_merge(struct profile *into, double weight, const struct profile *from,
 		  struct fault *reterr);

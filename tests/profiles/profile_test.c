@@ -215,6 +215,17 @@ TEST(profiles_of_different_builds_are_not_added)
 	CHECK_STR(before, after);
 }
 
+TEST(exact_and_sampled_counts_are_not_added)
+{
+	_clean_(profile_freep) struct profile *a = example(), *b = example();
+	struct fault fault;
+
+	free(b->estimator);
+	b->estimator = strdup("exact");
+	CHECK_INT(profile_merge(a, 1, b, &fault), -EXDEV);
+	CHECK(strstr(fault.text, "different units"));
+}
+
 TEST(an_empty_profile_takes_over_what_is_merged_into_it)
 {
 	_clean_(profile_freep) struct profile *a = profile_new(), *b = example();
