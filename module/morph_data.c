@@ -45,6 +45,7 @@ int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer
 	int r;
 
 	buffer_string(&out, (const char *)data->build_id.bytes, data->build_id.size);
+	buffer_string(&out, (const char *)data->origin.bytes, data->origin.size);
 	text_encode(&out, data->llvm_version);
 	text_encode(&out, data->triple);
 	text_encode(&out, data->cpu);
@@ -111,16 +112,24 @@ static int options_decode(struct morph_data *data, struct reader *in, struct fau
 	return 0;
 }
 
+static int id_decode(struct reader *in, struct build_id *ret, struct fault *reterr)
+{
+	size_t size;
+	const char *bytes = reader_string(in, &size);
+
+	if (!bytes || size > BUILD_ID_MAX_BYTES)
+		return damaged("build ID", reterr);
+	ret->size = (uint8_t)size;
+	memcpy(ret->bytes, bytes, size);
+	return 0;
+}
+
 static int head_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
 {
-	size_t n_id;
-	const char *id = reader_string(in, &n_id);
 	char **texts[] = { &data->llvm_version, &data->triple, &data->cpu, &data->selftest };
 
-	if (!id || n_id > BUILD_ID_MAX_BYTES)
-		return damaged("build ID", reterr);
-	data->build_id.size = (uint8_t)n_id;
-	memcpy(data->build_id.bytes, id, n_id);
+	if (id_decode(in, &data->build_id, reterr) < 0 || id_decode(in, &data->origin, reterr) < 0)
+		return -EBADMSG;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		int r = text_decode(in, texts[i], reterr);
 

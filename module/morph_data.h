@@ -33,7 +33,8 @@ struct morph_module {
 };
 
 struct morph_data {
-	struct build_id build_id; /* of the shipped file */
+	struct build_id build_id; /* of the file that carries this */
+	struct build_id origin;	  /* of the shipped file that a generation was made from; size 0: shipped itself */
 	char *llvm_version;	  /* "22.1.8": the codegen that made the shipped text */
 	char *triple;
 	char *selftest;		  /* packager's command, or NULL */
