@@ -12,6 +12,7 @@
 #include "base/log.h"
 
 int record_run(int argc, char **argv);
+int profile_run(int argc, char **argv);
 int status_run(int argc, char **argv);
 int explain_run(int argc, char **argv);
 int reoptimize_run(int argc, char **argv);
@@ -22,6 +23,11 @@ int pin_run(int argc, char **argv);
 const struct verb verbs[] = {
 	{ "record", record_run, "[-o FILE] [-F HZ] [--duration S] (COMMAND [ARG...] | -p PID | -G CGROUP | -a)",
 	  "sample a program, or the machine, into a sample log" },
+	{ "profile", profile_run,
+	  "PROGRAM SAMPLES... -o OUT [--estimator NAME] [--from OLD.prof [--half-life TIME]]\n"
+	  "                     [--generation FILE]... [--sidecar-dir DIR] [--json]\n"
+	  "       morph profile show|diff|merge|carry|export|import ...",
+	  "turn samples into block counts; look at them, move them" },
 	{ "status", status_run, "[-a] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "programs, samples, generations, and what morphd waits for" },
 	{ "explain", explain_run, "PATH [--json] [--socket=PATH | --bus=ADDRESS]",

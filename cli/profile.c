@@ -214,7 +214,7 @@ static int counts_estimate(const struct request *request, struct work *work, str
 	enum estimator estimator = estimator_for(request, work->sum);
 
 	work->profile->build_id = *program_shipped_id(&work->programs[0]);
-	work->profile->path = strdup(request->program);
+	work->profile->path = realpath(request->program, NULL);
 	work->profile->estimator = strdup(estimator_name(estimator));
 	if (!work->profile->path || !work->profile->estimator)
 		return fault_errno(reterr, -ENOMEM, "profile");
