@@ -108,6 +108,16 @@ bool half_life_parse(const char *text, uint64_t *ret_ns)
 	return true;
 }
 
+/* The same file twice must not count twice. */
+static bool program_is_repeated(const struct work *work, const struct program *program)
+{
+	for (unsigned i = 0; i < work->n_programs; i++)
+		if (build_id_is_equal(image_build_id(work->programs[i].image),
+				      image_build_id(program->image)))
+			return true;
+	return false;
+}
+
 /* Step 1. */
 static int programs_open(const struct request *request, struct work *work, struct fault *reterr)
 {
@@ -115,11 +125,15 @@ static int programs_open(const struct request *request, struct work *work, struc
 
 	for (unsigned i = 0; i <= request->n_generations; i++) {
 		const char *path = i ? request->generations[i - 1] : request->program;
-		struct program *program = &work->programs[i];
+		struct program *program = &work->programs[work->n_programs];
 		int r = program_open(path, request->sidecar_dir, program, reterr);
 
 		if (r < 0)
 			return r;
+		if (program_is_repeated(work, program)) {
+			program_done(program);
+			continue;
+		}
 		work->n_programs++;
 		if (!shipped)
 			shipped = program_shipped_id(program);
