@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * annotate.h - a profile onto IR, in the form that LLVM's passes read
+ *
+ *	1. each function's blocks find their counts through their probes
+ *	2. flow inference over the IR's own graph gives edges and fills what was never seen (profiles/flow.h)
+ *	3. edges the samples cannot decide keep a share of doubt: a branch side is only called cold
+ *	   when enough samples went the other way
+ *	4. function_entry_count, branch_weights, and one ProfileSummary for the module
+ *
+ * Functions without samples get no counts: nothing is known about them, so nothing is changed.
+ */
+
+#include <llvm-c/Types.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "profiles/profile.h"
+
+struct annotate_stats {
+	size_t n_functions, n_hot_functions; /* with a body; with counts attached */
+	size_t n_blocks, n_hot_blocks;	     /* of all functions; with an inferred count above zero */
+	uint64_t executions;		     /* sum of all block counts */
+};
+
+/** annotate_module() - Return: 0 or -ENOMEM */
+int annotate_module(LLVMModuleRef module, const struct profile *profile, struct annotate_stats *ret,
+		    struct fault *reterr);
+
+/** annotate_guid() - the GUID of the probes in a function's own blocks; 0: it has none */
+uint64_t annotate_guid(LLVMModuleRef module, LLVMValueRef function);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "editor/ir.h"
+
+#include <errno.h>
+#include <llvm-c/BitReader.h>
+#include <llvm-c/BitWriter.h>
+#include <llvm-c/Comdat.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/Linker.h>
+#include <stdio.h>
+#include <string.h>
+
+static char last_diagnostic[512];
+
+static void diagnostic_keep(LLVMDiagnosticInfoRef info, _unused_ void *context)
+{
+	char *text;
+
+	if (LLVMGetDiagInfoSeverity(info) != LLVMDSError)
+		return;
+	text = LLVMGetDiagInfoDescription(info);
+	snprintf(last_diagnostic, sizeof(last_diagnostic), "%s", text);
+	LLVMDisposeMessage(text);
+}
+
+LLVMContextRef ir_context(void)
+{
+	static LLVMContextRef context;
+
+	if (!context) {
+		context = LLVMContextCreate();
+		LLVMContextSetDiagnosticHandler(context, diagnostic_keep, NULL);
+	}
+	return context;
+}
+
+int ir_parse(const void *bitcode, size_t size, const char *name, LLVMModuleRef *ret,
+	     struct fault *reterr)
+{
+	LLVMMemoryBufferRef memory;
+	LLVMBool failed;
+
+	last_diagnostic[0] = '\0';
+	memory = LLVMCreateMemoryBufferWithMemoryRangeCopy(bitcode, size, name);
+	failed = LLVMParseBitcodeInContext2(ir_context(), memory, ret);
+	LLVMDisposeMemoryBuffer(memory);
+	if (failed)
+		return fault_set(reterr, -EBADMSG, "%s: the IR cannot be read: %s", name,
+				 last_diagnostic[0] ? last_diagnostic : "not LLVM bitcode");
+	return 0;
+}
+
+int ir_write(LLVMModuleRef module, struct buffer *ret)
+{
+	LLVMMemoryBufferRef memory = LLVMWriteBitcodeToMemoryBuffer(module);
+
+	buffer_bytes(ret, LLVMGetBufferStart(memory), LLVMGetBufferSize(memory));
+	LLVMDisposeMemoryBuffer(memory);
+	return ret->bad ? -ENOMEM : 0;
+}
+
+int ir_link(LLVMModuleRef into, LLVMModuleRef from, struct fault *reterr)
+{
+	last_diagnostic[0] = '\0';
+	if (LLVMLinkModules2(into, from))
+		return fault_set(reterr, -EBADMSG, "the program's IR modules contradict each other: %s",
+				 last_diagnostic);
+	return 0;
+}
+
+static bool may_internalize(LLVMValueRef value, const struct name_set *preserved)
+{
+	LLVMLinkage linkage = LLVMGetLinkage(value);
+	size_t size;
+	const char *name = LLVMGetValueName2(value, &size);
+
+	if (LLVMIsDeclaration(value) || linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage)
+		return false;
+	if (linkage == LLVMAvailableExternallyLinkage || linkage == LLVMAppendingLinkage)
+		return false;
+	if (LLVMGetDLLStorageClass(value) != LLVMDefaultStorageClass || strncmp(name, "llvm.", 5) == 0)
+		return false;
+	return !name_set_has(preserved, name, size);
+}
+
+static void internalize(LLVMValueRef value)
+{
+	LLVMSetComdat(value, NULL);
+	LLVMSetVisibility(value, LLVMDefaultVisibility);
+	LLVMSetLinkage(value, LLVMInternalLinkage);
+}
+
+/* Names in @llvm.used and @llvm.compiler.used: someone outside the IR looks for them. */
+static void used_collect(LLVMModuleRef module, const char *list, struct name_set *ret)
+{
+	LLVMValueRef global = LLVMGetNamedGlobal(module, list), array;
+	size_t size;
+
+	if (!global || !(array = LLVMGetInitializer(global)))
+		return;
+	for (int i = 0; i < LLVMGetNumOperands(array); i++) {
+		LLVMValueRef value = LLVMGetOperand(array, (unsigned)i);
+
+		if (LLVMIsAConstantExpr(value))
+			value = LLVMGetOperand(value, 0);
+		if (LLVMIsAGlobalValue(value)) {
+			const char *name = LLVMGetValueName2(value, &size);
+
+			name_set_add(ret, name, size);
+		}
+	}
+}
+
+void ir_internalize(LLVMModuleRef module, const struct name_set *preserved)
+{
+	_clean_(name_set_freep) struct name_set *used = name_set_new();
+	LLVMValueRef v;
+
+	if (!used)
+		return;
+	used_collect(module, "llvm.used", used);
+	used_collect(module, "llvm.compiler.used", used);
+	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v))
+		if (may_internalize(v, preserved) && may_internalize(v, used))
+			internalize(v);
+	for (v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v))
+		if (may_internalize(v, preserved) && may_internalize(v, used))
+			internalize(v);
+	for (v = LLVMGetFirstGlobalAlias(module); v; v = LLVMGetNextGlobalAlias(v))
+		if (may_internalize(v, preserved) && may_internalize(v, used))
+			internalize(v);
+}

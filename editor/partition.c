@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ *	1. every local symbol but mere constants becomes a hidden one, with a unique name
+ *	2. the module is copied; each half makes available_externally what the other one defines
+ *	3. LLVM drops those bodies, and what nobody needs any more
+ *	4. what either half now only declares is crossing the cut; the rest becomes local again
+ */
+
+#include "editor/partition.h"
+
+#include <errno.h>
+#include <llvm-c/Comdat.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <stdio.h>
+#include <string.h>
+
+struct cut {
+	partition_is_hot is_hot;
+	void *user;
+	struct name_set *hot; /* names of functions that stay in the hot half */
+	const char *suffix;
+};
+
+static bool is_local(LLVMValueRef value)
+{
+	LLVMLinkage linkage = LLVMGetLinkage(value);
+
+	return linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage;
+}
+
+/* A constant that nobody can tell from a copy of it. */
+static bool is_copyable(LLVMValueRef variable)
+{
+	return is_local(variable) && LLVMIsGlobalConstant(variable) && LLVMGetInitializer(variable) &&
+	       LLVMGetUnnamedAddress(variable) == LLVMGlobalUnnamedAddr;
+}
+
+static bool is_special(LLVMValueRef variable)
+{
+	size_t size;
+
+	return strncmp(LLVMGetValueName2(variable, &size), "llvm.", 5) == 0;
+}
+
+/* A label whose address is stored somewhere lives with that table: computed gotos. */
+static bool has_taken_block(LLVMValueRef function)
+{
+	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
+		for (LLVMUseRef u = LLVMGetFirstUse(LLVMBasicBlockAsValue(b)); u; u = LLVMGetNextUse(u))
+			if (LLVMIsABlockAddress(LLVMGetUser(u)))
+				return true;
+	return false;
+}
+
+static int name_keep(struct name_set *set, LLVMValueRef value)
+{
+	size_t size;
+	const char *name = LLVMGetValueName2(value, &size);
+
+	return name_set_add(set, name, size);
+}
+
+static bool name_kept(const struct name_set *set, LLVMValueRef value)
+{
+	size_t size;
+	const char *name = LLVMGetValueName2(value, &size);
+
+	return name_set_has(set, name, size);
+}
+
+static void promote(LLVMValueRef value, const char *suffix)
+{
+	char name[4096];
+	size_t size;
+	const char *old = LLVMGetValueName2(value, &size);
+	int n = snprintf(name, sizeof(name), "%.*s%s", (int)MIN(size, sizeof(name) - 64), old, suffix);
+
+	LLVMSetValueName2(value, name, (size_t)n);
+	LLVMSetLinkage(value, LLVMExternalLinkage);
+	LLVMSetVisibility(value, LLVMHiddenVisibility);
+}
+
+/* Step 1. Weak stays weak, but "discardable if unused" would let one half drop what the other needs. */
+static void symbols_open(LLVMModuleRef module, const char *suffix)
+{
+	LLVMValueRef v;
+
+	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v)) {
+		if (!LLVMIsDeclaration(v) && is_local(v))
+			promote(v, suffix);
+		LLVMSetComdat(v, NULL);
+	}
+	for (v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v)) {
+		if (!LLVMIsDeclaration(v) && is_local(v) && !is_copyable(v) && !is_special(v))
+			promote(v, suffix);
+		LLVMSetComdat(v, NULL);
+	}
+	for (v = LLVMGetFirstGlobalAlias(module); v; v = LLVMGetNextGlobalAlias(v))
+		if (is_local(v))
+			promote(v, suffix);
+	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v))
+		if (LLVMGetLinkage(v) == LLVMLinkOnceODRLinkage)
+			LLVMSetLinkage(v, LLVMWeakODRLinkage);
+		else if (LLVMGetLinkage(v) == LLVMLinkOnceAnyLinkage)
+			LLVMSetLinkage(v, LLVMWeakAnyLinkage);
+}
+
+static int hot_choose(LLVMModuleRef module, struct cut *cut)
+{
+	int r = 0;
+	LLVMValueRef v;
+
+	for (v = LLVMGetFirstFunction(module); v && r == 0; v = LLVMGetNextFunction(v))
+		if (!LLVMIsDeclaration(v) && (cut->is_hot(module, v, cut->user) || has_taken_block(v)))
+			r = name_keep(cut->hot, v);
+	for (v = LLVMGetFirstGlobalAlias(module); v && r == 0; v = LLVMGetNextGlobalAlias(v))
+		r = name_keep(cut->hot, LLVMAliasGetAliasee(v));
+	for (v = LLVMGetFirstGlobalIFunc(module); v && r == 0; v = LLVMGetNextGlobalIFunc(v))
+		r = name_keep(cut->hot, LLVMGetGlobalIFuncResolver(v));
+	return r;
+}
+
+static bool is_defined_here(LLVMValueRef value)
+{
+	return !LLVMIsDeclaration(value) && LLVMGetLinkage(value) != LLVMAvailableExternallyLinkage;
+}
+
+static size_t cold_count(LLVMModuleRef module, const struct cut *cut)
+{
+	size_t n = 0;
+
+	for (LLVMValueRef v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v))
+		n += is_defined_here(v) && !name_kept(cut->hot, v);
+	return n;
+}
+
+static void functions_give_away(LLVMModuleRef module, const struct cut *cut, bool give_hot)
+{
+	for (LLVMValueRef v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v))
+		if (is_defined_here(v) && name_kept(cut->hot, v) == give_hot)
+			LLVMSetLinkage(v, LLVMAvailableExternallyLinkage);
+}
+
+/* The copy declares all variables with an identity; lists such as llvm.used stay in the hot half. */
+static void variables_give_away(LLVMModuleRef cold)
+{
+	LLVMValueRef next;
+
+	for (LLVMValueRef v = LLVMGetFirstGlobal(cold); v; v = next) {
+		next = LLVMGetNextGlobal(v);
+		if (LLVMGetLinkage(v) == LLVMAppendingLinkage || is_special(v))
+			LLVMDeleteGlobal(v);
+		else if (is_defined_here(v) && !is_copyable(v))
+			LLVMSetLinkage(v, LLVMAvailableExternallyLinkage);
+	}
+}
+
+static LLVMValueRef declare_like(LLVMModuleRef module, LLVMValueRef alias, const char *name)
+{
+	LLVMTypeRef type = LLVMGlobalGetValueType(alias);
+	LLVMValueRef declared = LLVMGetTypeKind(type) == LLVMFunctionTypeKind ?
+					LLVMAddFunction(module, name, type) :
+					LLVMAddGlobal(module, type, name);
+
+	LLVMSetVisibility(declared, LLVMGetVisibility(alias));
+	LLVMSetThreadLocalMode(declared, LLVMNotThreadLocal);
+	return declared;
+}
+
+static void aliases_give_away(LLVMModuleRef cold)
+{
+	LLVMValueRef v;
+
+	while ((v = LLVMGetFirstGlobalAlias(cold))) {
+		_clean_(freep) char *name = strdup(LLVMGetValueName2(v, &(size_t){ 0 }));
+
+		LLVMSetValueName2(v, "", 0);
+		LLVMReplaceAllUsesWith(v, declare_like(cold, v, name ? name : ""));
+		LLVMDeleteGlobal(v);
+	}
+	while ((v = LLVMGetFirstGlobalIFunc(cold))) {
+		_clean_(freep) char *name = strdup(LLVMGetValueName2(v, &(size_t){ 0 }));
+
+		LLVMSetValueName2(v, "", 0);
+		LLVMReplaceAllUsesWith(v, declare_like(cold, v, name ? name : ""));
+		LLVMEraseGlobalIFunc(v);
+	}
+}
+
+static int drop_given_away(LLVMModuleRef module, struct fault *reterr)
+{
+	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+	LLVMErrorRef error = LLVMRunPasses(module, "elim-avail-extern,globaldce", NULL, options);
+
+	LLVMDisposePassBuilderOptions(options);
+	if (error) {
+		char *text = LLVMGetErrorMessage(error);
+
+		fault_set(reterr, -EBADMSG, "cutting a module in two: %s", text);
+		LLVMDisposeErrorMessage(text);
+		return -EBADMSG;
+	}
+	return 0;
+}
+
+static int declarations_collect(LLVMModuleRef module, struct name_set *ret)
+{
+	LLVMValueRef v;
+	int r = 0;
+
+	for (v = LLVMGetFirstFunction(module); v && r == 0; v = LLVMGetNextFunction(v))
+		if (LLVMIsDeclaration(v) && !LLVMGetIntrinsicID(v))
+			r = name_keep(ret, v);
+	for (v = LLVMGetFirstGlobal(module); v && r == 0; v = LLVMGetNextGlobal(v))
+		if (LLVMIsDeclaration(v))
+			r = name_keep(ret, v);
+	return r;
+}
+
+int partition_split(LLVMModuleRef whole, const char *suffix, partition_is_hot is_hot, void *user,
+		    LLVMModuleRef *retcold, struct name_set *crossing, struct fault *reterr)
+{
+	_clean_(name_set_freep) struct name_set *hot = name_set_new();
+	struct cut cut = { .is_hot = is_hot, .user = user, .hot = hot, .suffix = suffix };
+	LLVMModuleRef cold;
+	int r;
+
+	*retcold = NULL;
+	if (!hot)
+		return fault_errno(reterr, -ENOMEM, "cutting a module in two");
+	symbols_open(whole, suffix);
+	if (hot_choose(whole, &cut) < 0)
+		return fault_errno(reterr, -ENOMEM, "cutting a module in two");
+	if (cold_count(whole, &cut) == 0)
+		return 0;
+	cold = LLVMCloneModule(whole);
+	functions_give_away(whole, &cut, false);
+	functions_give_away(cold, &cut, true);
+	aliases_give_away(cold);
+	variables_give_away(cold);
+	r = drop_given_away(whole, reterr);
+	if (r == 0)
+		r = drop_given_away(cold, reterr);
+	if (r == 0 && (declarations_collect(whole, crossing) < 0 || declarations_collect(cold, crossing) < 0))
+		r = fault_errno(reterr, -ENOMEM, "cutting a module in two");
+	if (r < 0) {
+		LLVMDisposeModule(cold);
+		return r;
+	}
+	*retcold = cold;
+	return 0;
+}

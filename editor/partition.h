@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * partition.h - a module cut in two: what ran, and what did not
+ *
+ * Only functions that ran are worth compiling anew. The rest of the module keeps its IR, and its code,
+ * exactly as shipped. Both halves link to the program that the whole module made: names that cross the
+ * cut become hidden symbols (unique through a suffix), constants without identity are copied.
+ *
+ * Kept in the hot half whatever the counts say: all variables that have an identity, functions whose
+ * blocks' addresses are taken, targets of aliases and ifuncs.
+ */
+
+#include <llvm-c/Types.h>
+#include <stdbool.h>
+
+#include "base/fault.h"
+#include "editor/ir.h"
+
+/* Which functions ran; asked once per function of the whole module. */
+typedef bool (*partition_is_hot)(LLVMModuleRef module, LLVMValueRef function, void *user);
+
+/**
+ * partition_split() - @whole stays the hot half, @retcold gets the other
+ * @suffix:  makes names of this module unique in the program, e.g. ".m7"
+ * @retcold: NULL when every function ran
+ * @crossing: names that either half now expects from the other are added; they must stay visible
+ * Return: 0; -EBADMSG, -ENOMEM with @reterr.
+ */
+int partition_split(LLVMModuleRef whole, const char *suffix, partition_is_hot is_hot, void *user,
+		    LLVMModuleRef *retcold, struct name_set *crossing, struct fault *reterr);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "editor/pipeline.h"
+
+#include <errno.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/Support.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/macro.h"
+
+void pipeline_init(void)
+{
+	static const char *const options[] = {
+		"morph-edit",
+		/* Counts come from inference over the whole function: let the inliner defer to callers. */
+		"-enable-ext-tsp-block-placement",
+	};
+
+	LLVMInitializeAllTargetInfos();
+	LLVMInitializeAllTargets();
+	LLVMInitializeAllTargetMCs();
+	LLVMInitializeAllAsmParsers();
+	LLVMInitializeAllAsmPrinters();
+	LLVMParseCommandLineOptions((int)ARRAY_SIZE(options), options, NULL);
+}
+
+static LLVMTargetMachineRef target_machine(LLVMModuleRef module, const char *cpu, struct fault *reterr)
+{
+	const char *triple = LLVMGetTarget(module);
+	LLVMTargetMachineRef machine = NULL;
+	LLVMTargetRef target;
+	char *error = NULL;
+
+	if (LLVMGetTargetFromTriple(triple, &target, &error)) {
+		fault_set(reterr, -EBADMSG, "no code generator for \"%s\": %s", triple, error);
+		LLVMDisposeMessage(error);
+		return NULL;
+	}
+	machine = LLVMCreateTargetMachine(target, triple, cpu ? cpu : "", "", LLVMCodeGenLevelDefault,
+					  LLVMRelocPIC, LLVMCodeModelDefault);
+	if (!machine)
+		fault_set(reterr, -EBADMSG, "no target machine for \"%s\"", triple);
+	return machine;
+}
+
+int pipeline_run(LLVMModuleRef module, const struct pipeline_options *options, struct fault *reterr)
+{
+	LLVMPassBuilderOptionsRef tuning = LLVMCreatePassBuilderOptions();
+	LLVMTargetMachineRef machine = target_machine(module, options->cpu, reterr);
+	LLVMErrorRef error;
+	char passes[64];
+
+	if (!machine) {
+		LLVMDisposePassBuilderOptions(tuning);
+		return -EBADMSG;
+	}
+	LLVMPassBuilderOptionsSetLoopInterleaving(tuning, options->opt_level > 1);
+	LLVMPassBuilderOptionsSetLoopVectorization(tuning, options->opt_level > 1);
+	LLVMPassBuilderOptionsSetSLPVectorization(tuning, options->opt_level > 1);
+	LLVMPassBuilderOptionsSetLoopUnrolling(tuning, true);
+	snprintf(passes, sizeof(passes), "lto<O%u>", MAX(1u, MIN(options->opt_level, 3u)));
+	error = LLVMRunPasses(module, passes, machine, tuning);
+	LLVMDisposeTargetMachine(machine);
+	LLVMDisposePassBuilderOptions(tuning);
+	if (error) {
+		char *text = LLVMGetErrorMessage(error);
+
+		fault_set(reterr, -EBADMSG, "pass pipeline %s: %s", passes, text);
+		LLVMDisposeErrorMessage(text);
+		return -EBADMSG;
+	}
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * pipeline.h - the profile-guided middle end on the shipped IR
+ *
+ * The shipped IR is already optimized; running the pass pipeline once more on it, now with counts
+ * (annotate.h), gains as much as starting before link-time optimization
+ * (docs/decisions/0001-optimize-the-optimized-ir.md).
+ */
+
+#include <llvm-c/Types.h>
+
+#include "base/fault.h"
+
+struct pipeline_options {
+	unsigned opt_level; /* 1..3 */
+	const char *cpu;    /* tune for this CPU; NULL: as the IR's functions say */
+};
+
+/**
+ * pipeline_init() - LLVM options of the middle end; once per process, before the first pass runs
+ */
+void pipeline_init(void);
+
+/** pipeline_run() - in place; -EBADMSG with @reterr when a pass refuses the module */
+int pipeline_run(LLVMModuleRef module, const struct pipeline_options *options, struct fault *reterr);
