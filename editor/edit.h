@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * edit.h - the whole way from a Morph executable and a profile to a new generation
+ *
+ *	1. trust	the shipped text regenerates from the shipped IR, or the edit is refused
+ *	2. cut		functions that ran are taken out of their modules and joined into one (partition.h)
+ *	3. annotate	counts onto that module (annotate.h)
+ *	4. optimize	the profile-guided middle end (pipeline.h); not in layout-only edits
+ *	5. generate	code, and read its machine CFG with frequencies back
+ *	6. lay out	blocks and functions (placement.h, layout/)
+ *	7. generate	again, with the clusters, and link in the new order
+ *	8. sign		build ID, note, block map of the generation (generation.h)
+ *
+ * Runs inside the sandbox; deterministic: same inputs, same bytes out.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "editor/annotate.h"
+#include "editor/trust.h"
+#include "module/image.h"
+#include "profiles/profile.h"
+
+#define EDIT_STEPS 8
+
+struct edit_options {
+	const char *directory;	 /* scratch; holds everything, is the caller's to remove */
+	const char *sidecar_dir; /* NULL: the default */
+	const char *cpu;	 /* code for this CPU; NULL: as shipped */
+	bool layout_only;	 /* steps 5 to 8 on the IR as it is */
+	bool skip_trust;	 /* step 1 was done for this build ID before */
+	bool show_progress;
+	unsigned n_threads; /* 0: as many as CPUs */
+};
+
+struct edit_report {
+	struct trust_report trust;
+	struct annotate_stats counts;
+	size_t n_modules, n_hot_modules;
+	size_t n_laid_out; /* functions with a new block order */
+	size_t n_cold_blocks; /* blocks moved out of line */
+	double score_before, score_after; /* ext-TSP, of the functions laid out: compiler's order, ours */
+	uint64_t text_before, text_after; /* bytes */
+	size_t n_blocks;	/* in the shipped file */
+	double cpu_s[EDIT_STEPS]; /* user + system, per step */
+	uint64_t peak_bytes;	/* largest process */
+	struct build_id build_id; /* of the generation */
+	char llvm[32], cpu[64]; /* that made it; cpu "": as shipped */
+};
+
+/**
+ * edit_run() - @retpath: the new executable, in options->directory (PATH_MAX bytes)
+ * Return: 0; EDIT_NOTHING when the profile names nothing that ran; EDIT_UNTRUSTED when the IR is not
+ * the program; -ENODATA when it carries none; other negative errno; @reterr says why.
+ */
+enum { EDIT_NOTHING = 1, EDIT_UNTRUSTED = 2 };
+int edit_run(const struct image *program, const struct profile *profile,
+	     const struct edit_options *options, char *retpath, struct edit_report *ret,
+	     struct fault *reterr);

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * morph-edit: one edit, supervised. The parent opens what may be read, makes the work directory, and
+ * forks the worker, which enters the sandbox and does everything that touches LLVM. The parent then
+ * checks what came out (check.h) and writes it in one piece. Killing the parent leaves nothing behind
+ * but the work directory's name, and that goes with the next start.
+ */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/config.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "editor/check.h"
+#include "editor/edit.h"
+#include "editor/report.h"
+#include "editor/sandbox.h"
+
+#define DEFAULT_MEMORY_BYTES (8ull << 30)
+#define DEFAULT_TIMEOUT_S 1800u
+
+struct arguments {
+	const char *program, *profile, *out, *report, *user, *work;
+	struct edit_options edit;
+	uint64_t memory_bytes;
+	unsigned timeout_s;
+};
+
+enum { OPT_REPORT = 256, OPT_CPU, OPT_LAYOUT_ONLY, OPT_SKIP_TRUST, OPT_USER, OPT_WORK, OPT_MEMORY,
+       OPT_TIMEOUT, OPT_SIDECARS };
+
+static const struct option long_options[] = {
+	{ "profile", required_argument, NULL, 'p' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "jobs", required_argument, NULL, 'j' },
+	{ "report", required_argument, NULL, OPT_REPORT },
+	{ "cpu", required_argument, NULL, OPT_CPU },
+	{ "layout-only", no_argument, NULL, OPT_LAYOUT_ONLY },
+	{ "trusted", no_argument, NULL, OPT_SKIP_TRUST },
+	{ "user", required_argument, NULL, OPT_USER },
+	{ "work-dir", required_argument, NULL, OPT_WORK },
+	{ "memory", required_argument, NULL, OPT_MEMORY },
+	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "sidecar-dir", required_argument, NULL, OPT_SIDECARS },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL }
+};
+
+/* What the worker tells its parent, in shared memory: numbers and text, never trusted as more. */
+struct outcome {
+	int code; /* of edit_run() */
+	struct fault fault;
+	struct edit_report report;
+	struct sandbox_report walls;
+	char path[PATH_MAX];
+};
+
+static int usage(FILE *out)
+{
+	fputs("usage: morph-edit PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native]\n"
+	      "       [--layout-only] [--trusted] [--jobs N] [--user NAME] [--work-dir DIR]\n"
+	      "       [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR]\n",
+	      out);
+	return out == stderr ? 2 : 0;
+}
+
+static bool argument_take(int option, struct arguments *a)
+{
+	switch (option) {
+	case 'p': a->profile = optarg; return true;
+	case 'o': a->out = optarg; return true;
+	case 'j': a->edit.n_threads = (unsigned)strtoul(optarg, NULL, 10); return true;
+	case OPT_REPORT: a->report = optarg; return true;
+	case OPT_CPU: a->edit.cpu = optarg; return true;
+	case OPT_LAYOUT_ONLY: a->edit.layout_only = true; return true;
+	case OPT_SKIP_TRUST: a->edit.skip_trust = true; return true;
+	case OPT_USER: a->user = optarg; return true;
+	case OPT_WORK: a->work = optarg; return true;
+	case OPT_MEMORY: a->memory_bytes = strtoull(optarg, NULL, 10) << 20; return true;
+	case OPT_TIMEOUT: a->timeout_s = (unsigned)strtoul(optarg, NULL, 10); return true;
+	case OPT_SIDECARS: a->edit.sidecar_dir = optarg; return true;
+	default: return false;
+	}
+}
+
+static int arguments_parse(int argc, char **argv, struct arguments *ret)
+{
+	int option;
+
+	*ret = (struct arguments){ .memory_bytes = DEFAULT_MEMORY_BYTES, .timeout_s = DEFAULT_TIMEOUT_S };
+	while ((option = getopt_long(argc, argv, "p:o:j:h", long_options, NULL)) != -1) {
+		if (option == 'h')
+			exit(usage(stdout));
+		if (!argument_take(option, ret))
+			return usage(stderr);
+	}
+	if (optind != argc - 1 || !ret->profile || !ret->out)
+		return usage(stderr);
+	ret->program = argv[optind];
+	return 0;
+}
+
+/* The account to compile under: asked for, else "morph-edit", else nobody; none unless we are root. */
+static int user_find(const char *name, uid_t *retuid, gid_t *retgid, struct fault *reterr)
+{
+	static const char *const candidates[] = { "morph-edit", "nobody" };
+	const struct passwd *user = NULL;
+
+	*retuid = (uid_t)-1;
+	*retgid = (gid_t)-1;
+	if (geteuid() != 0)
+		return 0;
+	if (name)
+		user = getpwnam(name);
+	for (size_t i = 0; !name && !user && i < ARRAY_SIZE(candidates); i++)
+		user = getpwnam(candidates[i]);
+	if (!user || user->pw_uid == 0)
+		return fault_set(reterr, -ENOENT, "no unprivileged user \"%s\" to compile under; name one with --user",
+				 name ? name : "morph-edit");
+	*retuid = user->pw_uid;
+	*retgid = user->pw_gid;
+	return 0;
+}
+
+static int work_make(const struct arguments *a, uid_t uid, gid_t gid, char ret[PATH_MAX], struct fault *reterr)
+{
+	const char *base = a->work ? a->work : getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+
+	snprintf(ret, PATH_MAX, "%s/morph-edit.XXXXXX", base);
+	if (!mkdtemp(ret))
+		return fault_errno(reterr, -errno, "%s: cannot make a work directory", base);
+	if (uid != (uid_t)-1 && chown(ret, uid, gid) < 0) {
+		int r = -errno;
+
+		rmdir(ret);
+		return fault_errno(reterr, r, "%s: cannot give it to the sandbox user", ret);
+	}
+	return 0;
+}
+
+/* Every path is opened before the sandbox closes. */
+static int worker_run(const struct arguments *a, const struct image *program, const struct profile *profile,
+		      const char *directory, uid_t uid, gid_t gid, struct outcome *outcome)
+{
+	const char *readable[] = { "/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/ld.so.conf",
+				   "/etc/ld.so.conf.d", "/proc", "/sys/devices/system/cpu", "/dev/urandom",
+				   MORPH_LLVM_DIR, a->edit.sidecar_dir ? a->edit.sidecar_dir : "/usr/lib/morph",
+				   NULL };
+	struct sandbox_limits limits = {
+		.memory_bytes = a->memory_bytes,
+		.file_bytes = 4ull << 30,
+		.cpu_s = a->timeout_s,
+		.n_processes = uid == (uid_t)-1 ? 0 : 256,
+	};
+	struct edit_options options = a->edit;
+	int r;
+
+	if (chdir(directory) < 0)
+		return fault_errno(&outcome->fault, -errno, "%s", directory);
+	setenv("TMPDIR", directory, 1);
+	r = sandbox_enter(uid, gid, directory, readable, &limits, &outcome->walls, &outcome->fault);
+	if (r < 0)
+		return r;
+	options.directory = directory;
+	options.show_progress = isatty(STDERR_FILENO);
+	return edit_run(program, profile, &options, outcome->path, &outcome->report, &outcome->fault);
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	interrupted = sig;
+}
+
+/* Wait for the worker; on a signal to us or when time is up, end its whole process group. */
+static int worker_wait(pid_t pid, unsigned timeout_s, struct fault *reterr)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	_clean_(fd_closep) int pidfd = (int)pidfd_open(pid, 0);
+	struct pollfd wait = { .fd = pidfd, .events = POLLIN };
+	int status = 0, n;
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	n = poll(&wait, 1, (int)MIN(timeout_s, 2000000u) * 1000);
+	if (n <= 0)
+		kill(-pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	kill(-pid, SIGKILL); /* whatever the worker may have left */
+	if (interrupted)
+		return fault_set(reterr, -EINTR, "cancelled by signal %d", (int)interrupted);
+	if (n == 0)
+		return fault_set(reterr, -ETIMEDOUT, "the edit took longer than %u s; see --timeout", timeout_s);
+	if (WIFSIGNALED(status))
+		return fault_set(reterr, -ECHILD, "the compiler died of signal %d (%s); nothing was changed",
+				 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return 0;
+}
+
+static int supervise(const struct arguments *a, const struct image *program, const struct profile *profile,
+		     const char *directory, uid_t uid, gid_t gid, struct outcome *outcome)
+{
+	struct fault fault;
+	pid_t pid, parent = getpid();
+	int r;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return fault_errno(&outcome->fault, -errno, "cannot fork");
+	if (pid == 0) {
+		setpgid(0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
+		outcome->code = worker_run(a, program, profile, directory, uid, gid, outcome);
+		_exit(0);
+	}
+	setpgid(pid, pid);
+	r = worker_wait(pid, a->timeout_s, &fault);
+	if (r < 0) {
+		outcome->fault = fault;
+		return r;
+	}
+	return outcome->code;
+}
+
+static int result_take(const struct arguments *a, const struct image *program, struct outcome *outcome)
+{
+	_clean_(image_freep) struct image *result = NULL;
+	const uint8_t *bytes;
+	struct stat st;
+	size_t size;
+	int r;
+
+	outcome->path[sizeof(outcome->path) - 1] = '\0';
+	r = image_open(outcome->path, &result, &outcome->fault);
+	if (r == 0)
+		r = check_images(program, result, &outcome->fault);
+	if (r < 0)
+		return r;
+	if (stat(a->program, &st) < 0)
+		return fault_errno(&outcome->fault, -errno, "%s", a->program);
+	bytes = image_bytes(result, &size);
+	return file_write(a->out, bytes, size, (st.st_mode & 0777) | 0500, &outcome->fault);
+}
+
+static int inputs_open(const struct arguments *a, struct image **retprogram, struct profile **retprofile,
+		       struct fault *reterr)
+{
+	int r = image_open(a->program, retprogram, reterr);
+
+	if (r == 0)
+		r = profile_read(a->profile, retprofile, reterr);
+	if (r == 0 && !build_id_is_equal(image_build_id(*retprogram), &(*retprofile)->build_id))
+		r = fault_set(reterr, -EXDEV, "%s: a profile of another build than %s; make one with `morph profile`",
+			      a->profile, a->program);
+	return r;
+}
+
+static int edit(const struct arguments *a, struct outcome *outcome)
+{
+	_clean_(image_freep) struct image *program = NULL;
+	_clean_(profile_freep) struct profile *profile = NULL;
+	char directory[PATH_MAX];
+	uid_t uid;
+	gid_t gid;
+	int r;
+
+	r = inputs_open(a, &program, &profile, &outcome->fault);
+	if (r == 0)
+		r = user_find(a->user, &uid, &gid, &outcome->fault);
+	if (r == 0)
+		r = work_make(a, uid, gid, directory, &outcome->fault);
+	if (r < 0)
+		return r;
+	r = supervise(a, program, profile, directory, uid, gid, outcome);
+	if (r == 0)
+		r = result_take(a, program, outcome);
+	if (r == 0 && a->report)
+		r = report_write(a->report, program, profile, &outcome->report, &outcome->walls, &outcome->fault);
+	file_remove_tree(directory, NULL);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct outcome *outcome = mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct arguments arguments;
+	int r = arguments_parse(argc, argv, &arguments);
+
+	if (r)
+		return r;
+	if (outcome == MAP_FAILED) {
+		log_error("no memory");
+		return 1;
+	}
+	log_init("morph optimize", LOG_LEVEL_INFO);
+	r = edit(&arguments, outcome);
+	if (r == 0)
+		return 0;
+	outcome->fault.text[sizeof(outcome->fault.text) - 1] = '\0';
+	log_error("%s", outcome->fault.text);
+	return 1;
+}

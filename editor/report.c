@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "editor/report.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/json.h"
+
+static const char *const step_names[EDIT_STEPS] = {
+	"trust", "cut", "annotate", "optimize", "generate", "layout", "regenerate", "sign",
+};
+
+static void report_json(struct json *json, const struct image *program, const struct profile *profile,
+			const struct edit_report *r, const struct sandbox_report *walls)
+{
+	char id[BUILD_ID_MAX_TEXT];
+
+	json_object_begin(json, NULL);
+	json_string(json, "program", image_path(program));
+	json_string(json, "build_id", build_id_text(image_build_id(program), id));
+	json_string(json, "generation_build_id", build_id_text(&r->build_id, id));
+	json_string(json, "llvm", r->llvm);
+	json_string(json, "cpu", r->cpu[0] ? r->cpu : NULL);
+	json_double(json, "samples", profile->samples);
+	json_u64(json, "functions", r->trust.n_functions);
+	json_u64(json, "functions_regenerated", r->trust.n_same_blocks);
+	json_u64(json, "functions_identical", r->trust.n_same_bytes);
+	json_u64(json, "modules", r->n_modules);
+	json_u64(json, "hot_modules", r->n_hot_modules);
+	json_u64(json, "hot_functions", r->counts.n_hot_functions);
+	json_u64(json, "blocks", r->n_blocks);
+	json_u64(json, "hot_blocks", r->counts.n_hot_blocks);
+	json_u64(json, "functions_laid_out", r->n_laid_out);
+	json_u64(json, "blocks_out_of_line", r->n_cold_blocks);
+	json_double(json, "layout_score_before", r->score_before);
+	json_double(json, "layout_score_after", r->score_after);
+	json_u64(json, "text_bytes_before", r->text_before);
+	json_u64(json, "text_bytes_after", r->text_after);
+	json_u64(json, "peak_bytes", r->peak_bytes);
+	json_object_begin(json, "cpu_seconds");
+	for (size_t i = 0; i < EDIT_STEPS; i++)
+		json_double(json, step_names[i], r->cpu_s[i]);
+	json_object_end(json);
+	json_object_begin(json, "sandbox");
+	json_bool(json, "own_user", walls->user);
+	json_bool(json, "landlock", walls->landlock);
+	json_bool(json, "seccomp", walls->seccomp);
+	json_object_end(json);
+	json_object_end(json);
+}
+
+int report_write(const char *path, const struct image *program, const struct profile *profile,
+		 const struct edit_report *report, const struct sandbox_report *walls,
+		 struct fault *reterr)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	struct json json = json_to(out);
+	int r;
+
+	if (!out)
+		return fault_errno(reterr, -ENOMEM, "%s", path);
+	report_json(&json, program, profile, report, walls);
+	if (fclose(out) != 0)
+		r = fault_errno(reterr, -ENOMEM, "%s", path);
+	else
+		r = file_write(path, text, size, 0644, reterr);
+	free(text);
+	return r;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Functions are matched by GUID; among those of one name (static functions of several files) the k-th
+ * by address matches the k-th, because the linker keeps their order.
+ */
+
+#include "editor/trust.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+struct key {
+	uint64_t guid;
+	uint32_t function;
+};
+
+static int by_guid(const void *a, const void *b)
+{
+	const struct key *x = a, *y = b;
+
+	if (x->guid != y->guid)
+		return x->guid < y->guid ? -1 : 1;
+	return (x->function > y->function) - (x->function < y->function);
+}
+
+static struct key *keys_of(const struct block_map *map, struct arena *arena)
+{
+	struct key *keys = arena_array(arena, struct key, map->n_functions);
+
+	for (uint32_t i = 0; keys && i < map->n_functions; i++)
+		keys[i] = (struct key){ map->functions[i].guid, i };
+	if (keys)
+		qsort(keys, map->n_functions, sizeof(*keys), by_guid);
+	return keys;
+}
+
+static bool has_same_blocks(const struct block_map *a, const struct block_function *f,
+			    const struct block_map *b, const struct block_function *g)
+{
+	if (f->n_blocks != g->n_blocks)
+		return false;
+	for (uint32_t i = 0; i < f->n_blocks; i++) {
+		const struct block *x = &a->blocks[f->first_block + i], *y = &b->blocks[g->first_block + i];
+
+		if (x->id != y->id || x->size != y->size || x->address - f->address != y->address - g->address)
+			return false;
+	}
+	return true;
+}
+
+static bool has_same_bytes(const struct image *a, const struct block_map *a_map, const struct block_function *f,
+			   const struct image *b, const struct block_function *g)
+{
+	if (f->address != g->address)
+		return false;
+	for (uint32_t i = 0; i < f->n_blocks; i++) {
+		const struct block *block = &a_map->blocks[f->first_block + i];
+		const uint8_t *x, *y;
+
+		if (!block->size)
+			continue;
+		x = image_code(a, block->address, block->size);
+		y = image_code(b, block->address, block->size);
+		if (!x || !y || memcmp(x, y, block->size) != 0)
+			return false;
+	}
+	return true;
+}
+
+int trust_compare(const struct image *shipped, const struct block_map *shipped_map,
+		  const struct image *again, const struct block_map *again_map,
+		  struct trust_report *ret, struct fault *reterr)
+{
+	_clean_(arena_freep) struct arena *arena = arena_new();
+	struct key *xs = arena ? keys_of(shipped_map, arena) : NULL;
+	struct key *ys = arena ? keys_of(again_map, arena) : NULL;
+	const char *first = NULL;
+	size_t j = 0;
+
+	if (!xs || !ys)
+		return fault_errno(reterr, -ENOMEM, "comparing with the shipped text");
+	*ret = (struct trust_report){ .n_functions = shipped_map->n_functions };
+	for (size_t i = 0; i < shipped_map->n_functions; i++) {
+		const struct block_function *f = &shipped_map->functions[xs[i].function], *g;
+
+		while (j < again_map->n_functions && ys[j].guid < xs[i].guid)
+			j++;
+		g = j < again_map->n_functions && ys[j].guid == xs[i].guid ?
+			    &again_map->functions[ys[j++].function] : NULL;
+		if (g && has_same_blocks(shipped_map, f, again_map, g)) {
+			ret->n_same_blocks++;
+			ret->n_same_bytes += has_same_bytes(shipped, shipped_map, f, again, g);
+		} else if (!first) {
+			first = f->name ? f->name : "a function without a name";
+		}
+	}
+	if (ret->n_same_blocks == ret->n_functions)
+		return 0;
+	fault_set(reterr, 1,
+		  "the shipped IR is not the program: %zu of %zu functions do not regenerate, the first is %s; "
+		  "it was built by another LLVM, or altered",
+		  ret->n_functions - ret->n_same_blocks, ret->n_functions, first);
+	return 1;
+}
