@@ -50,6 +50,7 @@ struct edit_report {
 	double cpu_s[EDIT_STEPS]; /* user + system, per step */
 	uint64_t peak_bytes;	/* largest process */
 	struct build_id build_id; /* of the generation */
+	uint64_t profile_digest;
 	char llvm[32], cpu[64]; /* that made it; cpu "": as shipped */
 };
 

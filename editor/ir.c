@@ -131,3 +131,29 @@ void ir_internalize(LLVMModuleRef module, const struct name_set *preserved)
 		if (may_internalize(v, preserved) && may_internalize(v, used))
 			internalize(v);
 }
+
+static bool is_expected(LLVMValueRef value)
+{
+	return LLVMIsDeclaration(value) || LLVMGetLinkage(value) == LLVMAvailableExternallyLinkage;
+}
+
+int ir_declarations(LLVMModuleRef module, struct name_set *ret)
+{
+	LLVMValueRef v;
+	size_t size;
+	int r = 0;
+
+	for (v = LLVMGetFirstFunction(module); v && r == 0; v = LLVMGetNextFunction(v)) {
+		const char *name = LLVMGetValueName2(v, &size);
+
+		if (is_expected(v) && !LLVMGetIntrinsicID(v))
+			r = name_set_add(ret, name, size);
+	}
+	for (v = LLVMGetFirstGlobal(module); v && r == 0; v = LLVMGetNextGlobal(v)) {
+		const char *name = LLVMGetValueName2(v, &size);
+
+		if (is_expected(v))
+			r = name_set_add(ret, name, size);
+	}
+	return r;
+}

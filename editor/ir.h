@@ -41,5 +41,8 @@ int ir_link(LLVMModuleRef into, LLVMModuleRef from, struct fault *reterr);
  */
 void ir_internalize(LLVMModuleRef module, const struct name_set *preserved);
 
+/** ir_declarations() - add the names that @module expects from others; 0 or -ENOMEM */
+int ir_declarations(LLVMModuleRef module, struct name_set *ret);
+
 /** ir_context() - the context that all units share */
 LLVMContextRef ir_context(void);

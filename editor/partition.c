@@ -108,13 +108,39 @@ static void symbols_open(LLVMModuleRef module, const char *suffix)
 			LLVMSetLinkage(v, LLVMWeakAnyLinkage);
 }
 
+/* Is this a constructor or destructor list? Those order program start across modules. */
+static bool is_start_list(LLVMValueRef variable)
+{
+	size_t size;
+	const char *name = LLVMGetValueName2(variable, &size);
+
+	return strcmp(name, "llvm.global_ctors") == 0 || strcmp(name, "llvm.global_dtors") == 0;
+}
+
+static int start_functions_collect(LLVMModuleRef module, struct name_set *ret)
+{
+	static const char *const lists[] = { "llvm.global_ctors", "llvm.global_dtors" };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		LLVMValueRef list = LLVMGetNamedGlobal(module, lists[i]);
+		LLVMValueRef array = list ? LLVMGetInitializer(list) : NULL;
+
+		for (int k = 0; array && k < LLVMGetNumOperands(array) && r == 0; k++)
+			r = name_keep(ret, LLVMGetOperand(LLVMGetOperand(array, (unsigned)k), 1));
+	}
+	return r;
+}
+
 static int hot_choose(LLVMModuleRef module, struct cut *cut)
 {
-	int r = 0;
+	_clean_(name_set_freep) struct name_set *start = name_set_new();
+	int r = start ? start_functions_collect(module, start) : -ENOMEM;
 	LLVMValueRef v;
 
 	for (v = LLVMGetFirstFunction(module); v && r == 0; v = LLVMGetNextFunction(v))
-		if (!LLVMIsDeclaration(v) && (cut->is_hot(module, v, cut->user) || has_taken_block(v)))
+		if (!LLVMIsDeclaration(v) && ((cut->is_hot(module, v, cut->user) && !name_kept(start, v)) ||
+					      has_taken_block(v)))
 			r = name_keep(cut->hot, v);
 	for (v = LLVMGetFirstGlobalAlias(module); v && r == 0; v = LLVMGetNextGlobalAlias(v))
 		r = name_keep(cut->hot, LLVMAliasGetAliasee(v));
@@ -144,13 +170,23 @@ static void functions_give_away(LLVMModuleRef module, const struct cut *cut, boo
 			LLVMSetLinkage(v, LLVMAvailableExternallyLinkage);
 }
 
-/* The copy declares all variables with an identity; lists such as llvm.used stay in the hot half. */
-static void variables_give_away(LLVMModuleRef cold)
+/*
+ * The copy declares all variables with an identity. Lists such as llvm.used stay in the hot half, those
+ * of constructors and destructors in the cold one: it keeps its module's place in the link.
+ */
+static void variables_give_away(LLVMModuleRef hot, LLVMModuleRef cold)
 {
 	LLVMValueRef next;
 
+	for (LLVMValueRef v = LLVMGetFirstGlobal(hot); v; v = next) {
+		next = LLVMGetNextGlobal(v);
+		if (is_start_list(v))
+			LLVMDeleteGlobal(v);
+	}
 	for (LLVMValueRef v = LLVMGetFirstGlobal(cold); v; v = next) {
 		next = LLVMGetNextGlobal(v);
+		if (is_start_list(v))
+			continue;
 		if (LLVMGetLinkage(v) == LLVMAppendingLinkage || is_special(v))
 			LLVMDeleteGlobal(v);
 		else if (is_defined_here(v) && !is_copyable(v))
@@ -206,20 +242,6 @@ static int drop_given_away(LLVMModuleRef module, struct fault *reterr)
 	return 0;
 }
 
-static int declarations_collect(LLVMModuleRef module, struct name_set *ret)
-{
-	LLVMValueRef v;
-	int r = 0;
-
-	for (v = LLVMGetFirstFunction(module); v && r == 0; v = LLVMGetNextFunction(v))
-		if (LLVMIsDeclaration(v) && !LLVMGetIntrinsicID(v))
-			r = name_keep(ret, v);
-	for (v = LLVMGetFirstGlobal(module); v && r == 0; v = LLVMGetNextGlobal(v))
-		if (LLVMIsDeclaration(v))
-			r = name_keep(ret, v);
-	return r;
-}
-
 int partition_split(LLVMModuleRef whole, const char *suffix, partition_is_hot is_hot, void *user,
 		    LLVMModuleRef *retcold, struct name_set *crossing, struct fault *reterr)
 {
@@ -240,11 +262,11 @@ int partition_split(LLVMModuleRef whole, const char *suffix, partition_is_hot is
 	functions_give_away(whole, &cut, false);
 	functions_give_away(cold, &cut, true);
 	aliases_give_away(cold);
-	variables_give_away(cold);
+	variables_give_away(whole, cold);
 	r = drop_given_away(whole, reterr);
 	if (r == 0)
 		r = drop_given_away(cold, reterr);
-	if (r == 0 && (declarations_collect(whole, crossing) < 0 || declarations_collect(cold, crossing) < 0))
+	if (r == 0 && (ir_declarations(whole, crossing) < 0 || ir_declarations(cold, crossing) < 0))
 		r = fault_errno(reterr, -ENOMEM, "cutting a module in two");
 	if (r < 0) {
 		LLVMDisposeModule(cold);

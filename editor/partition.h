@@ -9,7 +9,8 @@
  * cut become hidden symbols (unique through a suffix), constants without identity are copied.
  *
  * Kept in the hot half whatever the counts say: all variables that have an identity, functions whose
- * blocks' addresses are taken, targets of aliases and ifuncs.
+ * blocks' addresses are taken, targets of aliases and ifuncs. Kept in the cold one: constructors,
+ * destructors and their lists, so that program start keeps its order.
  */
 
 #include <llvm-c/Types.h>

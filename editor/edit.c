@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "editor/edit.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <llvm-c/Core.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/progress.h"
+#include "editor/codegen.h"
+#include "editor/generation.h"
+#include "editor/guid.h"
+#include "editor/host.h"
+#include "editor/ir.h"
+#include "editor/partition.h"
+#include "editor/pipeline.h"
+#include "editor/placement.h"
+#include "editor/relink.h"
+#include "editor/symbols.h"
+#include "module/morph_data.h"
+
+enum step { TRUST, CUT, ANNOTATE, OPTIMIZE, GENERATE, LAYOUT, REGENERATE, SIGN };
+
+static const char *const step_titles[EDIT_STEPS] = {
+	"regenerating the shipped text", "taking out what ran", "attaching counts", "optimizing",
+	"generating code", "laying out", "generating code in the new order", "signing",
+};
+
+/* One module of the program on its way through the edit. */
+struct unit {
+	struct buffer cold; /* bitcode of the half that did not run; owned */
+	bool is_cut;	    /* else the module is as shipped, and its base object is used again */
+};
+
+struct edit {
+	const struct image *program;
+	const struct profile *profile;
+	const struct edit_options *options;
+	struct morph_data *data;
+	struct edit_report *report;
+	struct unit *units;	  /* one per data->modules[] */
+	LLVMModuleRef hot;	  /* all hot halves, linked */
+	struct name_set *visible; /* names that something outside the hot module needs */
+	struct buffer hot_bitcode;
+	struct placement placement;
+	struct progress progress;
+	double cpu_before;
+};
+
+static double cpu_seconds(void)
+{
+	struct rusage self, children;
+
+	getrusage(RUSAGE_SELF, &self);
+	getrusage(RUSAGE_CHILDREN, &children);
+	return (double)(self.ru_utime.tv_sec + self.ru_stime.tv_sec + children.ru_utime.tv_sec +
+			children.ru_stime.tv_sec) +
+	       (double)(self.ru_utime.tv_usec + self.ru_stime.tv_usec + children.ru_utime.tv_usec +
+			children.ru_stime.tv_usec) / 1e6;
+}
+
+static void step_begin(struct edit *edit, enum step step)
+{
+	edit->cpu_before = cpu_seconds();
+	progress_step(&edit->progress, step_titles[step], (size_t)step, EDIT_STEPS);
+}
+
+static void step_end(struct edit *edit, enum step step)
+{
+	edit->report->cpu_s[step] += cpu_seconds() - edit->cpu_before;
+}
+
+static char *path_in(const struct edit *edit, char buffer[PATH_MAX], const char *fmt, ...)
+{
+	va_list ap;
+	int n = snprintf(buffer, PATH_MAX, "%s/", edit->options->directory);
+
+	va_start(ap, fmt);
+	vsnprintf(buffer + n, (size_t)(PATH_MAX - n), fmt, ap);
+	va_end(ap);
+	return buffer;
+}
+
+/* Step 2: has the profile seen it run? */
+static bool is_hot(LLVMModuleRef module, LLVMValueRef function, void *user)
+{
+	const struct edit *edit = user;
+	const struct profile_function *found = profile_find(edit->profile, annotate_guid(module, function));
+
+	for (uint32_t i = 0; found && i < found->n_counts; i++)
+		if (found->counts[i].executions)
+			return true;
+	return false;
+}
+
+static bool has_hot(LLVMModuleRef module, struct edit *edit)
+{
+	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+		if (!LLVMIsDeclaration(f) && is_hot(module, f, edit))
+			return true;
+	return false;
+}
+
+static int unit_cut(struct edit *edit, size_t i, LLVMModuleRef module, struct fault *reterr)
+{
+	struct unit *unit = &edit->units[i];
+	LLVMModuleRef cold = NULL;
+	char suffix[32];
+	int r;
+
+	snprintf(suffix, sizeof(suffix), ".m%zu", i);
+	r = partition_split(module, suffix, is_hot, edit, &cold, edit->visible, reterr);
+	if (r == 0 && cold) {
+		r = ir_write(cold, &unit->cold);
+		LLVMDisposeModule(cold);
+	}
+	if (r < 0) {
+		LLVMDisposeModule(module);
+		return r;
+	}
+	unit->is_cut = true;
+	edit->report->n_hot_modules++;
+	if (edit->hot)
+		return ir_link(edit->hot, module, reterr);
+	edit->hot = module;
+	return 0;
+}
+
+static int modules_cut(struct edit *edit, struct fault *reterr)
+{
+	struct guid_table *guids = guid_table_new(edit->data->map);
+	int r = guids ? symbols_collect(edit->program, edit->data->plan, edit->visible, reterr) : -ENOMEM;
+
+	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++) {
+		const struct morph_module *shipped = &edit->data->modules[i];
+		LLVMModuleRef module;
+
+		r = ir_parse(shipped->bitcode, shipped->size, shipped->name, &module, reterr);
+		if (r < 0)
+			break;
+		r = guid_table_unify(guids, module);
+		if (r == 0 && has_hot(module, edit)) {
+			r = unit_cut(edit, i, module, reterr);
+		} else {
+			r = r < 0 ? r : ir_declarations(module, edit->visible);
+			LLVMDisposeModule(module);
+		}
+	}
+	guid_table_free(guids);
+	if (r == 0 && !edit->hot)
+		return fault_set(reterr, EDIT_NOTHING,
+				 "the profile names no function of this program that ran; record longer");
+	if (r == 0)
+		ir_internalize(edit->hot, edit->visible);
+	return r;
+}
+
+/* LLVM options of every code generation, so that results can be linked with each other. */
+static int generate(struct edit *edit, const struct codegen_input *inputs, size_t n, const char *const *more,
+		    const char *prefix, struct fault *reterr)
+{
+	const char *options[48] = { "-basic-block-address-map", "-function-sections", "-data-sections" };
+	struct codegen_options codegen = {
+		.options = options,
+		.opt_level = edit->data->opt_level,
+		.pic = edit->data->pic,
+		.cpu = edit->data->cpu,
+		.n_threads = edit->options->n_threads,
+	};
+	size_t at = 3;
+
+	for (size_t i = 0; i < edit->data->n_options && at < ARRAY_SIZE(options) - 8; i++)
+		options[at++] = edit->data->options[i];
+	for (; *more && at < ARRAY_SIZE(options) - 1; more++)
+		options[at++] = *more;
+	return codegen_run(inputs, n, &codegen, edit->options->directory, prefix, reterr);
+}
+
+static int image_map(const char *path, struct image **retimage, struct block_map **retmap, struct fault *reterr)
+{
+	int r = image_open(path, retimage, reterr);
+
+	return r < 0 ? r : block_map_build(*retimage, retmap, reterr);
+}
+
+static int link_objects(struct edit *edit, char **objects, const char *const *options, const char *out,
+			struct fault *reterr)
+{
+	struct relink relink = {
+		.plan = edit->data->plan,
+		.directory = edit->options->directory,
+		.objects = (const char *const *)objects,
+		.options = options,
+	};
+
+	return relink_run(&relink, out, reterr);
+}
+
+/*
+ * Step 1. All modules are generated as shipped; what was not cut is linked again later. When the
+ * program is trusted already, only those are.
+ */
+static int shipped_generate(struct edit *edit, struct fault *reterr)
+{
+	size_t n_modules = edit->data->n_modules, n = 0;
+	struct codegen_input *inputs = calloc(n_modules, sizeof(*inputs));
+	size_t *which = calloc(n_modules, sizeof(*which));
+	char from[PATH_MAX], to[PATH_MAX];
+	int r = inputs && which ? 0 : fault_errno(reterr, -ENOMEM, "generating the shipped code");
+
+	for (size_t i = 0; i < n_modules && r == 0; i++) {
+		const struct morph_module *m = &edit->data->modules[i];
+
+		if (edit->options->skip_trust && edit->units[i].is_cut)
+			continue;
+		which[n] = i;
+		inputs[n++] = (struct codegen_input){ m->name, m->bitcode, m->size };
+	}
+	if (r == 0 && n)
+		r = generate(edit, inputs, n, (const char *[]){ NULL }, "shipped", reterr);
+	for (size_t k = 0; k < n && r == 0; k++)
+		if (rename(path_in(edit, from, "shipped-%zu.o", k), path_in(edit, to, "base-%zu.o", which[k])) < 0)
+			r = fault_errno(reterr, -errno, "%s", from);
+	free(inputs);
+	free(which);
+	return r;
+}
+
+static int shipped_compare(struct edit *edit, struct fault *reterr)
+{
+	_clean_(image_freep) struct image *again = NULL;
+	_clean_(block_map_freep) struct block_map *map = NULL;
+	size_t n = edit->data->n_modules;
+	char **objects = calloc(n + 1, sizeof(*objects)), path[PATH_MAX];
+	int r = objects ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		if (asprintf(&objects[i], "%s/base-%zu.o", edit->options->directory, i) < 0)
+			r = -ENOMEM;
+	if (r == 0)
+		r = link_objects(edit, objects, NULL, path_in(edit, path, "again"), reterr);
+	if (r == 0)
+		r = image_map(path, &again, &map, reterr);
+	if (r == 0)
+		r = block_map_make_unique(map);
+	if (r == 0)
+		r = trust_compare(edit->program, edit->data->map, again, map, &edit->report->trust, reterr);
+	for (size_t i = 0; objects && i < n; i++)
+		free(objects[i]);
+	free(objects);
+	return r > 0 ? EDIT_UNTRUSTED : r;
+}
+
+static int trust(struct edit *edit, struct fault *reterr)
+{
+	int r = shipped_generate(edit, reterr);
+
+	if (r < 0 || edit->options->skip_trust)
+		return r;
+	return shipped_compare(edit, reterr);
+}
+
+/* The program's objects in link order, the hot one first. Owned by the caller. */
+static char **objects_list(struct edit *edit, const char *hot)
+{
+	size_t n = edit->data->n_modules, at = 0, n_cold = 0;
+	char **objects = calloc(n + 2, sizeof(*objects));
+	bool ok = objects;
+
+	ok = ok && asprintf(&objects[at++], "%s/%s-0.o", edit->options->directory, hot) >= 0;
+	for (size_t i = 0; ok && i < n; i++) {
+		if (!edit->units[i].is_cut)
+			ok = asprintf(&objects[at++], "%s/base-%zu.o", edit->options->directory, i) >= 0;
+		else if (edit->units[i].cold.size)
+			ok = asprintf(&objects[at++], "%s/cut-%zu.o", edit->options->directory, ++n_cold) >= 0;
+	}
+	return ok ? objects : NULL;
+}
+
+static void objects_free(char **objects)
+{
+	for (char **o = objects; o && *o; o++)
+		free(*o);
+	free(objects);
+}
+
+/* Step 5: the hot module with its counts, the cold halves as they were. */
+static int cut_generate(struct edit *edit, struct fault *reterr)
+{
+	struct codegen_input *inputs = calloc(edit->data->n_modules + 1, sizeof(*inputs));
+	const char *const more[] = { "-pgo-analysis-map=all", "-enable-ext-tsp-block-placement", NULL };
+	size_t n = 0;
+	int r;
+
+	if (!inputs)
+		return fault_errno(reterr, -ENOMEM, "generating code");
+	inputs[n++] = (struct codegen_input){ "hot", edit->hot_bitcode.data, edit->hot_bitcode.size };
+	for (size_t i = 0; i < edit->data->n_modules; i++)
+		if (edit->units[i].cold.size)
+			inputs[n++] = (struct codegen_input){ edit->data->modules[i].name,
+							      edit->units[i].cold.data, edit->units[i].cold.size };
+	r = generate(edit, inputs, n, more, "cut", reterr);
+	free(inputs);
+	return r;
+}
+
+/* Step 6. */
+static int lay_out(struct edit *edit, struct fault *reterr)
+{
+	_clean_(image_freep) struct image *image = NULL;
+	_clean_(block_map_freep) struct block_map *map = NULL;
+	char **objects = objects_list(edit, "cut"), path[PATH_MAX];
+	int r = objects ? 0 : fault_errno(reterr, -ENOMEM, "laying out");
+
+	if (r == 0)
+		r = link_objects(edit, objects, NULL, path_in(edit, path, "counted"), reterr);
+	if (r == 0)
+		r = image_map(path, &image, &map, reterr);
+	if (r == 0)
+		r = placement_make(image, map, &edit->placement, reterr);
+	objects_free(objects);
+	if (r < 0)
+		return r;
+	edit->report->n_laid_out = edit->placement.n_functions;
+	edit->report->n_cold_blocks = edit->placement.n_cold_blocks;
+	edit->report->score_before = edit->placement.score_before;
+	edit->report->score_after = edit->placement.score_after;
+	r = file_write(path_in(edit, path, "clusters.txt"), edit->placement.clusters.data,
+		       edit->placement.clusters.size, 0600, reterr);
+	if (r == 0)
+		r = file_write(path_in(edit, path, "symbols.txt"), edit->placement.symbols.data,
+			       edit->placement.symbols.size, 0600, reterr);
+	return r;
+}
+
+/* Step 7. */
+static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
+{
+	struct codegen_input input = { "hot", edit->hot_bitcode.data, edit->hot_bitcode.size };
+	char path[PATH_MAX], clusters[PATH_MAX + 32], order[PATH_MAX + 32], id[BUILD_ID_MAX_TEXT], build_id[96];
+	const char *const more[] = { clusters, "-enable-ext-tsp-block-placement", "-pgo-analysis-map=br-prob", NULL };
+	const char *const options[] = { order, "--no-warn-symbol-ordering", "-z", "keep-text-section-prefix",
+					build_id, NULL };
+	char **objects = objects_list(edit, "placed");
+	int r = objects ? 0 : fault_errno(reterr, -ENOMEM, "linking");
+
+	snprintf(clusters, sizeof(clusters), "-basic-block-sections=%s", path_in(edit, path, "clusters.txt"));
+	snprintf(order, sizeof(order), "--symbol-ordering-file=%s", path_in(edit, path, "symbols.txt"));
+	snprintf(build_id, sizeof(build_id), "--build-id=0x%s", build_id_text(&edit->report->build_id, id));
+	if (r == 0)
+		r = generate(edit, &input, 1, more, "placed", reterr);
+	if (r == 0)
+		r = link_objects(edit, objects, options, out, reterr);
+	objects_free(objects);
+	return r;
+}
+
+static int optimize(struct edit *edit, struct fault *reterr)
+{
+	struct pipeline_options options = { .opt_level = MAX(edit->data->opt_level, 2u), .cpu = edit->options->cpu };
+	int r = 0;
+
+	if (edit->options->cpu)
+		host_retarget(edit->hot, edit->options->cpu);
+	if (!edit->options->layout_only)
+		r = pipeline_run(edit->hot, &options, reterr);
+	if (r == 0 && ir_write(edit->hot, &edit->hot_bitcode) < 0)
+		r = fault_errno(reterr, -ENOMEM, "writing the optimized IR");
+	return r;
+}
+
+static int sign(struct edit *edit, char *path, struct fault *reterr)
+{
+	_clean_(image_freep) struct image *image = NULL;
+	_clean_(block_map_freep) struct block_map *map = NULL;
+	int r = image_map(path, &image, &map, reterr);
+
+	if (r < 0)
+		return r;
+	edit->report->text_after = generation_text_bytes(image);
+	return generation_sign(path, map, edit->data, edit->report, reterr);
+}
+
+static int steps_run(struct edit *edit, char *retpath, struct fault *reterr)
+{
+	int r;
+
+#define STEP(step, call)                                                                          \
+	do {                                                                                      \
+		step_begin(edit, step);                                                           \
+		r = (call);                                                                       \
+		step_end(edit, step);                                                             \
+		if (r != 0)                                                                       \
+			return r;                                                                 \
+	} while (0)
+
+	STEP(CUT, modules_cut(edit, reterr));
+	STEP(TRUST, trust(edit, reterr));
+	STEP(ANNOTATE, annotate_module(edit->hot, edit->profile, &edit->report->counts, reterr));
+	STEP(OPTIMIZE, optimize(edit, reterr));
+	STEP(GENERATE, cut_generate(edit, reterr));
+	STEP(LAYOUT, lay_out(edit, reterr));
+	STEP(REGENERATE, regenerate(edit, path_in(edit, retpath, "out"), reterr));
+	STEP(SIGN, sign(edit, retpath, reterr));
+#undef STEP
+	return 0;
+}
+
+static void edit_done(struct edit *edit)
+{
+	for (size_t i = 0; edit->units && i < edit->data->n_modules; i++)
+		buffer_done(&edit->units[i].cold);
+	free(edit->units);
+	if (edit->hot)
+		LLVMDisposeModule(edit->hot);
+	name_set_free(edit->visible);
+	buffer_done(&edit->hot_bitcode);
+	placement_done(&edit->placement);
+	morph_data_free(edit->data);
+	progress_end(&edit->progress);
+}
+
+int edit_run(const struct image *program, const struct profile *profile,
+	     const struct edit_options *options, char *retpath, struct edit_report *ret,
+	     struct fault *reterr)
+{
+	struct edit edit = { .program = program, .profile = profile, .options = options, .report = ret };
+	struct rusage usage;
+	int r;
+
+	*ret = (struct edit_report){ 0 };
+	pipeline_init();
+	progress_begin(&edit.progress, options->show_progress ? STDERR_FILENO : -1);
+	r = morph_data_load(program, options->sidecar_dir, &edit.data, reterr);
+	if (r == 0) {
+		edit.units = calloc(edit.data->n_modules + 1, sizeof(*edit.units));
+		edit.visible = name_set_new();
+		r = edit.units && edit.visible ? 0 : fault_errno(reterr, -ENOMEM, "starting the edit");
+	}
+	if (r == 0)
+		r = generation_identify(program, edit.data, profile, options, ret, reterr);
+	if (r == 0)
+		r = steps_run(&edit, retpath, reterr);
+	getrusage(RUSAGE_CHILDREN, &usage);
+	ret->peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
+	getrusage(RUSAGE_SELF, &usage);
+	ret->peak_bytes = MAX(ret->peak_bytes, (uint64_t)usage.ru_maxrss * 1024);
+	edit_done(&edit);
+	return r;
+}

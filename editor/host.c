@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "editor/host.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "editor/ir.h"
+
+char *host_cpu(void)
+{
+	char *name = LLVMGetHostCPUName(), *copy = strdup(name);
+
+	LLVMDisposeMessage(name);
+	return copy;
+}
+
+static bool has_feature(LLVMValueRef function, const char *feature)
+{
+	LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+							   "target-features", strlen("target-features"));
+	unsigned size;
+	const char *text = a ? LLVMGetStringAttributeValue(a, &size) : NULL;
+
+	return text && memmem(text, size, feature, strlen(feature));
+}
+
+static void string_attribute_set(LLVMValueRef function, const char *key, const char *value)
+{
+	LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+				LLVMCreateStringAttribute(ir_context(), key, (unsigned)strlen(key), value,
+							  (unsigned)strlen(value)));
+}
+
+static bool is_fmuladd(LLVMValueRef instruction)
+{
+	size_t size;
+
+	return LLVMGetInstructionOpcode(instruction) == LLVMCall &&
+	       LLVMIsAFunction(LLVMGetCalledValue(instruction)) &&
+	       strncmp(LLVMGetValueName2(LLVMGetCalledValue(instruction), &size), "llvm.fmuladd.", 13) == 0;
+}
+
+static void fmuladd_expand(LLVMValueRef call)
+{
+	LLVMBuilderRef builder = LLVMCreateBuilderInContext(ir_context());
+	LLVMValueRef product, sum;
+
+	LLVMPositionBuilderBefore(builder, call);
+	product = LLVMBuildFMul(builder, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1), "");
+	sum = LLVMBuildFAdd(builder, product, LLVMGetOperand(call, 2), "");
+	LLVMReplaceAllUsesWith(call, sum);
+	LLVMInstructionEraseFromParent(call);
+	LLVMDisposeBuilder(builder);
+}
+
+static void contraction_forbid(LLVMValueRef function)
+{
+	LLVMValueRef next;
+
+	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
+		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = next) {
+			next = LLVMGetNextInstruction(i);
+			if (LLVMCanValueUseFastMathFlags(i))
+				LLVMSetFastMathFlags(i, LLVMGetFastMathFlags(i) & ~LLVMFastMathAllowContract);
+			if (is_fmuladd(i))
+				fmuladd_expand(i);
+		}
+}
+
+void host_retarget(LLVMModuleRef module, const char *cpu)
+{
+	char *host = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+
+	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+		if (LLVMIsDeclaration(f))
+			continue;
+		if (!has_feature(f, "+fma"))
+			contraction_forbid(f);
+		string_attribute_set(f, "target-cpu", cpu);
+		string_attribute_set(f, "tune-cpu", cpu);
+		if (strcmp(host, cpu) == 0)
+			string_attribute_set(f, "target-features", features);
+	}
+	LLVMDisposeMessage(host);
+	LLVMDisposeMessage(features);
+}

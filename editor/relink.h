@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * relink.h - the final link, again, from the plan: the only subprocess of the editor (ld.lld)
+ */
+
+#include <stddef.h>
+
+#include "base/fault.h"
+#include "module/link_plan.h"
+
+struct relink {
+	const struct link_plan *plan;
+	const char *directory;	    /* scratch for the plan's own objects */
+	const char *const *objects; /* take the place of the IR, NULL-terminated */
+	const char *const *options; /* added at the end, NULL-terminated; may be NULL */
+};
+
+/** relink_run() - write @out; Return: 0; -ENOENT: a shared library or ld.lld is not there; -ECHILD: lld refused */
+int relink_run(const struct relink *relink, const char *out, struct fault *reterr);

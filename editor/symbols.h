@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * symbols.h - names that someone outside the IR may look for
+ */
+
+#include "editor/ir.h"
+#include "module/image.h"
+#include "module/link_plan.h"
+
+/**
+ * symbols_collect() - add to @ret: what the shipped file exports, what its native objects leave
+ * undefined, and every word of the linker's arguments (entry points, -u, --defsym, --wrap ...)
+ * Return: 0; -EBADMSG when a native object is damaged; -ENOMEM; @reterr filled.
+ */
+int symbols_collect(const struct image *program, const struct link_plan *plan, struct name_set *ret,
+		    struct fault *reterr);
