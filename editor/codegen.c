@@ -9,6 +9,7 @@
 #include <llvm-c/lto.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,12 +103,13 @@ int codegen_run(const struct codegen_input *inputs, size_t n_inputs,
 		struct fault *reterr)
 {
 	char line[400];
-	FILE *errors = tmpfile();
+	int fd = memfd_create("errors", MFD_CLOEXEC);
+	FILE *errors = fd < 0 ? NULL : fdopen(fd, "w+");
 	int status = 0;
 	pid_t pid;
 
 	if (!errors)
-		return fault_errno(reterr, -errno, "code generation: cannot make a temporary file");
+		return fault_errno(reterr, -errno, "code generation: no memory for its messages");
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {

@@ -68,7 +68,38 @@ struct outcome {
 	struct fault fault;
 	struct edit_report report;
 	struct sandbox_report walls;
-	char path[PATH_MAX];
+};
+
+/* The one thing that comes out of the sandbox besides: a file without a name, written by the worker. */
+static int output_make(struct fault *reterr)
+{
+	int fd = memfd_create("morph-edit", MFD_CLOEXEC);
+
+	return fd < 0 ? fault_errno(reterr, -errno, "cannot make the output file") : fd;
+}
+
+static int output_copy(const char *path, int fd, struct fault *reterr)
+{
+	_clean_(file_map_donep) struct file_map map = { 0 };
+	int r = file_map_open(path, &map, reterr);
+	size_t done = 0;
+
+	while (r == 0 && done < map.size) {
+		ssize_t n = write(fd, map.data + done, map.size - done);
+
+		if (n < 0 && errno != EINTR)
+			r = fault_errno(reterr, -errno, "handing the result over");
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return r;
+}
+
+/* Where and as whom the worker works. */
+struct workplace {
+	char directory[PATH_MAX];
+	uid_t uid; /* (uid_t)-1: as ourselves */
+	gid_t gid;
+	int out_fd;
 };
 
 static int usage(FILE *out)
@@ -138,26 +169,32 @@ static int user_find(const char *name, uid_t *retuid, gid_t *retgid, struct faul
 	return 0;
 }
 
-static int work_make(const struct arguments *a, uid_t uid, gid_t gid, char ret[PATH_MAX], struct fault *reterr)
+static int workplace_make(const struct arguments *a, struct workplace *ret, struct fault *reterr)
 {
 	const char *base = a->work ? a->work : getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+	int r = user_find(a->user, &ret->uid, &ret->gid, reterr);
 
-	snprintf(ret, PATH_MAX, "%s/morph-edit.XXXXXX", base);
-	if (!mkdtemp(ret))
+	if (r < 0)
+		return r;
+	ret->out_fd = output_make(reterr);
+	if (ret->out_fd < 0)
+		return ret->out_fd;
+	snprintf(ret->directory, sizeof(ret->directory), "%s/morph-edit.XXXXXX", base);
+	if (!mkdtemp(ret->directory))
 		return fault_errno(reterr, -errno, "%s: cannot make a work directory", base);
-	if (uid != (uid_t)-1 && chown(ret, uid, gid) < 0) {
-		int r = -errno;
-
-		rmdir(ret);
-		return fault_errno(reterr, r, "%s: cannot give it to the sandbox user", ret);
+	if (ret->uid != (uid_t)-1 && chown(ret->directory, ret->uid, ret->gid) < 0) {
+		r = -errno;
+		rmdir(ret->directory);
+		return fault_errno(reterr, r, "%s: cannot give it to the sandbox user", ret->directory);
 	}
 	return 0;
 }
 
 /* Every path is opened before the sandbox closes. */
 static int worker_run(const struct arguments *a, const struct image *program, const struct profile *profile,
-		      const char *directory, uid_t uid, gid_t gid, struct outcome *outcome)
+		      const struct workplace *place, struct outcome *outcome)
 {
+	const char *directory = place->directory;
 	const char *readable[] = { "/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/ld.so.conf",
 				   "/etc/ld.so.conf.d", "/proc", "/sys/devices/system/cpu", "/dev/urandom",
 				   MORPH_LLVM_DIR, a->edit.sidecar_dir ? a->edit.sidecar_dir : "/usr/lib/morph",
@@ -166,20 +203,22 @@ static int worker_run(const struct arguments *a, const struct image *program, co
 		.memory_bytes = a->memory_bytes,
 		.file_bytes = 4ull << 30,
 		.cpu_s = a->timeout_s,
-		.n_processes = uid == (uid_t)-1 ? 0 : 256,
+		.n_processes = place->uid == (uid_t)-1 ? 0 : 256,
 	};
 	struct edit_options options = a->edit;
+	char path[PATH_MAX];
 	int r;
 
 	if (chdir(directory) < 0)
 		return fault_errno(&outcome->fault, -errno, "%s", directory);
 	setenv("TMPDIR", directory, 1);
-	r = sandbox_enter(uid, gid, directory, readable, &limits, &outcome->walls, &outcome->fault);
+	r = sandbox_enter(place->uid, place->gid, directory, readable, &limits, &outcome->walls, &outcome->fault);
 	if (r < 0)
 		return r;
 	options.directory = directory;
 	options.show_progress = isatty(STDERR_FILENO);
-	return edit_run(program, profile, &options, outcome->path, &outcome->report, &outcome->fault);
+	r = edit_run(program, profile, &options, path, &outcome->report, &outcome->fault);
+	return r ? r : output_copy(path, place->out_fd, &outcome->fault);
 }
 
 static volatile sig_atomic_t interrupted;
@@ -217,7 +256,7 @@ static int worker_wait(pid_t pid, unsigned timeout_s, struct fault *reterr)
 }
 
 static int supervise(const struct arguments *a, const struct image *program, const struct profile *profile,
-		     const char *directory, uid_t uid, gid_t gid, struct outcome *outcome)
+		     const struct workplace *place, struct outcome *outcome)
 {
 	struct fault fault;
 	pid_t pid, parent = getpid();
@@ -232,7 +271,7 @@ static int supervise(const struct arguments *a, const struct image *program, con
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(1);
-		outcome->code = worker_run(a, program, profile, directory, uid, gid, outcome);
+		outcome->code = worker_run(a, program, profile, place, outcome);
 		_exit(0);
 	}
 	setpgid(pid, pid);
@@ -244,7 +283,7 @@ static int supervise(const struct arguments *a, const struct image *program, con
 	return outcome->code;
 }
 
-static int result_take(const struct arguments *a, const struct image *program, struct outcome *outcome)
+static int result_take(const struct arguments *a, const struct image *program, int fd, struct outcome *outcome)
 {
 	_clean_(image_freep) struct image *result = NULL;
 	const uint8_t *bytes;
@@ -252,8 +291,7 @@ static int result_take(const struct arguments *a, const struct image *program, s
 	size_t size;
 	int r;
 
-	outcome->path[sizeof(outcome->path) - 1] = '\0';
-	r = image_open(outcome->path, &result, &outcome->fault);
+	r = image_open_fd(fd, "the editor's result", &result, &outcome->fault);
 	if (r == 0)
 		r = check_images(program, result, &outcome->fault);
 	if (r < 0)
@@ -281,24 +319,20 @@ static int edit(const struct arguments *a, struct outcome *outcome)
 {
 	_clean_(image_freep) struct image *program = NULL;
 	_clean_(profile_freep) struct profile *profile = NULL;
-	char directory[PATH_MAX];
-	uid_t uid;
-	gid_t gid;
-	int r;
+	struct workplace place;
+	int r = inputs_open(a, &program, &profile, &outcome->fault);
 
-	r = inputs_open(a, &program, &profile, &outcome->fault);
 	if (r == 0)
-		r = user_find(a->user, &uid, &gid, &outcome->fault);
-	if (r == 0)
-		r = work_make(a, uid, gid, directory, &outcome->fault);
+		r = workplace_make(a, &place, &outcome->fault);
 	if (r < 0)
 		return r;
-	r = supervise(a, program, profile, directory, uid, gid, outcome);
+	r = supervise(a, program, profile, &place, outcome);
 	if (r == 0)
-		r = result_take(a, program, outcome);
+		r = result_take(a, program, place.out_fd, outcome);
 	if (r == 0 && a->report)
 		r = report_write(a->report, program, profile, &outcome->report, &outcome->walls, &outcome->fault);
-	file_remove_tree(directory, NULL);
+	close(place.out_fd);
+	file_remove_tree(place.directory, NULL);
 	return r;
 }
 

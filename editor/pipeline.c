@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
-#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -16,18 +15,11 @@
 
 void pipeline_init(void)
 {
-	static const char *const options[] = {
-		"morph-edit",
-		/* Counts come from inference over the whole function: let the inliner defer to callers. */
-		"-enable-ext-tsp-block-placement",
-	};
-
 	LLVMInitializeAllTargetInfos();
 	LLVMInitializeAllTargets();
 	LLVMInitializeAllTargetMCs();
 	LLVMInitializeAllAsmParsers();
 	LLVMInitializeAllAsmPrinters();
-	LLVMParseCommandLineOptions((int)ARRAY_SIZE(options), options, NULL);
 }
 
 static LLVMTargetMachineRef target_machine(LLVMModuleRef module, const char *cpu, struct fault *reterr)

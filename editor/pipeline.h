@@ -19,7 +19,8 @@ struct pipeline_options {
 };
 
 /**
- * pipeline_init() - LLVM options of the middle end; once per process, before the first pass runs
+ * pipeline_init() - register LLVM's targets; once per process, before the first pass runs. Sets no LLVM
+ * option: children that generate code inherit this process, and must find the defaults of the shipped build.
  */
 void pipeline_init(void);
 

@@ -137,11 +137,23 @@ static int edges_read(struct block_builder *b, struct reader *in, unsigned featu
 	return 0;
 }
 
-static int profile_read(struct block_builder *b, struct reader *in, unsigned features,
-			const struct block_function *f, struct fault *reterr)
+/* Frequencies are relative to the entry block's; without an entry count they mean nothing. */
+static void counts_scale(struct block_map *map, struct block_function *f, uint64_t entry_count)
 {
-	if (features & FEATURE_ENTRY_COUNT)
-		reader_uleb(in);
+	struct block *blocks = &map->blocks[f->first_block];
+	double entry = f->n_blocks ? blocks[0].count : 0;
+	double scale = entry > 0 ? (double)entry_count / entry : 0;
+
+	for (uint32_t i = 0; i < f->n_blocks; i++)
+		blocks[i].count *= scale;
+	f->has_counts = scale > 0;
+}
+
+static int profile_read(struct block_builder *b, struct reader *in, unsigned features,
+			struct block_function *f, struct fault *reterr)
+{
+	const uint64_t entry_count = features & FEATURE_ENTRY_COUNT ? reader_uleb(in) : 0;
+
 	if (!(features & (FEATURE_FREQUENCY | FEATURE_PROBABILITY)))
 		return in->bad ? damaged(in, "ends in the entry count of a function", reterr) : 0;
 	for (uint32_t i = 0; i < f->n_blocks; i++) {
@@ -150,7 +162,7 @@ static int profile_read(struct block_builder *b, struct reader *in, unsigned fea
 
 		block->first_edge = (uint32_t)b->map->n_edges;
 		if (features & FEATURE_FREQUENCY)
-			reader_uleb(in);
+			block->count = (double)reader_uleb(in);
 		if (features & FEATURE_POST_LINK)
 			reader_uleb(in);
 		if (features & FEATURE_PROBABILITY)
@@ -158,6 +170,8 @@ static int profile_read(struct block_builder *b, struct reader *in, unsigned fea
 		if (r < 0)
 			return r;
 	}
+	if (features & FEATURE_FREQUENCY)
+		counts_scale(b->map, f, entry_count);
 	return in->bad ? damaged(in, "ends in the profile of a function", reterr) : 0;
 }
 

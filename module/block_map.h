@@ -44,6 +44,7 @@ struct block {
 	uint32_t first_edge, n_edges;
 	uint32_t first_call, n_calls; /* offsets of the ends of call instructions */
 	uint32_t first_probe, n_probes;
+	double count; /* executions by the compiler's own reckoning; see has_counts; not encoded */
 };
 
 struct block_edge {
@@ -66,6 +67,7 @@ struct block_function {
 	uint64_t guid;	  /* that of its own probes; low 64 bits of MD5(name) when it has none */
 	const char *name; /* the symbol's; NULL when there is none */
 	uint32_t first_block, n_blocks;
+	bool has_counts; /* compiled with a profile and -pgo-analysis-map=all; not encoded */
 	uint32_t symbol; /* position in the symbol table: input order for locals; not encoded */
 };
 

@@ -39,7 +39,7 @@ int image_append(const struct image *image, const struct image_new_section *sect
 		 struct buffer *ret, struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer names = { 0 }, headers = { 0 };
-	const uint8_t *bytes, *table;
+	const uint8_t *bytes, *table = NULL;
 	Elf64_Shdr old_names, *shstrtab;
 	Elf64_Ehdr header;
 	size_t size;
