@@ -13,6 +13,7 @@
 
 int record_run(int argc, char **argv);
 int profile_run(int argc, char **argv);
+int optimize_run(int argc, char **argv);
 int status_run(int argc, char **argv);
 int explain_run(int argc, char **argv);
 int reoptimize_run(int argc, char **argv);
@@ -28,6 +29,11 @@ const struct verb verbs[] = {
 	  "                     [--generation FILE]... [--sidecar-dir DIR] [--json]\n"
 	  "       morph profile show|diff|merge|carry|export|import ...",
 	  "turn samples into block counts; look at them, move them" },
+	{ "optimize", optimize_run,
+	  "PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native] [--layout-only]\n"
+	  "                     [--trusted] [--jobs N] [--user NAME] [--work-dir DIR] [--memory MIB]\n"
+	  "                     [--timeout SECONDS] [--sidecar-dir DIR]",
+	  "make a new generation of a program from its IR and a profile" },
 	{ "status", status_run, "[-a] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "programs, samples, generations, and what morphd waits for" },
 	{ "explain", explain_run, "PATH [--json] [--socket=PATH | --bus=ADDRESS]",

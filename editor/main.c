@@ -104,7 +104,7 @@ struct workplace {
 
 static int usage(FILE *out)
 {
-	fputs("usage: morph-edit PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native]\n"
+	fputs("usage: morph optimize PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native]\n"
 	      "       [--layout-only] [--trusted] [--jobs N] [--user NAME] [--work-dir DIR]\n"
 	      "       [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR]\n",
 	      out);

@@ -14,6 +14,12 @@
 #include "base/arena.h"
 #include "layout/layout.h"
 
+/*
+ * Blocks that together make up less than this share of what is executed go out of line. Zero would be
+ * too little: a branch side that no sample ever saw still carries the doubt that annotate.c left it.
+ */
+#define COLD_SHARE 1e-4
+
 struct part {
 	uint32_t function; /* index in map->functions[] */
 	unsigned cluster;
@@ -30,6 +36,7 @@ struct builder {
 	size_t n_parts;
 	struct layout_call *calls;
 	size_t n_calls;
+	struct layout_options options;
 	struct placement *ret;
 };
 
@@ -115,7 +122,7 @@ static int function_place(struct builder *builder, uint32_t function, struct are
 	int r = graph_of(builder->map, f, scratch, &graph);
 
 	if (r == 0)
-		r = layout_function(scratch, &graph, NULL, &layout, reterr);
+		r = layout_function(scratch, &graph, &builder->options, &layout, reterr);
 	if (r < 0 || layout.is_cold)
 		return r;
 	clusters_print(builder->map, f, &layout, &builder->ret->clusters);
@@ -212,7 +219,7 @@ static int parts_order(struct builder *builder, struct fault *reterr)
 		return -ENOMEM;
 	for (size_t i = 0; i < builder->n_parts; i++)
 		program.nodes[i] = builder->parts[i].node;
-	r = layout_program(builder->arena, &program, NULL, order, reterr);
+	r = layout_program(builder->arena, &program, &builder->options, order, reterr);
 	for (size_t i = 0; i < builder->n_parts && r == 0; i++) {
 		const struct part *part = &builder->parts[order[i]];
 		const char *name = builder->map->functions[part->function].name;
@@ -225,6 +232,22 @@ static int parts_order(struct builder *builder, struct fault *reterr)
 	return r;
 }
 
+static int cold_count_choose(struct builder *builder)
+{
+	const struct block_map *map = builder->map;
+	struct extent *extents = arena_array(builder->arena, struct extent, map->n_blocks);
+	size_t n = 0;
+
+	if (!extents)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < map->n_blocks; b++)
+		if (map->blocks[b].count > 0)
+			extents[n++] = (struct extent){ map->blocks[b].address, map->blocks[b].size,
+							map->blocks[b].count };
+	builder->options.fluff.cold_count = fluff_threshold(extents, n, 1 - COLD_SHARE);
+	return 0;
+}
+
 static int builder_init(struct builder *builder)
 {
 	size_t n_blocks = builder->map->n_blocks;
@@ -235,7 +258,7 @@ static int builder_init(struct builder *builder)
 	if (!builder->parts || !builder->part_of || !builder->part_offset)
 		return -ENOMEM;
 	memset(builder->part_of, 0xff, n_blocks * sizeof(*builder->part_of));
-	return 0;
+	return cold_count_choose(builder);
 }
 
 int placement_make(const struct image *image, const struct block_map *map, struct placement *ret,
