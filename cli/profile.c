@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * morph profile: from sample logs to a profile; and, by its first argument, show, diff, merge, carry,
- * export and import.
+ * morph profile: from sample logs to a profile; and, by its first argument, show, diff, merge,
+ * carry, export and import.
  *
  *  1. open the program and its generations; all must stem from one shipped file
  *  2. add up the logs
@@ -36,13 +36,15 @@ struct subcommand {
 static const struct subcommand subcommands[] = {
 	{ "show", profile_show_run, "PROFILE [--top N] [--function NAME] [--json]",
 	  "what a profile says, and whether it can be trusted" },
-	{ "diff", profile_diff_run, "PROFILE PROFILE [--top N] [--json]", "how far two profiles agree" },
+	{ "diff", profile_diff_run, "PROFILE PROFILE [--top N] [--json]",
+	  "how far two profiles agree" },
 	{ "merge", profile_merge_run, "PROFILE... -o OUT [--half-life TIME] [--json]",
 	  "add profiles of one build" },
 	{ "carry", profile_carry_run, "OLD.prof NEWPROGRAM -o OUT [--sidecar-dir DIR] [--json]",
 	  "take over what a new build left unchanged" },
 	{ "export", profile_export_run,
-	  "--format llvm|pprof|collapsed PROFILE [-o OUT] | --format bolt PROGRAM SAMPLES... [-o OUT]",
+	  "--format llvm|pprof|collapsed PROFILE [-o OUT]\n"
+	  "       morph profile export --format bolt PROGRAM SAMPLES... [-o OUT]",
 	  "write it in another tool's form" },
 	{ "import", profile_import_run, "PERF.DATA -o OUT.samples [--event NAME] [--json]",
 	  "make a sample log of what perf recorded" },
@@ -63,9 +65,9 @@ struct request {
 struct work {
 	struct program programs[MAX_PROGRAMS];
 	unsigned n_programs;
-	struct sample_log *sum;	  /* owned */
+	struct sample_log *sum;  /* owned */
 	struct profile *profile; /* owned */
-	double new_samples;	 /* mapped, of the logs alone */
+	double new_samples;      /* mapped, of the logs alone */
 };
 
 static const struct subcommand *subcommand_find(const char *name)
@@ -86,7 +88,8 @@ int profile_help(const char *name)
 {
 	const struct subcommand *s = subcommand_find(name);
 
-	printf("usage: morph profile %s %s\n\n%s\n\nSee morph-profile(1).\n", name, s->synopsis, s->summary);
+	printf("usage: morph profile %s %s\n\n%s\n\nSee morph-profile(1).\n", name, s->synopsis,
+	       s->summary);
 	return VERB_DONE;
 }
 
@@ -98,8 +101,9 @@ int profile_failed(const char *name, const struct fault *fault)
 
 bool half_life_parse(const char *text, uint64_t *ret_ns)
 {
-	static const struct config_key keys[] = { { "half-life", CONFIG_DURATION, 0, 0, 3650.0 * 86400 },
-						  { NULL } };
+	static const struct config_key keys[] = {
+		{ "half-life", CONFIG_DURATION, 0, 0, 3650.0 * 86400 }, { NULL }
+	};
 	uint64_t seconds = 0;
 
 	if (config_set(keys, "half-life", text, &seconds, NULL) < 0)
@@ -138,8 +142,9 @@ static int programs_open(const struct request *request, struct work *work, struc
 		if (!shipped)
 			shipped = program_shipped_id(program);
 		if (!build_id_is_equal(shipped, program_shipped_id(program)))
-			return fault_set(reterr, -EXDEV, "%s was not made from the same shipped file as %s",
-					 path, request->program);
+			return fault_set(reterr, -EXDEV,
+					 "%s was not made from the same shipped file as %s", path,
+					 request->program);
 	}
 	return 0;
 }
@@ -163,7 +168,8 @@ static void times_add(const struct sample_log *log, struct profile *profile)
 	profile->last_ns = MAX(profile->last_ns, end);
 }
 
-static int modules_list(const struct sample_log *log, const struct request *request, struct fault *reterr)
+static int modules_list(const struct sample_log *log, const struct request *request,
+			struct fault *reterr)
 {
 	struct fault list = { "" };
 
@@ -177,8 +183,8 @@ static int modules_list(const struct sample_log *log, const struct request *requ
 		n++;
 	}
 	return fault_set(reterr, -ENODATA,
-			 "no samples of this build of %.150s; the logs hold samples of %.300s", request->program,
-			 *list.text ? list.text : "no file at all");
+			 "no samples of this build of %.150s; the logs hold samples of %.300s",
+			 request->program, *list.text ? list.text : "no file at all");
 }
 
 /* Step 2. */
@@ -199,8 +205,10 @@ static int logs_add(const struct request *request, struct work *work, struct fau
 		r = sample_log_read(request->logs[i], &log, reterr);
 		if (r < 0)
 			break;
-		if (i && (log->source == SAMPLE_SOURCE_EXACT) != (work->sum->source == SAMPLE_SOURCE_EXACT)) {
-			r = fault_set(reterr, -EXDEV, "%s: exact counts and samples cannot be added up",
+		if (i && (log->source == SAMPLE_SOURCE_EXACT) !=
+				 (work->sum->source == SAMPLE_SOURCE_EXACT)) {
+			r = fault_set(reterr, -EXDEV,
+				      "%s: exact counts and samples cannot be added up",
 				      request->logs[i]);
 			break;
 		}
@@ -241,7 +249,8 @@ static int counts_estimate(const struct request *request, struct work *work, str
 
 		if (!module)
 			continue;
-		r = estimate_blocks(program->data->map, program->image, module, estimator, &estimate, reterr);
+		r = estimate_blocks(program->data->map, program->image, module, estimator,
+				    &estimate, reterr);
 		if (r == 0)
 			r = estimate_profile(program->data->map, &estimate, work->profile, reterr);
 		if (r < 0)
@@ -333,17 +342,22 @@ static int profile_make(const struct request *request)
 
 static int bad_value(const char *option, const char *value)
 {
-	fprintf(stderr, "morph profile: %s: \"%s\" is not usable; see morph-profile(1)\n", option, value);
+	fprintf(stderr, "morph profile: %s: \"%s\" is not usable; see morph-profile(1)\n", option,
+		value);
 	return VERB_USAGE;
 }
 
 static int request_parse(int argc, char **argv, struct request *request)
 {
 	static const struct option options[] = {
-		{ "output", required_argument, NULL, 'o' },	{ "estimator", required_argument, NULL, 'e' },
-		{ "from", required_argument, NULL, 'f' },	{ "half-life", required_argument, NULL, 'H' },
-		{ "generation", required_argument, NULL, 'g' }, { "sidecar-dir", required_argument, NULL, 's' },
-		{ "json", no_argument, NULL, 'j' },		{ "help", no_argument, NULL, 'h' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "estimator", required_argument, NULL, 'e' },
+		{ "from", required_argument, NULL, 'f' },
+		{ "half-life", required_argument, NULL, 'H' },
+		{ "generation", required_argument, NULL, 'g' },
+		{ "sidecar-dir", required_argument, NULL, 's' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	int c;

@@ -20,8 +20,10 @@ static void report_print(const struct carry_report *report, const char *output, 
 	struct json json = json_to(stdout);
 
 	if (!as_json) {
-		printf("%s: %zu functions carried over with %.1f %% of the samples; %zu changed and start "
-		       "fresh, %zu are gone\n", output, report->n_carried,
+		printf("%s: %zu functions carried over with %.1f %% of the samples; %zu changed "
+		       "and start "
+		       "fresh, %zu are gone\n",
+		       output, report->n_carried,
 		       100 * share(report->samples_carried, report->samples_dropped),
 		       report->n_changed + report->n_unknown, report->n_gone);
 		return;
@@ -34,7 +36,8 @@ static void report_print(const struct carry_report *report, const char *output, 
 	json_u64(&json, "functions_unknown", report->n_unknown);
 	json_double(&json, "samples_carried", report->samples_carried);
 	json_double(&json, "samples_dropped", report->samples_dropped);
-	json_double(&json, "carried_share", share(report->samples_carried, report->samples_dropped));
+	json_double(&json, "carried_share",
+		    share(report->samples_carried, report->samples_dropped));
 	json_object_end(&json);
 }
 
@@ -48,15 +51,18 @@ static int carry(const char *old_path, const char *program_path, const char *sid
 	if (r == 0)
 		r = program_open(program_path, sidecar_dir, &program, reterr);
 	if (r == 0)
-		r = carry_profile(old, program.data->map, program_shipped_id(&program), &now, ret, reterr);
+		r = carry_profile(old, program.data->map, program_shipped_id(&program), &now, ret,
+				  reterr);
 	return r < 0 ? r : profile_write(now, output, reterr);
 }
 
 int profile_carry_run(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "output", required_argument, NULL, 'o' }, { "sidecar-dir", required_argument, NULL, 's' },
-		{ "json", no_argument, NULL, 'j' },	    { "help", no_argument, NULL, 'h' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "sidecar-dir", required_argument, NULL, 's' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	const char *output = NULL, *sidecar_dir = NULL;

@@ -96,8 +96,10 @@ static int diff(char *const paths[2], size_t top, bool as_json, struct fault *re
 int profile_diff_run(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "top", required_argument, NULL, 'n' }, { "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },	 { 0 },
+		{ "top", required_argument, NULL, 'n' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
 	};
 	size_t top = DEFAULT_TOP;
 	bool as_json = false;
@@ -113,5 +115,6 @@ int profile_diff_run(int argc, char **argv)
 			return profile_usage("diff");
 	if (argc - optind != 2)
 		return profile_usage("diff");
-	return diff(argv + optind, top, as_json, &fault) < 0 ? profile_failed("diff", &fault) : VERB_DONE;
+	return diff(argv + optind, top, as_json, &fault) < 0 ? profile_failed("diff", &fault)
+							     : VERB_DONE;
 }

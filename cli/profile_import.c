@@ -14,10 +14,10 @@
 static void summary_print(const struct perf_data_summary *summary, const struct sample_log *log,
 			  const char *output)
 {
-	printf("%s: %" PRIu64 " samples of %s: %" PRIu64 " in %zu modules, %" PRIu64 " kernel, %" PRIu64
-	       " idle, %" PRIu64 " lost or unmapped\n", output, summary->samples, summary->event,
-	       log->attributed, log->n_modules, log->kernel, log->idle,
-	       log->user - log->attributed - log->anonymous);
+	printf("%s: %" PRIu64 " samples of %s: %" PRIu64 " in %zu modules, %" PRIu64
+	       " kernel, %" PRIu64 " idle, %" PRIu64 " lost or unmapped\n",
+	       output, summary->samples, summary->event, log->attributed, log->n_modules,
+	       log->kernel, log->idle, log->user - log->attributed - log->anonymous);
 	if (summary->branches || summary->branches_dropped)
 		printf("%" PRIu64 " branches, %" PRIu64 " more left the file they were in\n",
 		       summary->branches, summary->branches_dropped);
@@ -28,8 +28,8 @@ static void summary_print(const struct perf_data_summary *summary, const struct 
 		       summary->without_build_id);
 }
 
-static void summary_print_json(const struct perf_data_summary *summary, const struct sample_log *log,
-			       const char *output)
+static void summary_print_json(const struct perf_data_summary *summary,
+			       const struct sample_log *log, const char *output)
 {
 	struct json json = json_to(stdout);
 
@@ -53,8 +53,10 @@ static void summary_print_json(const struct perf_data_summary *summary, const st
 int profile_import_run(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "output", required_argument, NULL, 'o' }, { "event", required_argument, NULL, 'e' },
-		{ "json", no_argument, NULL, 'j' },	    { "help", no_argument, NULL, 'h' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "event", required_argument, NULL, 'e' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	_clean_(sample_log_freep) struct sample_log *log = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * morph profile merge: profiles of one build, added. With a half-life the older ones are aged by the
- * activity that the newer ones saw.
+ * morph profile merge: profiles of one build, added. With a half-life the older ones are aged by
+ * the activity that the newer ones saw.
  */
 
 #include "cli/profile.h"
@@ -58,10 +58,12 @@ static int merge(const struct inputs *inputs, uint64_t half_life_ns, struct prof
 		return fault_errno(reterr, -ENOMEM, "profile");
 	for (size_t i = 0; i < inputs->n; i++) {
 		const struct profile *next = inputs->profiles[i];
-		int r = profile_merge(sum, profile_weight(next->activity_ns, half_life_ns), next, reterr);
+		int r = profile_merge(sum, profile_weight(next->activity_ns, half_life_ns), next,
+				      reterr);
 
 		if (r < 0)
-			return fault_prefix(reterr, r, "%s", next->path ? next->path : inputs->paths[i]);
+			return fault_prefix(reterr, r, "%s",
+					    next->path ? next->path : inputs->paths[i]);
 	}
 	*ret = TAKE(sum);
 	return 0;
@@ -74,8 +76,8 @@ static void result_print(const struct profile *profile, size_t n, const char *ou
 
 	verdict_of(profile, &verdict);
 	if (!as_json) {
-		printf("%s: %zu profiles, %.0f samples, %zu functions\n%s\n", output, n, profile->samples,
-		       profile->n_functions, verdict.sentence);
+		printf("%s: %zu profiles, %.0f samples, %zu functions\n%s\n", output, n,
+		       profile->samples, profile->n_functions, verdict.sentence);
 		return;
 	}
 	json_object_begin(&json, NULL);
@@ -90,8 +92,10 @@ static void result_print(const struct profile *profile, size_t n, const char *ou
 int profile_merge_run(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "output", required_argument, NULL, 'o' }, { "half-life", required_argument, NULL, 'H' },
-		{ "json", no_argument, NULL, 'j' },	    { "help", no_argument, NULL, 'h' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "half-life", required_argument, NULL, 'H' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	_clean_(inputs_done) struct inputs inputs = { 0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* morph profile show: where the samples came from, the top functions and blocks, and the verdict. */
+/* morph profile show: where the samples came from, the top functions and blocks, and the verdict.
+ */
 
 #include "cli/profile.h"
 
@@ -29,13 +30,13 @@ struct hot_block {
 /* Everything that both kinds of output show. */
 struct view {
 	const char *path;
-	const struct profile *profile;		  /* borrowed */
+	const struct profile *profile;             /* borrowed */
 	const struct profile_function **functions; /* owned; hottest first */
-	struct hot_block *blocks;		  /* owned; hottest first, those that ran */
-	size_t n_blocks, n_sampled;		  /* blocks that ran; functions with samples */
-	double function_samples, executions;	  /* sums */
-	double confidence;			  /* of the functions, weighted by their samples, 0..1 */
-	double coverage;			  /* share of the module's samples that fell into blocks */
+	struct hot_block *blocks;                  /* owned; hottest first, those that ran */
+	size_t n_blocks, n_sampled;                /* blocks that ran; functions with samples */
+	double function_samples, executions;       /* sums */
+	double confidence; /* of the functions, weighted by their samples, 0..1 */
+	double coverage;   /* share of the module's samples that fell into blocks */
 	struct verdict verdict;
 };
 
@@ -66,7 +67,8 @@ static int blocks_collect(struct view *view)
 		for (uint32_t j = 0; j < f->n_counts; j++) {
 			if (!f->counts[j].executions)
 				continue;
-			view->blocks[view->n_blocks++] = (struct hot_block){ f, j + 1, f->counts[j] };
+			view->blocks[view->n_blocks++] =
+				(struct hot_block){ f, j + 1, f->counts[j] };
 			view->executions += (double)f->counts[j].executions;
 		}
 	}
@@ -176,14 +178,16 @@ static void head_print(const struct view *view)
 	printf("samples     %.0f, %.1f %% of those in the module; estimator %s\n", p->samples,
 	       100 * view->coverage, p->estimator ? p->estimator : "unknown");
 	if (p->last_ns)
-		printf("observed    %s to %s, %s active; the last %s ago\n", time_text(p->first_ns, from),
-		       time_text(p->last_ns, to), span_text(p->activity_ns, active),
-		       span_text(age_ns(p), age));
+		printf("observed    %s to %s, %s active; the last %s ago\n",
+		       time_text(p->first_ns, from), time_text(p->last_ns, to),
+		       span_text(p->activity_ns, active), span_text(age_ns(p), age));
 	if (p->carried > 0 || p->dropped > 0)
-		printf("carried     %.1f %% of the samples are of an earlier build; functions that changed since "
-		       "had %.0f more\n", 100 * p->carried, p->dropped);
-	printf("functions   %zu, %zu of them sampled; %zu blocks ran; confidence %.0f %%\n", p->n_functions,
-	       view->n_sampled, view->n_blocks, 100 * view->confidence);
+		printf("carried     %.1f %% of the samples are of an earlier build; functions that "
+		       "changed since "
+		       "had %.0f more\n",
+		       100 * p->carried, p->dropped);
+	printf("functions   %zu, %zu of them sampled; %zu blocks ran; confidence %.0f %%\n",
+	       p->n_functions, view->n_sampled, view->n_blocks, 100 * view->confidence);
 	printf("use         %s\n", use_text(p));
 }
 
@@ -209,7 +213,8 @@ static int functions_print(const struct view *view, size_t top)
 
 static int blocks_print(const struct view *view, size_t top)
 {
-	_clean_(table_freep) struct table *table = table_new("block|>executions|>share|>confidence");
+	_clean_(table_freep) struct table *table =
+		table_new("block|>executions|>share|>confidence");
 
 	for (size_t i = 0; table && i < MIN(top, view->n_blocks); i++) {
 		const struct hot_block *b = &view->blocks[i];
@@ -217,7 +222,8 @@ static int blocks_print(const struct view *view, size_t top)
 
 		table_cell(table, "%s:%u", function_name(b->function, guid), b->index);
 		table_cell(table, "%" PRIu64, b->count.executions);
-		table_cell(table, "%.2f %%", 100 * part((double)b->count.executions, view->executions));
+		table_cell(table, "%.2f %%",
+			   100 * part((double)b->count.executions, view->executions));
 		table_cell(table, "%.0f %%", b->count.confidence / 2.55);
 	}
 	putchar('\n');
@@ -264,7 +270,8 @@ static int function_print(const struct view *view, const struct profile_function
 	return table ? table_print(table, stdout) : -ENOMEM;
 }
 
-static void function_json(struct json *json, const struct view *view, const struct profile_function *f)
+static void function_json(struct json *json, const struct view *view,
+			  const struct profile_function *f)
 {
 	char text[FUNCTION_NAME_BYTES];
 
@@ -307,7 +314,8 @@ static void epochs_json(struct json *json, const struct profile *profile)
 		json_u64(json, "last_ns", e->last_ns);
 		json_double(json, "samples", e->samples);
 		json_double(json, "overlap_with_latest", history_overlap(e, latest));
-		json_double(json, "overlap_by_chance", e == latest ? 1 : history_overlap_expected(e, latest));
+		json_double(json, "overlap_by_chance",
+			    e == latest ? 1 : history_overlap_expected(e, latest));
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -393,7 +401,8 @@ static int view_print(const struct view *view, size_t top)
 	return r;
 }
 
-static const struct profile_function *function_named(const struct profile *profile, const char *name)
+static const struct profile_function *function_named(const struct profile *profile,
+						     const char *name)
 {
 	for (size_t i = 0; i < profile->n_functions; i++) {
 		char guid[FUNCTION_NAME_BYTES];
@@ -404,7 +413,8 @@ static const struct profile_function *function_named(const struct profile *profi
 	return NULL;
 }
 
-static int show(const char *path, const char *function, size_t top, bool as_json, struct fault *reterr)
+static int show(const char *path, const char *function, size_t top, bool as_json,
+		struct fault *reterr)
 {
 	_clean_(profile_freep) struct profile *profile = NULL;
 	_clean_(view_done) struct view view = { 0 };
@@ -418,7 +428,8 @@ static int show(const char *path, const char *function, size_t top, bool as_json
 	if (function) {
 		f = function_named(profile, function);
 		if (!f)
-			return fault_set(reterr, -ENOENT, "%s: nothing is known about a function \"%s\"", path,
+			return fault_set(reterr, -ENOENT,
+					 "%s: nothing is known about a function \"%s\"", path,
 					 function);
 	}
 	if (as_json && f)
@@ -444,8 +455,10 @@ bool top_parse(const char *text, size_t *ret)
 int profile_show_run(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "top", required_argument, NULL, 'n' }, { "function", required_argument, NULL, 'f' },
-		{ "json", no_argument, NULL, 'j' },	 { "help", no_argument, NULL, 'h' },
+		{ "top", required_argument, NULL, 'n' },
+		{ "function", required_argument, NULL, 'f' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	const char *function = NULL;

@@ -4,7 +4,8 @@
 
 #include <errno.h>
 
-int program_open(const char *path, const char *sidecar_dir, struct program *ret, struct fault *reterr)
+int program_open(const char *path, const char *sidecar_dir, struct program *ret,
+		 struct fault *reterr)
 {
 	struct program program = { 0 };
 	int r = image_open(path, &program.image, reterr);
@@ -12,8 +13,10 @@ int program_open(const char *path, const char *sidecar_dir, struct program *ret,
 	if (r == 0)
 		r = morph_data_load(program.image, sidecar_dir, &program.data, reterr);
 	if (r == 0 && !program.data->map)
-		r = fault_set(reterr, -ENODATA, "%s: its Morph data has no block map; build it again with "
-			      "`morph cc`", path);
+		r = fault_set(reterr, -ENODATA,
+			      "%s: its Morph data has no block map; build it again with "
+			      "`morph cc`",
+			      path);
 	if (r < 0) {
 		program_done(&program);
 		return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Processes sorted by PID, each pointing to a counted set of mappings; the mappings of a set are sorted
- * and never overlap.
+ * Processes sorted by PID, each pointing to a counted set of mappings; the mappings of a set are
+ * sorted and never overlap.
  */
 
 #include "profiles/address_space.h"
@@ -140,7 +140,8 @@ static size_t mapping_bound(const struct mappings *mappings, uint64_t address)
 	return low;
 }
 
-/* Put @new in place of the part of old ones that it covers: at most two pieces of old ones remain. */
+/* Put @new in place of the part of old ones that it covers: at most two pieces of old ones remain.
+ */
 static void mappings_replace(struct mappings *mappings, const struct address_mapping *new)
 {
 	size_t first = mapping_bound(mappings, new->start), last = first, n = 0;

@@ -4,9 +4,9 @@
 /**
  * address_space.h - which file was mapped where, in each process, at one point of a recording
  *
- * Replays what perf records of mmap, fork and exec in the order of time. A fork shares the parent's
- * mappings until one side changes them. Nothing here trusts a number: mappings may overlap (the newer
- * one wins) and processes may appear from nowhere.
+ * Replays what perf records of mmap, fork and exec in the order of time. A fork shares the
+ * parent's mappings until one side changes them. Nothing here trusts a number: mappings may
+ * overlap (the newer one wins) and processes may appear from nowhere.
  */
 
 #include <stddef.h>
@@ -14,7 +14,8 @@
 
 #include "base/macro.h"
 
-#define ADDRESS_SPACE_MAX_MAPPINGS (1u << 22) /* of all processes together; a real machine has thousands */
+/* Of all processes together; a real machine has thousands. */
+#define ADDRESS_SPACE_MAX_MAPPINGS (1u << 22)
 
 struct address_mapping {
 	uint64_t start, end; /* addresses, end exclusive */
@@ -35,6 +36,8 @@ int address_spaces_map(struct address_spaces *spaces, uint32_t pid,
 int address_spaces_fork(struct address_spaces *spaces, uint32_t child, uint32_t parent);
 /** address_spaces_exec() - @pid has nothing any more; 0 or -ENOMEM */
 int address_spaces_exec(struct address_spaces *spaces, uint32_t pid);
-/** address_spaces_find() - what is at @address of @pid; NULL: nothing. Valid until the next change. */
+/**
+ * address_spaces_find() - what is at @address of @pid; NULL: nothing. Valid until the next change.
+ */
 const struct address_mapping *address_spaces_find(const struct address_spaces *spaces, uint32_t pid,
 						  uint64_t address);

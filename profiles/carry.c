@@ -17,7 +17,8 @@ static bool is_carried(const struct profile_function *f, const struct block_map 
 		report->n_gone++;
 	else if (!f->cfg_hash)
 		report->n_unknown++;
-	else if (now->cfg_hash != f->cfg_hash || (f->name && now->name && strcmp(f->name, now->name) != 0))
+	else if (now->cfg_hash != f->cfg_hash ||
+		 (f->name && now->name && strcmp(f->name, now->name) != 0))
 		report->n_changed++;
 	else
 		return true;
@@ -78,7 +79,8 @@ int carry_profile(const struct profile *old, const struct block_map *map,
 	char id[BUILD_ID_MAX_TEXT];
 
 	if (build_id_is_equal(&old->build_id, build_id))
-		return fault_set(reterr, -EEXIST, "the profile is of build %s already; nothing to carry over",
+		return fault_set(reterr, -EEXIST,
+				 "the profile is of build %s already; nothing to carry over",
 				 build_id_text(build_id, id));
 	if (!profile || functions_carry(old, map, profile, &report) < 0 ||
 	    text_copy(&profile->path, old->path) < 0 ||

@@ -4,11 +4,11 @@
 /**
  * carry.h - the profile of an earlier build for a new one
  *
- * A function of the new build that has the name (GUID) and the CFG hash of one in the profile keeps its
- * counts, samples and confidence: its IR blocks are the same ones. Everything else starts fresh. The result is
- * keyed by the new build ID; its `carried` is 1 and fades as samples of the new build are merged in; its
- * `dropped` says how many samples the functions that are left behind had, so that nobody takes a changed
- * hot function for a cold one.
+ * A function of the new build that has the name (GUID) and the CFG hash of one in the profile
+ * keeps its counts, samples and confidence: its IR blocks are the same ones. Everything else
+ * starts fresh. The result is keyed by the new build ID; its `carried` is 1 and fades as samples
+ * of the new build are merged in; its `dropped` says how many samples the functions that are left
+ * behind had, so that nobody takes a changed hot function for a cold one.
  */
 
 #include "module/block_map.h"

@@ -4,9 +4,9 @@
 /**
  * comparison.h - how far two profiles agree
  *
- * Overlap is sum of min(p, q) over functions or blocks, 0 to 1 (the figure of the accuracy bench). Functions
- * meet by GUID, so builds of one program can be compared; blocks only where the functions' graphs are
- * the same (CFG hash).
+ * Overlap is sum of min(p, q) over functions or blocks, 0 to 1 (the figure of the accuracy bench).
+ * Functions meet by GUID, so builds of one program can be compared; blocks only where the
+ * functions' graphs are the same (CFG hash).
  */
 
 #include "profiles/profile.h"

@@ -10,8 +10,10 @@
 
 enum export_format export_parse(const char *name)
 {
-	static const char *const names[] = { [EXPORT_LLVM] = "llvm", [EXPORT_PPROF] = "pprof",
-					     [EXPORT_COLLAPSED] = "collapsed", [EXPORT_BOLT] = "bolt" };
+	static const char *const names[] = { [EXPORT_LLVM] = "llvm",
+					     [EXPORT_PPROF] = "pprof",
+					     [EXPORT_COLLAPSED] = "collapsed",
+					     [EXPORT_BOLT] = "bolt" };
 
 	for (size_t i = 1; i < ARRAY_SIZE(names); i++)
 		if (strcmp(names[i], name) == 0)

@@ -25,8 +25,9 @@ enum export_format export_parse(const char *name);
 
 /**
  * export_llvm() - append the text profile
- * A block of which nothing is known is left out; one that is known not to run is an explicit 0 (to LLVM these
- * are different things). LLVM finds functions by name, so those without one are left out.
+ *
+ * A block of which nothing is known is left out; one that is known not to run is an explicit 0 (to
+ * LLVM these are different things). LLVM finds functions by name, so those without are left out.
  * @retn_nameless: how many; may be NULL. Return: 0 or -ENOMEM.
  */
 int export_llvm(const struct profile *profile, struct buffer *ret, size_t *retn_nameless);

@@ -5,8 +5,9 @@
  *
  *	1 SYMBOL OFFSET COUNT		(offset hexadecimal, from the symbol's address)
  *
- * BOLT gives every local symbol a number, NAME/1, NAME/2 ..., in the order of addresses and over symbols of
- * every type (its NameResolver); blanks and backslashes in names are escaped with a backslash.
+ * BOLT gives every local symbol a number, NAME/1, NAME/2 ..., in the order of addresses and over
+ * symbols of every type (its NameResolver); blanks and backslashes in names are escaped with a
+ * backslash.
  */
 
 #include "profiles/export.h"
@@ -46,17 +47,20 @@ static int locals_number(const struct image *image, uint32_t *ret)
 	for (size_t i = 0; i < n_symbols; i++) {
 		const struct image_symbol *s = image_symbol_at(image, i);
 
-		if (s->binding == STB_LOCAL && s->type != STT_FILE && s->address && s->name && *s->name)
+		if (s->binding == STB_LOCAL && s->type != STT_FILE && s->address && s->name &&
+		    *s->name)
 			named[n++] = (struct named){ s->name, i };
 	}
 	qsort(named, n, sizeof(*named), compare_named);
 	for (size_t i = 0; i < n; i++)
 		ret[named[i].index] = i && strcmp(named[i].name, named[i - 1].name) == 0
-					      ? ret[named[i - 1].index] + 1 : 1;
+					      ? ret[named[i - 1].index] + 1
+					      : 1;
 	return 0;
 }
 
-/* The function symbols in the order of addresses, one for each address, a global one if there is. */
+/* The function symbols in the order of addresses, one for each address, a global one if there is.
+ */
 static int targets_collect(const struct image *image, struct target **ret, size_t *retn)
 {
 	size_t n_symbols = image_n_symbols(image), n = 0;
@@ -99,7 +103,8 @@ static const struct target *target_find(const struct target *targets, size_t n, 
 	return &targets[low - 1];
 }
 
-static void line_put(struct buffer *out, const struct target *target, uint64_t address, uint64_t count)
+static void line_put(struct buffer *out, const struct target *target, uint64_t address,
+		     uint64_t count)
 {
 	buffer_printf(out, "1 ");
 	for (const char *p = target->symbol->name; *p; p++) {
@@ -122,13 +127,16 @@ int export_bolt(const struct image *image, const struct sample_module *module, s
 	if (targets_collect(image, &targets, &n) < 0)
 		return fault_errno(reterr, -ENOMEM, "%s", image_path(image));
 	if (!n)
-		return fault_set(reterr, -ENODATA, "%s: has no function symbols, and BOLT knows functions by "
-				 "symbol; use the file as it was before it was stripped", image_path(image));
+		return fault_set(reterr, -ENODATA,
+				 "%s: has no function symbols, and BOLT knows functions by "
+				 "symbol; use the file as it was before it was stripped",
+				 image_path(image));
 	buffer_printf(ret, "no_lbr samples\n");
 	for (size_t i = 0; i < module->n_counts; i++) {
 		const struct target *target =
 			image_offset_to_address(image, module->counts[i].offset, &address)
-				? target_find(targets, n, address) : NULL;
+				? target_find(targets, n, address)
+				: NULL;
 
 		if (!target)
 			continue;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * profile.proto of github.com/google/pprof, field numbers below, in the protocol buffers' wire format: a
- * field is a key (number << 3 | type), then a varint (type 0) or a length and that many bytes (type 2).
- * Function and location numbers start at 1; string 0 is "".
+ * profile.proto of github.com/google/pprof, field numbers below, in the protocol buffers' wire
+ * format: a field is a key (number << 3 | type), then a varint (type 0) or a length and that many
+ * bytes (type 2). Function and location numbers start at 1; string 0 is "".
  */
 
 #include "profiles/export.h"
@@ -14,9 +14,18 @@
 
 #include "profiles/function_order.h"
 
-enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_MAPPING = 3, PROFILE_LOCATION = 4,
-       PROFILE_FUNCTION = 5, PROFILE_STRING = 6, PROFILE_TIME_NS = 9, PROFILE_DURATION_NS = 10,
-       PROFILE_COMMENT = 13, PROFILE_DEFAULT_SAMPLE_TYPE = 14 };
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_TIME_NS = 9,
+	PROFILE_DURATION_NS = 10,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_SAMPLE_TYPE = 14
+};
 enum { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2 };
 enum { MAPPING_ID = 1, MAPPING_FILENAME = 5, MAPPING_BUILD_ID = 6, MAPPING_HAS_FUNCTIONS = 7 };
@@ -25,11 +34,20 @@ enum { LINE_FUNCTION = 1, LINE_LINE = 2 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4 };
 
 /* Strings that every profile has, by their number. */
-enum { STRING_EMPTY, STRING_SAMPLES, STRING_EXECUTIONS, STRING_COUNT, STRING_PATH, STRING_BUILD_ID,
-       STRING_COMMENT, STRING_FIRST_NAME };
+enum {
+	STRING_EMPTY,
+	STRING_SAMPLES,
+	STRING_EXECUTIONS,
+	STRING_COUNT,
+	STRING_PATH,
+	STRING_BUILD_ID,
+	STRING_COMMENT,
+	STRING_FIRST_NAME
+};
 
 struct pprof {
-	struct buffer out, message, nested; /* the profile; the message being built; one inside it */
+	struct buffer out, message,
+		nested; /* the profile; the message being built; one inside it */
 	uint64_t n_locations;
 };
 

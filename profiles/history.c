@@ -37,7 +37,8 @@ static int compare_shares(const void *a, const void *b)
 	return (x->guid > y->guid) - (x->guid < y->guid);
 }
 
-/* Keep the largest of @weighed (sorted here) as shares of @samples, rounded down: their sum stays <= 1. */
+/* Keep the largest of @weighed (sorted here) as shares of @samples, rounded down: their sum stays
+ * <= 1. */
 static int shares_of(struct weighed *weighed, size_t n, double samples, struct profile_epoch *ret)
 {
 	ret->shares = calloc(PROFILE_MAX_SHARES, sizeof(*ret->shares));
@@ -51,7 +52,8 @@ static int shares_of(struct weighed *weighed, size_t n, double samples, struct p
 		uint16_t share = (uint16_t)(fmin(weighed[i].samples / samples, 1) * SHARE_ONE);
 
 		if (share)
-			ret->shares[ret->n_shares++] = (struct profile_share){ weighed[i].guid, share };
+			ret->shares[ret->n_shares++] =
+				(struct profile_share){ weighed[i].guid, share };
 	}
 	qsort(ret->shares, ret->n_shares, sizeof(*ret->shares), compare_shares);
 	return 0;
@@ -89,11 +91,13 @@ static int epoch_join(const struct profile_epoch *a, const struct profile_epoch 
 	while (i < a->n_shares || j < b->n_shares) {
 		const struct profile_share *x = i < a->n_shares ? &a->shares[i] : NULL;
 		const struct profile_share *y = j < b->n_shares ? &b->shares[j] : NULL;
-		bool left = x && (!y || x->guid <= y->guid), right = y && (!x || y->guid <= x->guid);
+		bool left = x && (!y || x->guid <= y->guid),
+		     right = y && (!x || y->guid <= x->guid);
 
 		weighed[n].guid = left ? x->guid : y->guid;
-		weighed[n++].samples = ((left ? x->share * a->samples : 0) +
-					(right ? y->share * b->samples : 0)) / SHARE_ONE;
+		weighed[n++].samples =
+			((left ? x->share * a->samples : 0) + (right ? y->share * b->samples : 0)) /
+			SHARE_ONE;
 		i += left;
 		j += right;
 	}
@@ -188,7 +192,8 @@ static double shares_walk(const struct profile_epoch *a, const struct profile_ep
 	while (i < a->n_shares || j < b->n_shares) {
 		const struct profile_share *x = i < a->n_shares ? &a->shares[i] : NULL;
 		const struct profile_share *y = j < b->n_shares ? &b->shares[j] : NULL;
-		bool left = x && (!y || x->guid <= y->guid), right = y && (!x || y->guid <= x->guid);
+		bool left = x && (!y || x->guid <= y->guid),
+		     right = y && (!x || y->guid <= x->guid);
 		double p = left ? x->share : 0, q = right ? y->share : 0;
 
 		sum += f(p / SHARE_ONE, q / SHARE_ONE, noise);

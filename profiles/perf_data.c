@@ -2,8 +2,8 @@
 
 /*
  * 1. choose the events
- * 2. in the order of time: mmap, fork and exec records change the address spaces, samples are looked up in
- *    them and counted
+ * 2. in the order of time: mmap, fork and exec records change the address spaces, samples are
+ * looked up in them and counted
  * 3. totals, by the sample log's conservation law
  */
 
@@ -40,7 +40,7 @@ struct import {
 	struct address_spaces *spaces;
 	struct mapped_file *files; /* owned */
 	size_t n_files, capacity;
-	uint32_t *table; /* owned; hash of the name -> index in files[] + 1; size is a power of two */
+	uint32_t *table; /* owned; hash of the name -> index in files[] + 1; a power of two */
 	size_t n_table;
 	struct sample_log *log;
 	struct perf_data_summary summary;
@@ -86,13 +86,16 @@ static int events_none(const struct perf_file *file, const char *name, struct fa
 	for (size_t i = 0; i < file->n_events; i++) {
 		size_t n = strlen(list.text);
 
-		snprintf(list.text + n, sizeof(list.text) - n, "%s%s", i ? ", " : "", file->events[i].name);
+		snprintf(list.text + n, sizeof(list.text) - n, "%s%s", i ? ", " : "",
+			 file->events[i].name);
 	}
 	if (name)
-		return fault_set(reterr, -ENODATA, "no event \"%s\"; the file holds %.300s", name, list.text);
+		return fault_set(reterr, -ENODATA, "no event \"%s\"; the file holds %.300s", name,
+				 list.text);
 	return fault_set(reterr, -ENODATA,
 			 "no event that samples time; the file holds %.300s: record with "
-			 "`perf record -e cycles` or `-e cpu-clock`", list.text);
+			 "`perf record -e cycles` or `-e cpu-clock`",
+			 list.text);
 }
 
 static int events_choose(struct import *import, const char *name, struct fault *reterr)
@@ -119,8 +122,9 @@ static int events_choose(struct import *import, const char *name, struct fault *
 
 static enum sample_module_kind kind_of(const char *name)
 {
-	static const char *const anonymous[] = { "[", "//", "/memfd:", "/SYSV", "/dev/zero", "anon_inode:",
-						 "/anon_hugepage" };
+	static const char *const anonymous[] = {
+		"[", "//", "/memfd:", "/SYSV", "/dev/zero", "anon_inode:", "/anon_hugepage"
+	};
 
 	if (strcmp(name, "[vdso]") == 0 || strcmp(name, "[vsyscall]") == 0)
 		return SAMPLE_MODULE_VDSO;
@@ -195,7 +199,8 @@ static int file_intern(struct import *import, const char *name, const struct bui
 			if (file_add(import, name, id) < 0)
 				return -ENOMEM;
 			*slot = (uint32_t)import->n_files;
-		} else if (strcmp(found->name, name) != 0 || !build_id_is_equal(&found->build_id, id)) {
+		} else if (strcmp(found->name, name) != 0 ||
+			   !build_id_is_equal(&found->build_id, id)) {
 			continue;
 		}
 		*ret = *slot - 1;
@@ -238,7 +243,8 @@ static int mmap_apply(struct import *import, const struct perf_record *record)
 	name = (const char *)in.at;
 	if (in.bad || !memchr(name, 0, reader_left(&in)) || strnlen(name, PATH_MAX) == PATH_MAX)
 		return -EBADMSG;
-	if (pid == PID_KERNEL || (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER ||
+	if (pid == PID_KERNEL ||
+	    (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER ||
 	    mapping.end <= mapping.start)
 		return 0;
 	if (record->type == PERF_RECORD_MMAP2 ? !(protection & 4 /* PROT_EXEC */)
@@ -279,7 +285,8 @@ static void read_skip(const struct perf_event *event, struct reader *in)
 	if (format & PERF_FORMAT_GROUP)
 		n = reader_u64(in);
 	words = n > reader_left(in) ? UINT64_MAX / 8 : n * words;
-	words += !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) + !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+	words += !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
+		 !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
 	reader_bytes(in, words * 8);
 }
 
@@ -296,15 +303,17 @@ static void branches_get(const struct perf_event *event, struct reader *in, stru
 
 	if (event->branch_sample_type & MISC_BRANCH_HW_INDEX)
 		reader_u64(in);
-	sample->branches = reader_sub(in, n > reader_left(in) ? UINT64_MAX : n * BRANCH_ENTRY_BYTES);
+	sample->branches =
+		reader_sub(in, n > reader_left(in) ? UINT64_MAX : n * BRANCH_ENTRY_BYTES);
 }
 
 /* Fields in the order of perf_event_open(2), "PERF_RECORD_SAMPLE". */
 static int sample_get(const struct import *import, const struct perf_record *record,
 		      struct sample *ret)
 {
-	static const uint64_t between[] = { PERF_SAMPLE_TIME, PERF_SAMPLE_ADDR, PERF_SAMPLE_ID,
-					    PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU, PERF_SAMPLE_PERIOD };
+	static const uint64_t between[] = { PERF_SAMPLE_TIME, PERF_SAMPLE_ADDR,
+					    PERF_SAMPLE_ID,   PERF_SAMPLE_STREAM_ID,
+					    PERF_SAMPLE_CPU,  PERF_SAMPLE_PERIOD };
 	struct reader in = perf_record_reader(import->file, record);
 	const struct perf_event *event = &import->file->events[record->event];
 	uint64_t type = event->sample_type;
@@ -342,7 +351,8 @@ static struct sample_module *module_of(struct import *import, uint32_t number)
 	if (file->kind == SAMPLE_MODULE_ANONYMOUS)
 		module = sample_log_module(import->log, file->kind, NULL, "[anon]", 0, 0);
 	else
-		module = sample_log_module(import->log, file->kind, &file->build_id, file->name, 0, 0);
+		module = sample_log_module(import->log, file->kind, &file->build_id, file->name, 0,
+					   0);
 	if (module)
 		file->module = (size_t)(module - import->log->modules);
 	return module;
@@ -357,7 +367,8 @@ static bool is_kernel(const struct perf_record *record, uint64_t address)
 	return mode != PERF_RECORD_MISC_USER;
 }
 
-static int ip_count(struct import *import, const struct perf_record *record, const struct sample *sample)
+static int ip_count(struct import *import, const struct perf_record *record,
+		    const struct sample *sample)
 {
 	const struct address_mapping *mapping;
 	struct sample_log *log = import->log;
@@ -377,7 +388,8 @@ static int ip_count(struct import *import, const struct perf_record *record, con
 		return -ENOMEM;
 	if (module->kind == SAMPLE_MODULE_ANONYMOUS)
 		return sample_module_add(module, 0, 1);
-	import->summary.without_build_id += module->kind == SAMPLE_MODULE_FILE && !module->build_id.size;
+	import->summary.without_build_id +=
+		module->kind == SAMPLE_MODULE_FILE && !module->build_id.size;
 	return sample_module_add(module, sample->ip - mapping->start + mapping->offset, 1);
 }
 
@@ -472,10 +484,12 @@ static int records_apply(struct import *import, struct fault *reterr)
 		int r = record_apply(import, record);
 
 		if (r == -EBADMSG)
-			return fault_set(reterr, r, "damaged: the record at byte %" PRIu64 " is not whole",
+			return fault_set(reterr, r,
+					 "damaged: the record at byte %" PRIu64 " is not whole",
 					 record->offset);
 		if (r == -E2BIG)
-			return fault_set(reterr, r, "more than %u mappings", ADDRESS_SPACE_MAX_MAPPINGS);
+			return fault_set(reterr, r, "more than %u mappings",
+					 ADDRESS_SPACE_MAX_MAPPINGS);
 		if (r < 0)
 			return fault_errno(reterr, r, "samples");
 	}
@@ -497,7 +511,8 @@ static double rate_of(const struct import *import)
 		if (event->type == PERF_TYPE_SOFTWARE)
 			return 1e9 / (double)event->period;
 	}
-	return log->duration_ns ? (double)log->fired * 1e9 / (double)log->duration_ns / log->n_cpus : 0;
+	return log->duration_ns ? (double)log->fired * 1e9 / (double)log->duration_ns / log->n_cpus
+				: 0;
 }
 
 static void totals_set(struct import *import, uint64_t end_ns)
@@ -506,7 +521,7 @@ static void totals_set(struct import *import, uint64_t end_ns)
 	uint64_t kernel = log->kernel;
 
 	sample_log_normalize(log);
-	/* LOST counts records of every kind, LOST_SAMPLES samples again where the kernel knows them. */
+	/* LOST counts records of every kind, LOST_SAMPLES samples again where they are known. */
 	log->lost[SAMPLE_LOSS_RING_FULL] = MAX(import->lost_records, import->lost_samples);
 	sample_log_balance(log);
 	log->kernel = kernel;
@@ -563,8 +578,9 @@ int perf_data_read(const char *path, const char *event, struct sample_log **ret,
 	int r;
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return fault_set(reterr, -EISDIR,
-				 "%s: a directory (perf record --threads); record without --threads", path);
+		return fault_set(
+			reterr, -EISDIR,
+			"%s: a directory (perf record --threads); record without --threads", path);
 	r = file_map_open(path, &map, reterr);
 	if (r < 0)
 		return r;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- *	file	 = header, then anywhere: attributes, data, and after the data one section per feature bit
- *	header	 = "PERFILE2", size, attribute size, attributes, data, event types (3 sections), 256 feature bits
- *	section	 = offset (8), size (8)
- *	attribute = perf_event_attr (attribute size less 16), section of its sample IDs (u64)
- *	data	 = record*; record = type (4), misc (2), size (2), body
+ *	file	 = header, then anywhere: attributes, data, and after the data one section per
+ * feature bit header	 = "PERFILE2", size, attribute size, attributes, data, event types (3
+ * sections), 256 feature bits section	 = offset (8), size (8) attribute = perf_event_attr
+ * (attribute size less 16), section of its sample IDs (u64) data	 = record*; record = type
+ * (4), misc (2), size (2), body
  *
- * A body of another type than SAMPLE ends in a sample ID (its time, process, ID) when the events say
- * sample_id_all; the field order is that of linux/perf_event.h.
+ * A body of another type than SAMPLE ends in a sample ID (its time, process, ID) when the events
+ * say sample_id_all; the field order is that of linux/perf_event.h.
  */
 
 #include "profiles/perf_file.h"
@@ -27,15 +27,16 @@
 #define FEATURE_N_CPUS 7u
 #define FEATURE_EVENT_DESC 12u
 #define N_FEATURES 256u
-#define RECORD_USER_FIRST 64u  /* types from here on are perf's own */
+#define RECORD_USER_FIRST 64u /* types from here on are perf's own */
 #define RECORD_AUXTRACE 71u
 #define RECORD_COMPRESSED 81u
 #define RECORD_COMPRESSED2 83u
 #define BUILD_ID_RECORD_BYTES 36u /* header, pid, 20 bytes of ID, size, padding */
 
 /* Fields of the trailing sample ID, each 8 bytes, in this order. */
-static const uint64_t id_fields[] = { PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
-				      PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU, PERF_SAMPLE_IDENTIFIER };
+static const uint64_t id_fields[] = { PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
+				      PERF_SAMPLE_ID,  PERF_SAMPLE_STREAM_ID,
+				      PERF_SAMPLE_CPU, PERF_SAMPLE_IDENTIFIER };
 
 struct section {
 	uint64_t offset, size;
@@ -68,11 +69,13 @@ static struct reader section_reader(const struct perf_file *file, struct section
 static int header_check(const struct perf_file *file, struct fault *reterr)
 {
 	if (file->size >= 8 && memcmp(file->bytes, MAGIC_SWAPPED, 8) == 0)
-		return fault_set(reterr, -EPROTONOSUPPORT,
-				 "recorded on a big-endian machine; Morph reads little-endian only");
+		return fault_set(
+			reterr, -EPROTONOSUPPORT,
+			"recorded on a big-endian machine; Morph reads little-endian only");
 	if (file->size >= 8 && memcmp(file->bytes, "PERFFILE", 8) == 0)
-		return fault_set(reterr, -EPROTONOSUPPORT,
-				 "written by a perf older than 2.6.32; record again with a newer one");
+		return fault_set(
+			reterr, -EPROTONOSUPPORT,
+			"written by a perf older than 2.6.32; record again with a newer one");
 	if (file->size < 8 || memcmp(file->bytes, MAGIC, 8) != 0)
 		return fault_set(reterr, -EBADMSG, "not a perf.data file");
 	return 0;
@@ -89,8 +92,9 @@ static int get_header(const struct perf_file *file, struct header *ret, struct f
 	reader_bytes(&in, 8);
 	size = reader_u64(&in);
 	if (size == PIPE_HEADER_BYTES)
-		return fault_set(reterr, -EPROTONOSUPPORT,
-				 "perf.data in pipe mode (perf record -o -); record to a file instead");
+		return fault_set(
+			reterr, -EPROTONOSUPPORT,
+			"perf.data in pipe mode (perf record -o -); record to a file instead");
 	ret->attribute_size = reader_u64(&in);
 	ret->attributes = get_section(&in);
 	ret->data = get_section(&in);
@@ -100,21 +104,29 @@ static int get_header(const struct perf_file *file, struct header *ret, struct f
 	if (in.bad || size < HEADER_BYTES)
 		return fault_set(reterr, -EBADMSG, "damaged: the header is truncated");
 	if (ret->data.size == 0)
-		return fault_set(reterr, -EBADMSG,
-				 "perf record was killed before it finished the file; record again");
+		return fault_set(
+			reterr, -EBADMSG,
+			"perf record was killed before it finished the file; record again");
 	return 0;
 }
 
 static const char *builtin_name(uint32_t type, uint64_t config)
 {
-	static const char *const hardware[] = { "cycles", "instructions", "cache-references", "cache-misses",
-						"branches", "branch-misses", "bus-cycles",
-						"stalled-cycles-frontend", "stalled-cycles-backend",
+	static const char *const hardware[] = { "cycles",
+						"instructions",
+						"cache-references",
+						"cache-misses",
+						"branches",
+						"branch-misses",
+						"bus-cycles",
+						"stalled-cycles-frontend",
+						"stalled-cycles-backend",
 						"ref-cycles" };
-	static const char *const software[] = { "cpu-clock", "task-clock", "page-faults",
-						"context-switches", "cpu-migrations", "minor-faults",
-						"major-faults", "alignment-faults", "emulation-faults",
-						"dummy", "bpf-output" };
+	static const char *const software[] = {
+		"cpu-clock",        "task-clock",   "page-faults",  "context-switches",
+		"cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
+		"emulation-faults", "dummy",        "bpf-output"
+	};
 
 	config &= UINT32_MAX; /* above: which PMU, on machines with two kinds of cores */
 	if (type == PERF_TYPE_HARDWARE && config < ARRAY_SIZE(hardware))
@@ -263,8 +275,8 @@ static void get_event_names(struct perf_file *file, struct reader in)
 		reader_bytes(&in, (uint64_t)n_ids * 8);
 		if (in.bad || strnlen(name, length) == 0)
 			return;
-		snprintf(file->events[i].name, sizeof(file->events[i].name), "%.*s", (int)strnlen(name, 63),
-			 name);
+		snprintf(file->events[i].name, sizeof(file->events[i].name), "%.*s",
+			 (int)strnlen(name, 63), name);
 	}
 }
 
@@ -384,7 +396,8 @@ static int record_add(struct perf_file *file, size_t *capacity, const struct per
 }
 
 /* What perf wrote for itself: only its size matters here. */
-static int user_record_skip(uint32_t type, struct reader body, struct reader *in, struct fault *reterr)
+static int user_record_skip(uint32_t type, struct reader body, struct reader *in,
+			    struct fault *reterr)
 {
 	if (type == RECORD_COMPRESSED || type == RECORD_COMPRESSED2)
 		return fault_set(reterr, -EPROTONOSUPPORT,
@@ -406,15 +419,17 @@ static int get_records(struct perf_file *file, const struct header *header, stru
 				 (unsigned long long)header->data.size);
 	while (reader_left(&in) >= 8 && !in.bad && r == 0) {
 		struct perf_record record = { .offset = (uint64_t)(in.at - file->bytes),
-					      .time_ns = time, .event = UINT32_MAX };
+					      .time_ns = time,
+					      .event = UINT32_MAX };
 		struct reader body;
 
 		record.type = reader_u32(&in);
 		record.misc = reader_u16(&in);
 		record.size = reader_u16(&in);
 		if (record.size < 8)
-			return fault_set(reterr, -EBADMSG, "damaged: a record of %u bytes at byte %llu",
-					 record.size, (unsigned long long)record.offset);
+			return fault_set(reterr, -EBADMSG,
+					 "damaged: a record of %u bytes at byte %llu", record.size,
+					 (unsigned long long)record.offset);
 		record.size -= 8;
 		body = reader_sub(&in, record.size);
 		if (body.bad)
@@ -441,7 +456,8 @@ static int get_records(struct perf_file *file, const struct header *header, stru
 static int layouts_check(const struct perf_file *file, struct fault *reterr)
 {
 	for (size_t i = 0; i < file->n_events; i++)
-		if ((file->events[i].sample_type ^ file->events[0].sample_type) & PERF_SAMPLE_IDENTIFIER ||
+		if ((file->events[i].sample_type ^ file->events[0].sample_type) &
+			    PERF_SAMPLE_IDENTIFIER ||
 		    (file->events[i].sample_type != file->events[0].sample_type &&
 		     !(file->events[i].sample_type & PERF_SAMPLE_IDENTIFIER)))
 			return fault_set(reterr, -EPROTONOSUPPORT,
@@ -468,7 +484,8 @@ int perf_file_parse(const void *bytes, size_t size, struct perf_file *ret, struc
 	if (r == 0) {
 		r = get_features(&file, &header);
 		if (r < 0)
-			fault_set(reterr, r, "damaged: the sections after the records cannot be read");
+			fault_set(reterr, r,
+				  "damaged: the sections after the records cannot be read");
 	}
 	if (r < 0) {
 		perf_file_done(&file);
@@ -498,6 +515,7 @@ const struct build_id *perf_file_build_id(const struct perf_file *file, const ch
 	const struct perf_build_id *found = NULL;
 
 	if (file->n_build_ids)
-		found = bsearch(&key, file->build_ids, file->n_build_ids, sizeof(key), compare_build_ids);
+		found = bsearch(&key, file->build_ids, file->n_build_ids, sizeof(key),
+				compare_build_ids);
 	return found ? &found->id : NULL;
 }

@@ -4,8 +4,8 @@
 /**
  * perf_file.h - the frame of a perf.data file: events, features, records in the order of time
  *
- * Written from the kernel's tools/perf/Documentation/perf.data-file-format.txt and the layout of records
- * in linux/perf_event.h. Foreign bytes throughout: every read is range-checked.
+ * Written from the kernel's tools/perf/Documentation/perf.data-file-format.txt and the layout of
+ * records in linux/perf_event.h. Foreign bytes throughout: every read is range-checked.
  */
 
 #include <linux/perf_event.h>
@@ -69,8 +69,9 @@ struct perf_file {
 
 /**
  * perf_file_parse() - @bytes must outlive @ret
- * Return: 0; -EBADMSG: damaged; -EPROTONOSUPPORT: a form of perf.data that Morph does not read (big-endian,
- * pipe mode, compressed); -ENOMEM; @reterr says which. Cost: O(n log n), 32 bytes per record.
+ * Return: 0; -EBADMSG: damaged; -EPROTONOSUPPORT: a form of perf.data that Morph does not read
+ * (big-endian, pipe mode, compressed); -ENOMEM; @reterr says which. Cost: O(n log n), 32 bytes per
+ * record.
  */
 int perf_file_parse(const void *bytes, size_t size, struct perf_file *ret, struct fault *reterr);
 void perf_file_done(struct perf_file *file);

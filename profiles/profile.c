@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The profile in memory: functions sorted by GUID, each with a flat array of counts. Merging builds a new
- * array of functions and swaps it in at the end, so that running out of memory changes nothing.
+ * The profile in memory: functions sorted by GUID, each with a flat array of counts. Merging builds
+ * a new array of functions and swaps it in at the end, so that running out of memory changes
+ * nothing.
  *
  * Ageing is forward decay: instead of multiplying every old count by the weight, which would round
- * thousands of times, new counts are multiplied by `scale`, which grows by 1 / weight. Only when scale
- * reaches 2 are all counts brought back to scale 1.
+ * thousands of times, new counts are multiplied by `scale`, which grows by 1 / weight. Only when
+ * scale reaches 2 are all counts brought back to scale 1.
  */
 
 #include "profiles/profile.h"
@@ -70,8 +71,9 @@ const struct profile_function *profile_find(const struct profile *profile, uint6
 {
 	size_t i = lower_bound(profile, guid);
 
-	return i < profile->n_functions && profile->functions[i].guid == guid ? &profile->functions[i]
-									       : NULL;
+	return i < profile->n_functions && profile->functions[i].guid == guid
+		       ? &profile->functions[i]
+		       : NULL;
 }
 
 static int functions_grow(struct profile *profile, size_t more)
@@ -140,7 +142,8 @@ int profile_reserve(struct profile *profile, const uint64_t *guids, size_t n)
 			profile->functions[profile->n_functions++] =
 				(struct profile_function){ .guid = sorted[i] };
 	}
-	qsort(profile->functions, profile->n_functions, sizeof(*profile->functions), compare_functions);
+	qsort(profile->functions, profile->n_functions, sizeof(*profile->functions),
+	      compare_functions);
 	return 0;
 }
 
@@ -168,14 +171,16 @@ double profile_weight(uint64_t activity_ns, uint64_t half_life_ns)
 
 /* How the two sides of a merge come to one scale. */
 struct blend {
-	double weight;	/* of the old side's samples */
-	double scale;	/* of the result */
+	double weight;   /* of the old side's samples */
+	double scale;    /* of the result */
 	double old, new; /* factors for counts */
 };
 
 static struct blend blend_of(double weight, double old_scale, double new_scale)
 {
-	struct blend blend = { .weight = weight, .scale = weight > 0 ? old_scale / weight : 2, .old = 1 };
+	struct blend blend = { .weight = weight,
+			       .scale = weight > 0 ? old_scale / weight : 2,
+			       .old = 1 };
 
 	if (!(blend.scale < 2)) {
 		blend.scale = 1;
@@ -197,8 +202,8 @@ static uint64_t count_scale(uint64_t count, double factor)
 }
 
 /*
- * Round to one of the two neighbours with the odds that keep the mean (a fixed hash is the die), because
- * a small merge moves a confidence by much less than 1, again and again.
+ * Round to one of the two neighbours with the odds that keep the mean (a fixed hash is the die),
+ * because a small merge moves a confidence by much less than 1, again and again.
  */
 static uint8_t confidence_round(double error, uint64_t seed)
 {
@@ -232,7 +237,8 @@ static uint8_t confidence_add(double x, uint8_t a, double y, uint8_t b, uint64_t
 static struct profile_count count_merge(struct profile_count a, struct profile_count b,
 					const struct blend *blend, uint64_t seed)
 {
-	uint64_t x = count_scale(a.executions, blend->old), y = count_scale(b.executions, blend->new);
+	uint64_t x = count_scale(a.executions, blend->old),
+		 y = count_scale(b.executions, blend->new);
 	struct profile_count sum;
 
 	if (__builtin_add_overflow(x, y, &sum.executions))
@@ -277,13 +283,14 @@ static int function_merge(const struct profile_function *a, const struct profile
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < ret->n_counts; i++)
-		ret->counts[i] = count_merge(i < a->n_counts ? a->counts[i] : none,
-					     i < b->n_counts ? b->counts[i] : none, blend, seed + i);
+		ret->counts[i] =
+			count_merge(i < a->n_counts ? a->counts[i] : none,
+				    i < b->n_counts ? b->counts[i] : none, blend, seed + i);
 	return 0;
 }
 
-static int functions_merge(const struct profile *a, const struct profile *b, const struct blend *blend,
-			   struct profile *ret)
+static int functions_merge(const struct profile *a, const struct profile *b,
+			   const struct blend *blend, struct profile *ret)
 {
 	size_t i = 0, j = 0;
 
@@ -312,8 +319,8 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-static void totals_merge(const struct profile *a, const struct profile *b, const struct blend *blend,
-			 struct profile *ret)
+static void totals_merge(const struct profile *a, const struct profile *b,
+			 const struct blend *blend, struct profile *ret)
 {
 	double old = a->samples * blend->weight;
 
@@ -321,9 +328,11 @@ static void totals_merge(const struct profile *a, const struct profile *b, const
 	ret->scale = blend->scale;
 	ret->samples = old + b->samples;
 	ret->unmapped = a->unmapped * blend->weight + b->unmapped;
-	ret->carried = ret->samples > 0 ? (a->carried * old + b->carried * b->samples) / ret->samples : 0;
+	ret->carried =
+		ret->samples > 0 ? (a->carried * old + b->carried * b->samples) / ret->samples : 0;
 	ret->dropped = a->dropped * blend->weight + b->dropped;
-	ret->first_ns = a->first_ns && b->first_ns ? MIN(a->first_ns, b->first_ns) : a->first_ns + b->first_ns;
+	ret->first_ns = a->first_ns && b->first_ns ? MIN(a->first_ns, b->first_ns)
+						   : a->first_ns + b->first_ns;
 	ret->last_ns = MAX(a->last_ns, b->last_ns);
 	ret->activity_ns = add_saturating(a->activity_ns, b->activity_ns);
 }
@@ -346,11 +355,13 @@ static int merge_check(const struct profile *into, const struct profile *from, s
 		return fault_set(reterr, -EXDEV,
 				 "profiles of different builds (%s and %s) cannot be added; "
 				 "`morph profile carry` takes over what is unchanged",
-				 build_id_text(&into->build_id, a), build_id_text(&from->build_id, b));
+				 build_id_text(&into->build_id, a),
+				 build_id_text(&from->build_id, b));
 	if (into->n_functions && from->n_functions && into->estimator && from->estimator &&
 	    is_exact(into) != is_exact(from))
 		return fault_set(reterr, -EXDEV,
-				 "exact counts and counts from samples have different units and cannot be added");
+				 "exact counts and counts from samples have different units and "
+				 "cannot be added");
 	return 0;
 }
 

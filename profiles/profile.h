@@ -5,8 +5,8 @@
  * profile.h - how often each basic block of a module's shipped IR ran
  *
  * The one currency between sampling and optimizing: counts are executions (not time), keyed by
- * (function GUID, probe index) of the shipped IR, so counts from every generation of a module add up.
- * Container kind CONTAINER_PROFILE; docs/format-profile.md describes the bytes.
+ * (function GUID, probe index) of the shipped IR, so counts from every generation of a module add
+ * up. Container kind CONTAINER_PROFILE; docs/format-profile.md describes the bytes.
  */
 
 #include <stdbool.h>
@@ -23,11 +23,13 @@
 #define PROFILE_MAX_COUNTS (1u << 22) /* IR blocks in one function */
 #define PROFILE_MAX_EPOCHS 8u
 #define PROFILE_MAX_SHARES 64u /* functions that an epoch remembers */
-#define PROFILE_HALF_LIFE_NS (7 * 24 * 3600 * 1000000000ull) /* default, of the module's own activity */
+/* Default half-life of counts, in the module's own activity. */
+#define PROFILE_HALF_LIFE_NS (7 * 24 * 3600 * 1000000000ull)
 
 /*
- * What is known about one IR block. Confidence is 255 * (1 - relative standard error of the count);
- * 0: nothing is known (a zero count with confidence is a block that is known not to run), 255: exact.
+ * What is known about one IR block. Confidence is 255 * (1 - relative standard error of the
+ * count); 0: nothing is known (a zero count with confidence is a block that is known not to run),
+ * 255: exact.
  */
 struct profile_count {
 	uint64_t executions; /* estimate */
@@ -64,14 +66,14 @@ struct profile {
 	double samples;		  /* mapped to blocks */
 	double unmapped;	  /* in the module, in no known block (plt, asm, padding) */
 	uint64_t first_ns, last_ns; /* CLOCK_REALTIME span of the observations */
-	uint64_t activity_ns;	  /* observed time in which the module ran at all; the clock of ageing */
-	double carried;		  /* share of the samples that an earlier build had, 0..1 (carry.h) */
-	double dropped;		  /* samples an earlier build had in functions that are now different */
-	double scale;		  /* counts are executions, at today's worth, times this; 1 <= scale < 2 */
+	uint64_t activity_ns;	  /* observed time in which it ran at all: the clock of ageing */
+	double carried;		  /* share of samples that an earlier build had, 0..1 (carry.h) */
+	double dropped;		  /* samples of an earlier build in functions that changed */
+	double scale;		  /* counts are executions at today's worth times this, 1..2 */
 	char *estimator;	  /* owned; "best", "length", "exact" ... */
 	struct profile_function *functions; /* owned; sorted by GUID */
 	size_t n_functions, capacity;
-	struct profile_epoch epochs[PROFILE_MAX_EPOCHS]; /* oldest first; none: the profile is one epoch */
+	struct profile_epoch epochs[PROFILE_MAX_EPOCHS]; /* oldest first; none: all is one */
 	size_t n_epochs;
 };
 
@@ -86,7 +88,8 @@ DEFINE_CLEANUP(struct profile *, profile_free);
 struct profile_function *profile_function(struct profile *profile, uint64_t guid);
 /** profile_reserve() - add all of @guids that are new at once, O((n + m) log m); 0 or -ENOMEM */
 int profile_reserve(struct profile *profile, const uint64_t *guids, size_t n);
-const struct profile_function *profile_find(const struct profile *profile, uint64_t guid); /* or NULL */
+/** profile_find() - by GUID, or NULL */
+const struct profile_function *profile_find(const struct profile *profile, uint64_t guid);
 /**
  * profile_function_resize() - make probes 1..@n_counts valid, new ones zero; never shrinks
  * Return: 0; -E2BIG above PROFILE_MAX_COUNTS; -ENOMEM.
@@ -97,32 +100,40 @@ int profile_function_resize(struct profile_function *function, uint32_t n_counts
  * profile_merge() - @into = @into * @weight + @from
  * @weight: 0..1, profile_weight() for ageing; 1 for a plain sum
  *
- * Counts saturate. Confidence is that of a sum of independent estimates. A profile without build ID
- * and functions takes over that of @from. Ageing never rounds counts step by step: the weight goes into
- * `scale` (forward decay: Cormode et al., ICDE 2009, section 3), so thousands of small merges lose nothing.
+ * Counts saturate. Confidence is that of a sum of independent estimates. A profile without build
+ * ID and functions takes over that of @from. Ageing never rounds counts step by step: the weight
+ * goes into `scale` (forward decay: Cormode et al., ICDE 2009, section 3), so thousands of small
+ * merges lose nothing.
  * Return: 0; -EXDEV when the build IDs differ, or one side is exact and the other sampled; -ENOMEM
  * (then @into is unchanged).
  */
 int profile_merge(struct profile *into, double weight, const struct profile *from,
 		  struct fault *reterr);
 
-/** profile_weight() - what is left of old counts after @activity_ns more of activity: 2^-(activity / half-life) */
+/**
+ * profile_weight() - what is left of old counts after @activity_ns more of activity: 2^-(activity
+ * / half-life)
+ */
 double profile_weight(uint64_t activity_ns, uint64_t half_life_ns);
 
 /** profile_encode() - append the container; deterministic. 0, -ENOMEM, -EFBIG */
 int profile_encode(const struct profile *profile, struct buffer *retcontainer);
 /**
  * profile_decode() - the inverse, for foreign bytes
- * Return: 0; -EBADMSG (damaged, truncated), -EPROTONOSUPPORT (not a profile of this version), -ENOMEM.
+ * Return: 0; -EBADMSG (damaged, truncated), -EPROTONOSUPPORT (not a profile of this version),
+ * -ENOMEM.
  */
 int profile_decode(const void *container, size_t size, struct profile **ret, struct fault *reterr);
 /** profile_read(), profile_write() - the same with files; writing is atomic */
 int profile_read(const char *path, struct profile **ret, struct fault *reterr);
 int profile_write(const struct profile *profile, const char *path, struct fault *reterr);
-/** profile_is_damaged() - is @code of profile_read() the file's fault, so that it should be set aside? */
+/**
+ * profile_is_damaged() - is @code of profile_read() the file's fault, so that it should be set
+ * aside?
+ */
 bool profile_is_damaged(int code);
 /**
- * profile_quarantine() - set a bad file aside: PATH becomes PATH.bad, @fault's sentence PATH.bad.reason
+ * profile_quarantine() - set a bad file aside: PATH becomes PATH.bad, its reason PATH.bad.reason
  * An earlier PATH.bad is replaced, so a file that keeps going bad never fills the disk.
  */
 int profile_quarantine(const char *path, const struct fault *fault, struct fault *reterr);

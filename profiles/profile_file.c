@@ -5,20 +5,18 @@
  * field of all functions stands together, which is what deflate likes.
  *
  *	payload		header, functions, epochs
- *	header		build ID (string), path (string), estimator (string), samples, unmapped, carried,
- *			dropped, scale (5 doubles), first, last, activity (3 ULEB, ns)
- *	functions	n (ULEB), then for each column, for each function:
- *	  guid		ULEB difference to the GUID before, at least 1 except for the first
- *	  cfg hash	u64
- *	  name		string, empty: unknown
+ *	header		build ID (string), path (string), estimator (string), samples, unmapped,
+ * carried, dropped, scale (5 doubles), first, last, activity (3 ULEB, ns) functions	n (ULEB),
+ * then for each column, for each function: guid		ULEB difference to the GUID before,
+ * at least 1 except for the first cfg hash	u64 name		string, empty: unknown
  *	  samples	float
  *	  confidence	u8
  *	  n counts	ULEB
- *	  values	n (ULEB), then the distinct non-zero counts in rising order, as ULEB differences
- *	  which		per count a ULEB: 0, or the number of its value, from 1
- *	  certainty	per count its confidence, u8
- *	epochs		n (u8), each: first, last (ULEB, ns), samples (float), n shares (ULEB), each: ULEB
- *			function number less that before, less 1 (the first: as it is), ULEB share
+ *	  values	n (ULEB), then the distinct non-zero counts in rising order, as ULEB
+ * differences which		per count a ULEB: 0, or the number of its value, from 1 certainty
+ *	per count its confidence, u8 epochs		n (u8), each: first, last (ULEB, ns),
+ * samples (float), n shares (ULEB), each: ULEB function number less that before, less 1 (the first:
+ * as it is), ULEB share
  *
  * A string is a ULEB length and its bytes. Functions of which nothing is known are left out.
  */
@@ -37,7 +35,7 @@
 #include "profiles/history.h"
 
 #define MAX_PAYLOAD_BYTES (64u << 20) /* more than any program needs: a decompression bomb */
-#define MIN_FUNCTION_BYTES 17u	      /* one byte or more in every column */
+#define MIN_FUNCTION_BYTES 17u        /* one byte or more in every column */
 #define LEVEL 9
 
 static void put_double(struct buffer *out, double v)
@@ -138,7 +136,8 @@ static void values_collect(struct selection *selection, const struct profile_fun
 	selection->n_values = n_distinct;
 }
 
-static void put_values(struct selection *selection, const struct profile_function *f, struct buffer *out)
+static void put_values(struct selection *selection, const struct profile_function *f,
+		       struct buffer *out)
 {
 	values_collect(selection, f);
 	buffer_uleb(out, selection->n_values);
@@ -146,14 +145,16 @@ static void put_values(struct selection *selection, const struct profile_functio
 		buffer_uleb(out, selection->values[i] - (i ? selection->values[i - 1] : 0));
 }
 
-static void put_which(struct selection *selection, const struct profile_function *f, struct buffer *out)
+static void put_which(struct selection *selection, const struct profile_function *f,
+		      struct buffer *out)
 {
 	values_collect(selection, f);
 	for (uint32_t i = 0; i < f->n_counts; i++) {
-		const uint64_t *v = f->counts[i].executions
-					    ? bsearch(&f->counts[i].executions, selection->values,
-						      selection->n_values, sizeof(*v), compare_values)
-					    : NULL;
+		const uint64_t *v =
+			f->counts[i].executions
+				? bsearch(&f->counts[i].executions, selection->values,
+					  selection->n_values, sizeof(*v), compare_values)
+				: NULL;
 
 		buffer_uleb(out, v ? (uint64_t)(v - selection->values) + 1 : 0);
 	}
@@ -426,7 +427,8 @@ static int get_counts(struct reader *in, struct profile *profile)
 			if (which > first[i + 1] - first[i])
 				in->bad = true;
 			else if (which)
-				profile->functions[i].counts[j].executions = values.at[first[i] + which - 1];
+				profile->functions[i].counts[j].executions =
+					values.at[first[i] + which - 1];
 		}
 	for (size_t i = 0; i < profile->n_functions && !in->bad; i++)
 		for (uint32_t j = 0; j < profile->functions[i].n_counts; j++)
@@ -477,7 +479,8 @@ static int get_epochs(struct reader *in, struct profile *profile)
 	return r;
 }
 
-/* Stages stop at the first damage: what follows one that is bad reads zeros and allocates little. */
+/* Stages stop at the first damage: what follows one that is bad reads zeros and allocates little.
+ */
 static int payload_decode(struct reader *in, struct profile *profile)
 {
 	static int (*const stages[])(struct reader *, struct profile *) = {
@@ -511,7 +514,8 @@ int profile_decode(const void *container, size_t size, struct profile **ret, str
 	in = reader_of(payload.data, payload.size);
 	r = payload_decode(&in, profile);
 	if (r == -EBADMSG)
-		return fault_set(reterr, r, "damaged: the profile makes no sense at byte %zu of its payload",
+		return fault_set(reterr, r,
+				 "damaged: the profile makes no sense at byte %zu of its payload",
 				 reader_offset(&in));
 	if (r < 0)
 		return fault_errno(reterr, r, "profile");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Something to sample: two busy functions, one that nearly never runs. BUILD 1 is the next release: one
- * of the busy functions has another graph, and another function has gone.
+ * Something to sample: two busy functions, one that nearly never runs. BUILD 1 is the next release:
+ * one of the busy functions has another graph, and another function has gone.
  */
 
 #include <stdio.h>

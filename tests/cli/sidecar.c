@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * sidecar PROGRAM DIR [SHIPPED]: write the Morph data of a linked program (its block map, no IR) where
+ * sidecar PROGRAM DIR [SHIPPED]: write the Morph data of a linked program (its block map, no IR)
+ * where
  * --sidecar-dir=DIR finds it; with SHIPPED, as a generation of that file.
  */
 
@@ -18,8 +19,11 @@ static int data_write(const struct image *image, const struct image *shipped, co
 	_clean_(buffer_donep) struct buffer container = { 0 };
 	_clean_(block_map_freep) struct block_map *map = NULL;
 	struct link_plan plan = { 0 };
-	struct morph_data data = { .build_id = *image_build_id(image), .llvm_version = "22", .plan = &plan,
-				   .triple = "x86_64-pc-linux-gnu", .lto = MORPH_LTO_THIN };
+	struct morph_data data = { .build_id = *image_build_id(image),
+				   .llvm_version = "22",
+				   .plan = &plan,
+				   .triple = "x86_64-pc-linux-gnu",
+				   .lto = MORPH_LTO_THIN };
 	char path[4096], parent[4096];
 	int r = block_map_build(image, &map, fault);
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Writes perf.data files byte by byte, for what this machine's hardware cannot record (branch stacks,
- * hybrid PMUs) and for damage at chosen places.
+ * Writes perf.data files byte by byte, for what this machine's hardware cannot record (branch
+ * stacks, hybrid PMUs) and for damage at chosen places.
  */
 
 #include <linux/perf_event.h>
@@ -71,8 +71,9 @@ static inline void trailer(struct perf_builder *builder, uint32_t pid, uint64_t 
 		buffer_u64(&builder->records, event->id);
 }
 
-static inline void record_mmap2(struct perf_builder *builder, uint32_t pid, uint64_t start, uint64_t size,
-				uint64_t offset, const char *name, const uint8_t *build_id, uint64_t time)
+static inline void record_mmap2(struct perf_builder *builder, uint32_t pid, uint64_t start,
+				uint64_t size, uint64_t offset, const char *name,
+				const uint8_t *build_id, uint64_t time)
 {
 	struct buffer *out = &builder->records;
 
@@ -93,7 +94,8 @@ static inline void record_mmap2(struct perf_builder *builder, uint32_t pid, uint
 	record_end(builder);
 }
 
-static inline void record_fork(struct perf_builder *builder, uint32_t pid, uint32_t parent, uint64_t time)
+static inline void record_fork(struct perf_builder *builder, uint32_t pid, uint32_t parent,
+			       uint64_t time)
 {
 	record_begin(builder, PERF_RECORD_FORK, 0);
 	buffer_u32(&builder->records, pid);

@@ -22,15 +22,19 @@ static const uint8_t id_a[20] = { 0xaa, 1 }, id_b[20] = { 0xbb, 2 };
 static struct perf_builder cpu_clock(uint64_t sample_type)
 {
 	return (struct perf_builder){
-		.events = { { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK,
-			      .period = 1000000, .sample_type = sample_type, .flags = HAS_SAMPLE_IDS,
+		.events = { { .type = PERF_TYPE_SOFTWARE,
+			      .config = PERF_COUNT_SW_CPU_CLOCK,
+			      .period = 1000000,
+			      .sample_type = sample_type,
+			      .flags = HAS_SAMPLE_IDS,
 			      .id = 41 } },
 		.n_events = 1,
 	};
 }
 
-static int decode_named(const struct perf_builder *builder, const char *event, struct sample_log **ret,
-			struct perf_data_summary *summary, struct fault *fault)
+static int decode_named(const struct perf_builder *builder, const char *event,
+			struct sample_log **ret, struct perf_data_summary *summary,
+			struct fault *fault)
 {
 	_clean_(buffer_donep) struct buffer bytes = { 0 };
 
@@ -38,7 +42,8 @@ static int decode_named(const struct perf_builder *builder, const char *event, s
 	return perf_data_decode(bytes.data, bytes.size, event, 5000000000u, ret, summary, fault);
 }
 
-static struct sample_log *decode(const struct perf_builder *builder, struct perf_data_summary *summary)
+static struct sample_log *decode(const struct perf_builder *builder,
+				 struct perf_data_summary *summary)
 {
 	struct sample_log *log = NULL;
 	struct fault fault;
@@ -149,9 +154,12 @@ TEST(a_newer_mapping_hides_the_part_of_an_older_one_that_it_covers)
 	for (size_t i = 0; i < ARRAY_SIZE(ips); i++)
 		record_sample(&builder, 0, PERF_RECORD_MISC_USER, 7, ips[i], 3 + i, NULL, 0);
 	log = decode(&builder, NULL);
-	CHECK(log->n_modules == 2 && log->modules[0].n_counts == 4 && log->modules[1].n_counts == 2);
-	CHECK(log->modules[0].counts[0].offset == 0x8000 && log->modules[0].counts[1].offset == 0x8fff);
-	CHECK(log->modules[0].counts[2].offset == 0xa000 && log->modules[0].counts[3].offset == 0xbfff);
+	CHECK(log->n_modules == 2 && log->modules[0].n_counts == 4 &&
+	      log->modules[1].n_counts == 2);
+	CHECK(log->modules[0].counts[0].offset == 0x8000 &&
+	      log->modules[0].counts[1].offset == 0x8fff);
+	CHECK(log->modules[0].counts[2].offset == 0xa000 &&
+	      log->modules[0].counts[3].offset == 0xbfff);
 }
 
 TEST(build_ids_come_from_the_table_when_mmap_records_have_none)
@@ -191,8 +199,11 @@ TEST(only_the_best_clock_of_several_events_is_counted)
 	builder.n_events = 3;
 	record_mmap2(&builder, 7, 0x1000, 0x1000, 0, "/bin/a", id_a, 1);
 	for (uint64_t i = 0; i < 9; i++)
-		record_sample(&builder, i < 2 ? 0 : i < 6 ? 1 : 2, PERF_RECORD_MISC_USER, 7, 0x1010 + i, 2 + i,
-			      NULL, 0);
+		record_sample(&builder,
+			      i < 2   ? 0
+			      : i < 6 ? 1
+				      : 2,
+			      PERF_RECORD_MISC_USER, 7, 0x1010 + i, 2 + i, NULL, 0);
 	log = decode(&builder, &summary);
 	CHECK_STR(summary.event, "cycles");
 	CHECK(summary.samples == 4 && summary.others == 5 && log->attributed == 4);
@@ -206,14 +217,15 @@ TEST(branch_stacks_become_branches_of_one_file)
 	uint64_t type = USUAL | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW |
 			PERF_SAMPLE_BRANCH_STACK;
 	static const uint64_t branches[] = { 0x1010, 0x1020, 0x1030, 0x1000, 0x1010, 0x1020,
-					     0x1030, 0x5000, ~0ull, 0x1000, 0x1000, 0 };
+					     0x1030, 0x5000, ~0ull,  0x1000, 0x1000, 0 };
 	_clean_(perf_builder_done) struct perf_builder builder = cpu_clock(type);
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
 	struct perf_data_summary summary;
 	struct sample_module *module;
 
 	builder.events[0].read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | 1u << 4 |
-					PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+					PERF_FORMAT_TOTAL_TIME_ENABLED |
+					PERF_FORMAT_TOTAL_TIME_RUNNING;
 	builder.events[0].branch_sample_type = PERF_SAMPLE_BRANCH_HW_INDEX;
 	record_mmap2(&builder, 7, 0x1000, 0x1000, 0x400, "/bin/a", id_a, 1);
 	record_sample(&builder, 0, PERF_RECORD_MISC_USER, 7, 0x1010, 2, branches, 6);
@@ -313,8 +325,19 @@ static void record(struct recording *recording, const char *option)
 {
 	struct buffer out = { 0 };
 	struct child_options options = { .retout = &out, .reterrout = &out, .timeout_s = 60 };
-	char *argv[] = { "perf", "record", "-q", "-e", "cpu-clock", "-F", "2000", (char *)option, "-o",
-			 recording->path, "/proc/self/exe", "--spin", NULL };
+	char *argv[] = { "perf",
+			 "record",
+			 "-q",
+			 "-e",
+			 "cpu-clock",
+			 "-F",
+			 "2000",
+			 (char *)option,
+			 "-o",
+			 recording->path,
+			 "/proc/self/exe",
+			 "--spin",
+			 NULL };
 	struct fault fault;
 	int r, status = 0;
 	char self[4096];
@@ -355,8 +378,9 @@ static void check_same_as_perf(const struct recording *recording, const struct s
 {
 	struct buffer out = { 0 };
 	struct child_options options = { .retout = &out, .timeout_s = 60 };
-	char *argv[] = { "perf", "script", "-i", (char *)recording->path, "-G", "-F", "ip,dso",
-			 NULL };
+	char *argv[] = {
+		"perf", "script", "-i", (char *)recording->path, "-G", "-F", "ip,dso", NULL
+	};
 	struct fault fault;
 
 	if (child_check(argv, &options, &fault) != 0)

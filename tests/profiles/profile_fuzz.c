@@ -2,8 +2,8 @@
 
 /*
  * Foreign bytes as a profile, twice: as a container, and as the payload of a well-formed container
- * (otherwise the checksum would stop nearly every mutation). What decodes must merge, encode to bytes that
- * decode again, and those must encode to themselves.
+ * (otherwise the checksum would stop nearly every mutation). What decodes must merge, encode to
+ * bytes that decode again, and those must encode to themselves.
  */
 
 #include "profiles/profile.h"

@@ -27,7 +27,8 @@ static void function_add(struct profile *profile, uint64_t guid, const char *nam
 	f->confidence = 200;
 	profile->samples += samples;
 	for (uint32_t i = 0; i < n_counts; i++)
-		f->counts[i] = (struct profile_count){ first_count >> i, first_count >> i ? 128 : 0 };
+		f->counts[i] =
+			(struct profile_count){ first_count >> i, first_count >> i ? 128 : 0 };
 }
 
 static struct profile *example(void)
@@ -278,14 +279,16 @@ TEST(thousands_of_small_aged_merges_keep_their_sum)
 	const unsigned n = 28 * 288;
 
 	step->build_id = (struct build_id){ .size = 1, .bytes = { 1 } };
-	function_add(step, 1, "f", 1, 3, 2); /* counts 3 and 1: rounding each merge would be fatal */
+	function_add(step, 1, "f", 1, 3,
+		     2); /* counts 3 and 1: rounding each merge would be fatal */
 	for (unsigned i = 0; i < n; i++) {
 		CHECK_INT(profile_merge(sum, weight, step, NULL), 0);
 		expected = expected * weight + 1;
 	}
 	CHECK(sum->scale >= 1 && sum->scale < 2);
 	CHECK(fabs(sum->samples / expected - 1) < 1e-9);
-	CHECK(fabs((double)sum->functions[0].counts[0].executions / sum->scale / (3 * expected) - 1) < 0.15);
+	CHECK(fabs((double)sum->functions[0].counts[0].executions / sum->scale / (3 * expected) -
+		   1) < 0.15);
 }
 
 TEST(old_counts_age_away_completely)
@@ -403,7 +406,9 @@ TEST(a_hostile_size_is_refused_before_memory_is_taken)
 
 	zeros.data = calloc(1, 80u << 20);
 	zeros.size = zeros.capacity = 80u << 20;
-	CHECK_INT(container_pack(CONTAINER_PROFILE, PROFILE_VERSION, zeros.data, zeros.size, 1, &bomb), 0);
+	CHECK_INT(container_pack(CONTAINER_PROFILE, PROFILE_VERSION, zeros.data, zeros.size, 1,
+				 &bomb),
+		  0);
 	CHECK_INT(decode_error(bomb.data, bomb.size, &fault), -EBADMSG);
 	CHECK(strstr(fault.text, "most"));
 }
