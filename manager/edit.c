@@ -17,9 +17,9 @@
 #include "base/log.h"
 #include "manager/accept.h"
 #include "manager/activation.h"
-#include "manager/installed.h"
 #include "manager/journal.h"
 #include "manager/path.h"
+#include "manager/shipped.h"
 #include "manager/store.h"
 #include "manager/tally.h"
 #include "manager/worker.h"
@@ -33,6 +33,7 @@ struct edit {
 	request_done done;
 	void *userdata;
 	int64_t decision;
+	int64_t needed; /* more samples, when the profile turned out to be too thin */
 	double profile_samples;
 	char **inputs; /* of {inputs} */
 	size_t n_inputs;
@@ -97,8 +98,9 @@ static int outcome_write(struct edit *edit, int code, int64_t number, const char
 	if (r == 0)
 		r = state_do(state, reterr,
 			     "UPDATE module SET failures = CASE WHEN ? THEN failures + 1 ELSE 0 END, "
-			     "edit_ns = ? WHERE id = ?",
-			     "iii", (int64_t)(code < 0), journal_now_ns(), edit->module.id);
+			     "edit_ns = CASE WHEN ?2 THEN ?3 ELSE ?4 END, needed = ?2 WHERE id = ?5",
+			     "iiiii", (int64_t)(code < 0), edit->needed, edit->module.edit_ns,
+			     journal_now_ns(), edit->module.id);
 	if (r == 0 && code < 0)
 		r = journal_event(state, edit->module.id, edit->path, EVENT_FAILED, reterr, "%s", text);
 	return r;
@@ -191,13 +193,36 @@ static void edit_activate(struct edit *edit, const struct generation_row *made)
 
 static int child_start(struct edit *edit, struct fault *reterr);
 
+/* "verdict: too-few 12000 SENTENCE": an edit from chance alone makes programs slower, not faster. */
+static bool profile_is_too_thin(struct edit *edit, char *rettext, size_t size)
+{
+	char log[PATH_MAX], line[512], level[32];
+	double missing;
+	int at = 0;
+
+	worker_last_line(work_path(edit, "log", log), line, sizeof(line));
+	if (sscanf(line, "verdict: %31s %lf %n", level, &missing, &at) != 2 || !at)
+		return false;
+	if (strcmp(level, "too-few") != 0 && strcmp(level, "empty") != 0)
+		return false;
+	snprintf(rettext, size, "postponed: %s", line + at);
+	edit->needed = missing >= 1 && missing < 1e15 ? (int64_t)missing : 1;
+	return !edit->path; /* the user's wish counts more */
+}
+
 static void stage_done(struct edit *edit)
 {
 	struct generation_row made = { 0 };
 	struct fault fault = { "" };
+	char text[600];
 	int r;
 
 	if (edit->stage == STAGE_PROFILE) {
+		if (profile_is_too_thin(edit, text, sizeof(text))) {
+			edit_end(edit, 0, 0, text);
+			return;
+		}
+		edit->needed = 0;
 		edit->stage = STAGE_EDITOR;
 		r = child_start(edit, &fault);
 		if (r < 0)
@@ -275,16 +300,20 @@ static int command_words(struct edit *edit, char ***ret, struct fault *reterr)
 {
 	static const char *const files[] = { "original", "profile", "output", "report.json" };
 	static const char *const names[] = { "{original}", "{profile}",	 "{output}",   "{report}",
-					     "{inputs}",   "{directory}", "{build_id}", NULL };
+					     "{inputs}",   "{directory}", "{build_id}", "{sidecars}",
+					     NULL };
 	const struct settings *settings = &edit->manager->settings;
-	char paths[ARRAY_SIZE(files)][PATH_MAX];
+	char paths[ARRAY_SIZE(files)][PATH_MAX], sidecar_path[PATH_MAX];
 	char *lists[ARRAY_SIZE(files)][2] = { { NULL } };
 	char *directory[] = { edit->manager->work, NULL }, *build_id[] = { edit->module.key, NULL };
-	char *const *values[] = { lists[0], lists[1],  lists[2], lists[3],
-				  edit->inputs, directory, build_id };
+	char *sidecars[] = { sidecar_path, NULL };
+	char *const *values[] = { lists[0],	lists[1],  lists[2], lists[3],
+				  edit->inputs, directory, build_id, sidecars };
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		lists[i][0] = work_path(edit, files[i], paths[i]);
+	if (!settings_path(settings, settings->sidecar_directory, sidecar_path))
+		return fault_errno(reterr, -ENAMETOOLONG, "%s", settings->root);
 	return worker_words(edit->stage == STAGE_PROFILE ? settings->profile_command
 							 : settings->editor_command,
 			    names, values, ret, reterr);
@@ -326,46 +355,6 @@ static int child_start(struct edit *edit, struct fault *reterr)
 }
 
 /* ---- step 1 ---- */
-
-/* The shipped bytes: from the store, or from a path where they still stand. */
-static int keep_shipped(struct manager *m, struct edit *edit, struct fault *reterr)
-{
-	_clean_(paths_freep) char **paths = NULL;
-	struct generation_row shipped = { 0 };
-	char digest[DIGEST_TEXT];
-	int r = generation_get(m->state, edit->module.id, 0, &shipped, reterr);
-	bool kept = r == 0 && shipped.digest[0];
-
-	if (r == 0 && !kept)
-		r = target_paths(m->state, edit->module.id, &paths, reterr);
-	for (char **path = paths; r == 0 && !kept && *path; path++) {
-		struct store_module description = { .build_id = edit->module.key, .digest = digest,
-						    .llvm_version = edit->module.llvm_version,
-						    .first_ns = (uint64_t)edit->module.first_ns };
-		struct installed in;
-
-		if (installed_open(m, *path, &in, reterr) < 0)
-			continue;
-		if (in.module.id == edit->module.id && in.generation.number == 0) {
-			description.size = (uint64_t)in.examination.file.st.st_size;
-			r = digest_fd(in.examination.file.fd, *path, digest, reterr);
-			if (r == 0)
-				r = store_put_original(m->store, &description, in.examination.file.fd,
-						       reterr);
-			if (r == 0)
-				r = state_do(m->state, reterr,
-					     "UPDATE generation SET digest = ?, size = ? WHERE id = ?", "tii",
-					     digest, (int64_t)description.size, shipped.id);
-			kept = true;
-		}
-		installed_done(&in);
-	}
-	if (r == 0 && !kept)
-		r = fault_set(reterr, -ENOENT, "%s: the shipped file is neither in the store nor installed",
-			      edit->module.path);
-	generation_row_done(&shipped);
-	return r;
-}
 
 static int give(const char *from, const char *to, struct fault *reterr)
 {
@@ -488,7 +477,7 @@ int edit_start(struct manager *m, const struct edit_request *request, struct fau
 	if (r == 0 && request->path && !(edit->path = strdup(request->path)))
 		r = fault_errno(reterr, -ENOMEM, "edit");
 	if (r == 0)
-		r = keep_shipped(m, edit, reterr);
+		r = shipped_keep(m, &edit->module, reterr);
 	if (r == 0)
 		r = work_fill(m, edit, reterr);
 	if (r == 0)

@@ -18,7 +18,10 @@
  *	{output}	the new binary
  *	{report}	JSON about it; may stay away
  *	{directory}	the work directory
+	{sidecars}	where Morph data outside of its program is found by build ID
  *	{build_id}	of the shipped file
+ * When the last line that the first command writes is "verdict: LEVEL MISSING SENTENCE", with level
+ * `empty` or `too-few`, an automatic edit ends there, to be tried again after MISSING more samples.
  * A command succeeds by exit status 0 and by having written its file; otherwise the last line of its
  * standard error is the reason that is reported.
  */
