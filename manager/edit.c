@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "manager/accept.h"
 #include "manager/activation.h"
+#include "manager/answer.h"
 #include "manager/journal.h"
 #include "manager/path.h"
 #include "manager/shipped.h"
@@ -35,8 +36,9 @@ struct edit {
 	int64_t decision;
 	int64_t needed; /* more samples, when the profile turned out to be too thin */
 	double profile_samples;
-	char **inputs; /* of {inputs} */
-	size_t n_inputs;
+	char **generations; /* owned: of {generations} */
+	size_t n_generations;
+	struct sample_log *samples; /* owned */
 	enum stage stage;
 	pid_t pid; /* 0: no child now */
 	bool timed_out;
@@ -64,7 +66,8 @@ static void edit_free(struct edit *edit)
 	}
 	child_forget(edit);
 	file_remove_tree(edit->manager->work, NULL);
-	paths_free(edit->inputs);
+	paths_free(edit->generations);
+	sample_log_free(edit->samples);
 	module_row_done(&edit->module);
 	free(edit->path);
 	free(edit);
@@ -193,20 +196,22 @@ static void edit_activate(struct edit *edit, const struct generation_row *made)
 
 static int child_start(struct edit *edit, struct fault *reterr);
 
-/* "verdict: too-few 12000 SENTENCE": an edit from chance alone makes programs slower, not faster. */
+/* An edit by what is mostly chance makes programs slower, not faster. */
 static bool profile_is_too_thin(struct edit *edit, char *rettext, size_t size)
 {
-	char log[PATH_MAX], line[512], level[32];
-	double missing;
-	int at = 0;
+	_clean_(freep) char *verdict = NULL;
+	struct state *state = edit->manager->state;
+	char answer[PATH_MAX];
+	double missing = 0;
 
-	worker_last_line(work_path(edit, "log", log), line, sizeof(line));
-	if (sscanf(line, "verdict: %31s %lf %n", level, &missing, &at) != 2 || !at)
+	verdict = answer_text(state, work_path(edit, "answer", answer), "$.verdict");
+	if (!verdict || (strcmp(verdict, "too-few") != 0 && strcmp(verdict, "empty") != 0))
 		return false;
-	if (strcmp(level, "too-few") != 0 && strcmp(level, "empty") != 0)
-		return false;
-	snprintf(rettext, size, "postponed: %s", line + at);
-	edit->needed = missing >= 1 && missing < 1e15 ? (int64_t)missing : 1;
+	if (!answer_number(state, answer, "$.missing_samples", &missing) || !(missing >= 1 && missing < 1e15))
+		missing = 1;
+	edit->needed = (int64_t)missing;
+	snprintf(rettext, size, "postponed: %.0f samples are too few, at least %.0f more are needed",
+		 edit->profile_samples, missing);
 	return !edit->path; /* the user's wish counts more */
 }
 
@@ -298,17 +303,19 @@ static int user_find(const struct manager *m, struct worker_options *ret, struct
 
 static int command_words(struct edit *edit, char ***ret, struct fault *reterr)
 {
-	static const char *const files[] = { "original", "profile", "output", "report.json" };
-	static const char *const names[] = { "{original}", "{profile}",	 "{output}",   "{report}",
-					     "{inputs}",   "{directory}", "{build_id}", "{sidecars}",
-					     NULL };
+	static const char *const files[] = { "original", "samples", "profile", "output", "report.json" };
+	static const char *const names[] = { "{original}",    "{samples}",   "{profile}",  "{output}",
+					     "{report}",      "{generations}", "{directory}",
+					     "{build_id}",    "{sidecars}",  NULL };
 	const struct settings *settings = &edit->manager->settings;
 	char paths[ARRAY_SIZE(files)][PATH_MAX], sidecar_path[PATH_MAX];
 	char *lists[ARRAY_SIZE(files)][2] = { { NULL } };
 	char *directory[] = { edit->manager->work, NULL }, *build_id[] = { edit->module.key, NULL };
 	char *sidecars[] = { sidecar_path, NULL };
-	char *const *values[] = { lists[0],	lists[1],  lists[2], lists[3],
-				  edit->inputs, directory, build_id, sidecars };
+	static char *const none[] = { NULL };
+	char *const *values[] = { lists[0],  lists[1], lists[2], lists[3], lists[4],
+				  edit->generations ? edit->generations : none,
+				  directory, build_id, sidecars };
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		lists[i][0] = work_path(edit, files[i], paths[i]);
@@ -335,8 +342,9 @@ static int child_start(struct edit *edit, struct fault *reterr)
 {
 	const struct manager *m = edit->manager;
 	_clean_(paths_freep) char **words = NULL;
-	char log[PATH_MAX];
+	char log[PATH_MAX], answer[PATH_MAX];
 	struct worker_options options = { .directory = m->work, .log = work_path(edit, "log", log),
+					  .out = work_path(edit, "answer", answer),
 					  .memory_bytes = m->settings.edit_memory_bytes,
 					  .file_bytes = m->settings.edit_file_bytes,
 					  .cpu_s = m->settings.edit_timeout_s };
@@ -346,7 +354,6 @@ static int child_start(struct edit *edit, struct fault *reterr)
 		r = command_words(edit, &words, reterr);
 	if (r < 0)
 		return r;
-	unlink(log);
 	r = worker_spawn(words, &options, reterr);
 	if (r < 0)
 		return r;
@@ -365,16 +372,17 @@ static int give(const char *from, const char *to, struct fault *reterr)
 	return r;
 }
 
-static int inputs_add(struct edit *edit, const char *path)
+static int generations_add(struct edit *edit, const char *path)
 {
-	char **more = reallocarray(edit->inputs, edit->n_inputs + 2, sizeof(*more));
+	char **more = reallocarray(edit->generations, edit->n_generations + 2, sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;
-	edit->inputs = more;
-	more[edit->n_inputs] = strdup(path);
-	more[edit->n_inputs + 1] = NULL;
-	return more[edit->n_inputs++] ? 0 : -ENOMEM;
+	edit->generations = more;
+	if (asprintf(&more[edit->n_generations], "--generation=%s", path) < 0)
+		more[edit->n_generations] = NULL;
+	more[edit->n_generations + 1] = NULL;
+	return more[edit->n_generations++] ? 0 : -ENOMEM;
 }
 
 /* Binary and samples of one generation into the work directory; -ENODATA: it has none. */
@@ -382,7 +390,7 @@ static int give_generation(struct manager *m, struct edit *edit, int64_t number,
 {
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
 	struct generation_row row = { 0 };
-	char from[PATH_MAX], binary[PATH_MAX], samples[PATH_MAX], name[64];
+	char from[PATH_MAX], binary[PATH_MAX], name[64];
 	int r = generation_get(m->state, edit->module.id, number, &row, reterr);
 
 	if (r == 0 && strcmp(row.state, "dropped") == 0)
@@ -392,22 +400,39 @@ static int give_generation(struct manager *m, struct edit *edit, int64_t number,
 	generation_row_done(&row);
 	if (r < 0)
 		return r;
+	edit->profile_samples += (double)log->modules[0].total;
+	if (sample_log_merge(edit->samples, log) < 0)
+		return fault_errno(reterr, -ENOMEM, "samples of %s", edit->module.path);
+	if (number == 0)
+		return 0;
 	snprintf(name, sizeof(name), "generation-%lld", (long long)number);
 	work_path(edit, name, binary);
-	snprintf(name, sizeof(name), "generation-%lld.samples", (long long)number);
-	work_path(edit, name, samples);
-	if (number == 0)
-		store_path(m->store, edit->module.key, "original", from);
-	else
-		store_generation_path(m->store, edit->module.key, number, "binary", from);
-	r = give(from, binary, reterr);
-	if (r == 0)
-		r = sample_log_write(log, samples, reterr);
-	if (r == 0 && chmod(samples, 0444) < 0)
-		r = fault_errno(reterr, -errno, "%s", samples);
-	if (r == 0 && (inputs_add(edit, binary) < 0 || inputs_add(edit, samples) < 0))
+	r = give(store_generation_path(m->store, edit->module.key, number, "binary", from), binary, reterr);
+	if (r == 0 && generations_add(edit, binary) < 0)
 		r = fault_errno(reterr, -ENOMEM, "%s", binary);
-	edit->profile_samples += (double)log->modules[0].total;
+	return r;
+}
+
+static int give_samples(struct manager *m, struct edit *edit, struct fault *reterr)
+{
+	char path[PATH_MAX];
+	int64_t next;
+	int r = generation_next_number(m->state, edit->module.id, &next, reterr);
+
+	edit->samples = sample_log_new();
+	if (r == 0 && !edit->samples)
+		r = fault_errno(reterr, -ENOMEM, "samples of %s", edit->module.path);
+	for (int64_t i = 0; r == 0 && i < next; i++) {
+		r = give_generation(m, edit, i, reterr);
+		if (r == -ENODATA || r == -ENOENT)
+			r = 0;
+	}
+	if (r == 0 && !edit->samples->n_modules)
+		r = fault_set(reterr, -ENODATA, "%s: there are no samples of it", edit->module.path);
+	if (r == 0)
+		r = sample_log_write(edit->samples, work_path(edit, "samples", path), reterr);
+	if (r == 0 && chmod(path, 0444) < 0)
+		r = fault_errno(reterr, -errno, "%s", path);
 	return r;
 }
 
@@ -415,7 +440,6 @@ static int work_fill(struct manager *m, struct edit *edit, struct fault *reterr)
 {
 	struct worker_options user = { .uid = geteuid(), .gid = getegid() };
 	char from[PATH_MAX], to[PATH_MAX];
-	int64_t n_generations;
 	int r = file_remove_tree(m->work, reterr);
 
 	if (r == 0)
@@ -427,16 +451,7 @@ static int work_fill(struct manager *m, struct edit *edit, struct fault *reterr)
 	if (r == 0)
 		r = give(store_path(m->store, edit->module.key, "original", from),
 			 work_path(edit, "original", to), reterr);
-	if (r == 0)
-		r = generation_next_number(m->state, edit->module.id, &n_generations, reterr);
-	for (int64_t i = 0; r == 0 && i < n_generations; i++) {
-		r = give_generation(m, edit, i, reterr);
-		if (r == -ENODATA || r == -ENOENT)
-			r = 0;
-	}
-	if (r == 0 && !edit->n_inputs)
-		r = fault_set(reterr, -ENODATA, "%s: there are no samples of it", edit->module.path);
-	return r;
+	return r < 0 ? r : give_samples(m, edit, reterr);
 }
 
 static int decision_write(struct manager *m, struct edit *edit, const struct edit_request *request,

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/config.h"
-
 #define KEY(key, kind, field, ...) { key, kind, offsetof(struct settings, field), __VA_ARGS__ }
 
 const struct config_key settings_keys[] = {
@@ -47,9 +45,10 @@ static const char *const defaults[][2] = {
 	{ "runtime_directory", "/run/morph" },
 	{ "sidecar_directory", "/usr/lib/morph/.build-id" },
 	{ "watch_file", "/run/morph/monitor/watch" },
-	{ "profile_command", MORPH_LIBEXEC_DIR "/morph-profiler {profile} {sidecars} {original} {inputs}" },
-	{ "editor_command",
-	  "morph optimize {original} --profile {profile} -o {output} --report {report}" },
+	{ "profile_command", "morph profile {original} {samples} {generations} --sidecar-dir {sidecars} "
+			     "--json -o {profile}" },
+	{ "editor_command", "morph optimize {original} --profile {profile} --sidecar-dir {sidecars} "
+			    "-o {output} --report {report}" },
 	{ "worker_user", "morph" },
 	{ "edit_timeout", "30min" },
 	{ "edit_memory", "4G" },

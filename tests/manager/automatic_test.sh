@@ -73,7 +73,7 @@ morphd_stop
 cat >"$dir/tools/thin" <<-'END'
 	#!/bin/bash
 	touch "$1"
-	echo "verdict: too-few 2500 only 1200 samples; at least 2500 more are needed"
+	echo '{ "verdict": "too-few", "missing_samples": 2500 }'
 END
 chmod 755 "$dir/tools/thin"
 rm -rf "$dir/root$dir/state"/*
@@ -83,7 +83,7 @@ sed -i "s|^profile_command.*|profile_command = $dir/tools/thin {profile}|" "$dir
 morphd_start --root="$dir/root"
 sampled 1200
 eventually verdict_matches '0 of 2500 new samples'
-is "outcome" "postponed: only 1200 samples; at least 2500 more are needed" \
+is "outcome" "postponed: 1200 samples are too few, at least 2500 more are needed" \
 	"$(json explain '.decisions[0].outcome' "$prog")"
 is "failures" 0 "$(json status '.modules[0].failed_edits')"
 prog_is shipped || fail "nothing is edited with too few samples"

@@ -51,6 +51,7 @@ fails_with 'not a file of a plausible size' 'mkdir {output}'
 fails_with 'Too many levels\|wrote' 'ln -s /bin/true {output}'
 fails_with 'not ELF\|ELF' 'cp /etc/services {output}'
 fails_with 'carries no block map' 'cp /bin/true {output}'
+fails_with 'was made from another file' "cp $dir/tools/foreign {output}"
 fails_with 'no build ID of its own' 'cp {original} {output}'
 fails_with 'unknown placeholder' 'cp {orignal} {output}'
 tool truncated "head -c 5000 $dir/tools/made >\$1"
