@@ -114,7 +114,8 @@ static bool member_find(const struct file_map *archive, const char *member, unsi
 	Elf *ar = elf_memory((char *)(uintptr_t)archive->data, archive->size), *elf;
 	bool found = false;
 
-	while (!found && ar && (elf = elf_begin(-1, ELF_C_READ, ar))) {
+	/* _MMAP, or libelf reads members of an archive in memory through descriptor -1. */
+	while (!found && ar && (elf = elf_begin(-1, ELF_C_READ_MMAP, ar))) {
 		Elf_Arhdr *header = elf_getarhdr(elf);
 
 		if (header && header->ar_name && strcmp(header->ar_name, member) == 0 && k-- == 0) {
