@@ -168,10 +168,17 @@ program_build()
 # script_make train|test PERCENT: the path of the loaded workload's script for that
 script_make()
 {
-	local data=$BENCH_BUILD/$workload_name/data file=$BENCH_BUILD/$workload_name/$1-$2.sh
+	local dir=$BENCH_BUILD/$workload_name
+	local data=$dir/data file=$dir/$1-$2.sh
 
-	mkdir -p "$data"
-	workload_script "$1" "$2" "$data" >"$file"
+	# Inputs are kept as long as what describes them is older.
+	if [[ ! $data/made -nt $MORPH_ROOT/bench/workloads/$workload_name.sh ]]; then
+		rm -rf "$data"
+		mkdir -p "$data"
+		touch "$data/made"
+	fi
+	workload_script "$1" "$2" "$data" >"$file.$$"
+	mv "$file.$$" "$file"
 	printf '%s\n' "$file"
 }
 

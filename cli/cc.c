@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* morph cc, morph c++: the compiler drivers of backend/cc.h. What follows the verb is clang's. */
+/* morph cc, morph c++: the compiler, as a drop-in for CC and CXX. */
 
-#include "backend/cc.h"
+#include "backend/driver.h"
+#include "cli/verb.h"
 
-int cc_verb_run(int argc, char **argv);
-int cxx_verb_run(int argc, char **argv);
-
-int cc_verb_run(int argc, char **argv)
+static int become_clang(bool cxx, int argc, char **argv)
 {
-	return cc_run(argc, argv, false);
+	struct fault fault;
+
+	driver_exec(cxx, argc, argv, &fault);
+	return verb_fail(cxx ? "c++" : "cc", &fault);
 }
 
-int cxx_verb_run(int argc, char **argv)
+int cc_run(int argc, char **argv);
+int cxx_run(int argc, char **argv);
+
+int cc_run(int argc, char **argv)
 {
-	return cc_run(argc, argv, true);
+	return become_clang(false, argc, argv);
+}
+
+int cxx_run(int argc, char **argv)
+{
+	return become_clang(true, argc, argv);
 }

@@ -11,8 +11,8 @@
 #include "base/config.h"
 #include "base/log.h"
 
-int cc_verb_run(int argc, char **argv);
-int cxx_verb_run(int argc, char **argv);
+int cc_run(int argc, char **argv);
+int cxx_run(int argc, char **argv);
 int record_run(int argc, char **argv);
 int profile_run(int argc, char **argv);
 int optimize_run(int argc, char **argv);
@@ -24,9 +24,8 @@ int history_run(int argc, char **argv);
 int pin_run(int argc, char **argv);
 
 const struct verb verbs[] = {
-	{ "cc", cc_verb_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...",
-	  "compile and link C so that Morph can optimize the result" },
-	{ "c++", cxx_verb_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...", "the same for C++" },
+	{ "cc", cc_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...", "compile C for Morph: CC=\"morph cc\"" },
+	{ "c++", cxx_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...", "compile C++ for Morph: CXX=\"morph c++\"" },
 	{ "record", record_run, "[-o FILE] [-F HZ] [--duration S] (COMMAND [ARG...] | -p PID | -G CGROUP | -a)",
 	  "sample a program, or the machine, into a sample log" },
 	{ "profile", profile_run,
@@ -92,11 +91,21 @@ static int help(FILE *out)
 	return out == stderr ? VERB_USAGE : VERB_DONE;
 }
 
+/* morph-cc and morph-c++ are links to morph, for build systems that want one word. */
+static const struct verb *verb_of_program(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return strncmp(name, "morph-", 6) == 0 ? verb_find(name + 6) : NULL;
+}
+
 int main(int argc, char **argv)
 {
-	const struct verb *verb;
+	const struct verb *verb = verb_of_program(argv[0]);
 
 	log_init("morph", LOG_LEVEL_INFO);
+	if (verb)
+		return verb->run(argc, argv);
 	if (argc < 2)
 		return help(stderr);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)

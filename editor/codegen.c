@@ -90,11 +90,11 @@ _noreturn_ static void compile(const struct codegen_input *inputs, size_t n_inpu
 	_exit(0);
 }
 
-static void last_line(FILE *file, char *ret, size_t size)
+static void first_line(FILE *file, char *ret, size_t size)
 {
 	ret[0] = '\0';
 	rewind(file);
-	while (fgets(ret, (int)size, file))
+	while (!ret[0] && fgets(ret, (int)size, file))
 		ret[strcspn(ret, "\n")] = '\0';
 }
 
@@ -118,7 +118,7 @@ int codegen_run(const struct codegen_input *inputs, size_t n_inputs,
 	}
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	last_line(errors, line, sizeof(line));
+	first_line(errors, line, sizeof(line));
 	fclose(errors);
 	if (pid < 0)
 		return fault_errno(reterr, -errno, "code generation: cannot fork");

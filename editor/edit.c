@@ -22,6 +22,7 @@
 #include "editor/partition.h"
 #include "editor/pipeline.h"
 #include "editor/placement.h"
+#include "editor/probes.h"
 #include "editor/relink.h"
 #include "editor/symbols.h"
 #include "module/morph_data.h"
@@ -49,6 +50,7 @@ struct edit {
 	LLVMModuleRef hot;	  /* all hot halves, linked */
 	struct name_set *visible; /* names that something outside the hot module needs */
 	struct buffer hot_bitcode;
+	struct block_map *counted; /* of step 5's link: the hot code with its probes and counts */
 	struct placement placement;
 	struct progress progress;
 	double cpu_before;
@@ -315,16 +317,15 @@ static int cut_generate(struct edit *edit, struct fault *reterr)
 static int lay_out(struct edit *edit, struct fault *reterr)
 {
 	_clean_(image_freep) struct image *image = NULL;
-	_clean_(block_map_freep) struct block_map *map = NULL;
 	char **objects = objects_list(edit, "cut"), path[PATH_MAX];
 	int r = objects ? 0 : fault_errno(reterr, -ENOMEM, "laying out");
 
 	if (r == 0)
 		r = link_objects(edit, objects, NULL, path_in(edit, path, "counted"), reterr);
 	if (r == 0)
-		r = image_map(path, &image, &map, reterr);
+		r = image_map(path, &image, &edit->counted, reterr);
 	if (r == 0)
-		r = placement_make(image, map, &edit->placement, reterr);
+		r = placement_make(image, edit->counted, &edit->placement, reterr);
 	objects_free(objects);
 	if (r < 0)
 		return r;
@@ -340,7 +341,10 @@ static int lay_out(struct edit *edit, struct fault *reterr)
 	return r;
 }
 
-/* Step 7. */
+/*
+ * Step 7. LLVM 22 cannot write probes of a function that is in several sections (".sleb128 expression is
+ * not absolute"), so they are hidden from it, and the generation's map takes them from step 5's.
+ */
 static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 {
 	struct codegen_input input = { "hot", edit->hot_bitcode.data, edit->hot_bitcode.size };
@@ -355,6 +359,8 @@ static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 	snprintf(order, sizeof(order), "--symbol-ordering-file=%s", path_in(edit, path, "symbols.txt"));
 	snprintf(build_id, sizeof(build_id), "--build-id=0x%s", build_id_text(&edit->report->build_id, id));
 	if (r == 0)
+		r = probes_hide(edit->hot_bitcode.data, edit->hot_bitcode.size, reterr);
+	if (r == 0)
 		r = generate(edit, &input, 1, more, "placed", reterr);
 	if (r == 0)
 		r = link_objects(edit, objects, options, out, reterr);
@@ -365,6 +371,7 @@ static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 static int optimize(struct edit *edit, struct fault *reterr)
 {
 	struct pipeline_options options = { .opt_level = MAX(edit->data->opt_level, 2u), .cpu = edit->options->cpu };
+	char path[PATH_MAX];
 	int r = 0;
 
 	if (edit->options->cpu)
@@ -373,6 +380,9 @@ static int optimize(struct edit *edit, struct fault *reterr)
 		r = pipeline_run(edit->hot, &options, reterr);
 	if (r == 0 && ir_write(edit->hot, &edit->hot_bitcode) < 0)
 		r = fault_errno(reterr, -ENOMEM, "writing the optimized IR");
+	if (r == 0)
+		r = file_write(path_in(edit, path, "hot.bc"), edit->hot_bitcode.data, edit->hot_bitcode.size,
+			       0600, reterr);
 	return r;
 }
 
@@ -384,6 +394,8 @@ static int sign(struct edit *edit, char *path, struct fault *reterr)
 
 	if (r < 0)
 		return r;
+	if (block_map_adopt_probes(map, edit->counted) < 0)
+		return fault_errno(reterr, -ENOMEM, "describing the generation");
 	edit->report->text_after = generation_text_bytes(image);
 	return generation_sign(path, map, edit->data, edit->report, reterr);
 }
@@ -422,6 +434,7 @@ static void edit_done(struct edit *edit)
 		LLVMDisposeModule(edit->hot);
 	name_set_free(edit->visible);
 	buffer_done(&edit->hot_bitcode);
+	block_map_free(edit->counted);
 	placement_done(&edit->placement);
 	morph_data_free(edit->data);
 	progress_end(&edit->progress);

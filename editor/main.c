@@ -40,10 +40,11 @@ struct arguments {
 	struct edit_options edit;
 	uint64_t memory_bytes;
 	unsigned timeout_s;
+	bool keep; /* leave the work directory with all stages for a look */
 };
 
 enum { OPT_REPORT = 256, OPT_CPU, OPT_LAYOUT_ONLY, OPT_SKIP_TRUST, OPT_USER, OPT_WORK, OPT_MEMORY,
-       OPT_TIMEOUT, OPT_SIDECARS };
+       OPT_TIMEOUT, OPT_SIDECARS, OPT_KEEP };
 
 static const struct option long_options[] = {
 	{ "profile", required_argument, NULL, 'p' },
@@ -58,6 +59,7 @@ static const struct option long_options[] = {
 	{ "memory", required_argument, NULL, OPT_MEMORY },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 	{ "sidecar-dir", required_argument, NULL, OPT_SIDECARS },
+	{ "keep-work-dir", no_argument, NULL, OPT_KEEP },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL }
 };
@@ -106,7 +108,7 @@ static int usage(FILE *out)
 {
 	fputs("usage: morph optimize PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native]\n"
 	      "       [--layout-only] [--trusted] [--jobs N] [--user NAME] [--work-dir DIR]\n"
-	      "       [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR]\n",
+	      "       [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--keep-work-dir]\n",
 	      out);
 	return out == stderr ? 2 : 0;
 }
@@ -125,6 +127,7 @@ static bool argument_take(int option, struct arguments *a)
 	case OPT_WORK: a->work = optarg; return true;
 	case OPT_MEMORY: a->memory_bytes = strtoull(optarg, NULL, 10) << 20; return true;
 	case OPT_TIMEOUT: a->timeout_s = (unsigned)strtoul(optarg, NULL, 10); return true;
+	case OPT_KEEP: a->keep = true; return true;
 	case OPT_SIDECARS: a->edit.sidecar_dir = optarg; return true;
 	default: return false;
 	}
@@ -332,7 +335,10 @@ static int edit(const struct arguments *a, struct outcome *outcome)
 	if (r == 0 && a->report)
 		r = report_write(a->report, program, profile, &outcome->report, &outcome->walls, &outcome->fault);
 	close(place.out_fd);
-	file_remove_tree(place.directory, NULL);
+	if (a->keep)
+		log_info("the stages are in %s", place.directory);
+	else
+		file_remove_tree(place.directory, NULL);
 	return r;
 }
 

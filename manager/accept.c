@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "manager/answer.h"
 #include "manager/digest.h"
 #include "manager/journal.h"
 #include "manager/path.h"
@@ -48,45 +49,36 @@ static int check_image(const struct image *made, const struct image *shipped, st
 }
 
 /* Without its block map, samples of the new generation would mean nothing. */
-static int check_map(const struct image *made, struct fault *reterr)
+static int check_map(const struct image *made, const struct image *shipped, struct fault *reterr)
 {
 	_clean_(morph_data_freep) struct morph_data *data = NULL;
 	struct fault fault = { "" };
 	int r = morph_data_load(made, "/nonexistent", &data, &fault);
 
-	if (r == 0 && data->map && data->map->n_blocks)
-		return 0;
-	return fault_set(reterr, -EBADMSG, "what the editor wrote carries no block map%s%s",
-			 r < 0 ? ": " : "", r < 0 ? fault.text : "");
+	if (r < 0 || !data->map || !data->map->n_blocks)
+		return fault_set(reterr, -EBADMSG, "what the editor wrote carries no block map%s%s",
+				 r < 0 ? ": " : "", r < 0 ? fault.text : "");
+	if (!build_id_is_equal(&data->origin, image_build_id(shipped)))
+		return fault_set(reterr, -EBADMSG, "what the editor wrote was made from another file");
+	return 0;
 }
 
-/* The report is JSON; SQLite reads it. A missing report or key leaves the row as it is. */
-static int report_read(struct manager *m, const char *path, struct generation_row *row,
-		       struct fault *reterr)
+/*
+ * A missing report or key leaves the row as it is. An editor that says that it compiled for no CPU in
+ * particular made something that runs wherever the shipped file does.
+ */
+static void report_read(struct manager *m, struct generation_row *row)
 {
-	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
-	_clean_(file_map_donep) struct file_map map = { 0 };
-	_clean_(freep) char *text = NULL;
-	int r = file_map_open(path, &map, NULL);
+	_clean_(freep) char *id = NULL, *cpu = NULL;
+	char path[PATH_MAX];
 
-	if (r < 0 || !map.size || map.size > (4u << 20))
-		return r == -ENOENT || r == 0 ? 0 : fault_errno(reterr, r, "%s", path);
-	text = strndup((const char *)map.data, map.size);
-	if (!text)
-		return fault_errno(reterr, -ENOMEM, "%s", path);
-	r = state_prepare(m->state, &statement, reterr,
-			  "SELECT json_extract(r, '$.predicted_gain'), json_extract(r, '$.llvm_version') "
-			  "FROM (SELECT CASE WHEN json_valid(?1) THEN ?1 ELSE '{}' END AS r)",
-			  "t", text);
-	if (r == 0)
-		r = state_step(m->state, statement, reterr);
-	if (r < 0)
-		return r;
-	row->gain_is_known = sqlite3_column_type(statement, 0) == SQLITE_FLOAT ||
-			     sqlite3_column_type(statement, 0) == SQLITE_INTEGER;
-	row->gain = sqlite3_column_double(statement, 0);
-	row->llvm_version = statement_text(statement, 1);
-	return 0;
+	path_join(m->work, "report.json", path);
+	row->gain_is_known = answer_number(m->state, path, "$.predicted_gain", &row->gain);
+	row->llvm_version = answer_text(m->state, path, "$.llvm");
+	id = answer_text(m->state, path, "$.generation_build_id");
+	cpu = answer_text(m->state, path, "$.cpu");
+	if (id && !cpu)
+		free(TAKE(row->cpu));
 }
 
 static int enter(struct manager *m, const struct module_row *module, struct generation_row *row,
@@ -129,7 +121,7 @@ static int enter(struct manager *m, const struct module_row *module, struct gene
 static int row_fill(struct manager *m, const struct module_row *module, const struct image *made,
 		    const struct stat *st, struct generation_row *row, struct fault *reterr)
 {
-	char report[PATH_MAX], id[BUILD_ID_MAX_TEXT];
+	char id[BUILD_ID_MAX_TEXT];
 	int r = generation_next_number(m->state, module->id, &row->number, reterr);
 
 	if (r < 0)
@@ -142,7 +134,8 @@ static int row_fill(struct manager *m, const struct module_row *module, const st
 	row->created_ns = journal_now_ns();
 	if (!row->build_id || !row->cpu || !row->state)
 		return fault_errno(reterr, -ENOMEM, "generation");
-	return report_read(m, path_join(m->work, "report.json", report), row, reterr);
+	report_read(m, row);
+	return 0;
 }
 
 static int open_both(struct manager *m, const struct module_row *module, int fd,
@@ -156,7 +149,7 @@ static int open_both(struct manager *m, const struct module_row *module, int fd,
 	if (r == 0)
 		r = check_image(*retmade, *retshipped, reterr);
 	if (r == 0)
-		r = check_map(*retmade, reterr);
+		r = check_map(*retmade, *retshipped, reterr);
 	return r == -ENOEXEC ? -EBADMSG : r;
 }
 

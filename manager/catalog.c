@@ -10,10 +10,10 @@
 
 #define MODULE_COLUMNS                                                                            \
 	"id, key, path, note, llvm_version, condemned, verdict, kind, carries, samples, "         \
-	"age_samples, edit_samples, edit_ns, failures, verdict_ns, first_ns, last_ns"
+	"age_samples, edit_samples, edit_ns, failures, needed, verdict_ns, first_ns, last_ns"
 #define GENERATION_COLUMNS                                                                        \
 	"id, module, number, build_id, digest, state, cpu, llvm_version, reason, size, "          \
-	"created_ns, samples, source, crashes, gain, cost_s, profile_samples, rate_hz"
+	"created_ns, samples, source, starts, crashes, gain, cost_s, profile_samples, rate_hz"
 #define TARGET_COLUMNS                                                                            \
 	"path, module, generation, uid, gid, mode, mtime_ns, device, inode, size, changed_ns, "   \
 	"activated_ns, watch_left_s, watch_crashes"
@@ -68,8 +68,8 @@ static void module_take(sqlite3_stmt *statement, struct module_row *row)
 	char **texts[] = { &row->key,	       &row->path,	&row->note,
 			   &row->llvm_version, &row->condemned, &row->verdict };
 	int64_t *values[] = { &row->kind,     &row->carries,	&row->samples,	&row->age_samples,
-			      &row->edit_samples, &row->edit_ns, &row->failures, &row->verdict_ns,
-			      &row->first_ns, &row->last_ns };
+			      &row->edit_samples, &row->edit_ns, &row->failures, &row->needed,
+			      &row->verdict_ns, &row->first_ns, &row->last_ns };
 
 	row->id = sqlite3_column_int64(statement, 0);
 	texts_take(statement, 1, texts, ARRAY_SIZE(texts));
@@ -80,18 +80,19 @@ static void generation_take(sqlite3_stmt *statement, struct generation_row *row)
 {
 	char **texts[] = { &row->build_id, &row->digest,       &row->state,
 			   &row->cpu,	   &row->llvm_version, &row->reason };
-	int64_t *values[] = { &row->size, &row->created_ns, &row->samples, &row->source, &row->crashes };
+	int64_t *values[] = { &row->size, &row->created_ns, &row->samples, &row->source,
+			      &row->starts, &row->crashes };
 
 	row->id = sqlite3_column_int64(statement, 0);
 	row->module = sqlite3_column_int64(statement, 1);
 	row->number = sqlite3_column_int64(statement, 2);
 	texts_take(statement, 3, texts, ARRAY_SIZE(texts));
 	integers_take(statement, 9, values, ARRAY_SIZE(values));
-	row->gain_is_known = sqlite3_column_type(statement, 14) != SQLITE_NULL;
-	row->gain = sqlite3_column_double(statement, 14);
-	row->cost_s = sqlite3_column_double(statement, 15);
-	row->profile_samples = sqlite3_column_double(statement, 16);
-	row->rate_hz = sqlite3_column_double(statement, 17);
+	row->gain_is_known = sqlite3_column_type(statement, 15) != SQLITE_NULL;
+	row->gain = sqlite3_column_double(statement, 15);
+	row->cost_s = sqlite3_column_double(statement, 16);
+	row->profile_samples = sqlite3_column_double(statement, 17);
+	row->rate_hz = sqlite3_column_double(statement, 18);
 }
 
 static void target_take(sqlite3_stmt *statement, struct target_row *row)

@@ -24,14 +24,14 @@ enum carries {
 struct module_row {
 	int64_t id;
 	char *key, *path, *note, *llvm_version, *condemned, *verdict;
-	int64_t kind, carries, samples, age_samples, edit_samples, edit_ns, failures;
+	int64_t kind, carries, samples, age_samples, edit_samples, edit_ns, failures, needed;
 	int64_t verdict_ns, first_ns, last_ns;
 };
 
 struct generation_row {
 	int64_t id, module, number;
 	char *build_id, *digest, *state, *cpu, *llvm_version, *reason;
-	int64_t size, created_ns, samples, source, crashes;
+	int64_t size, created_ns, samples, source, starts, crashes;
 	double gain, cost_s, profile_samples, rate_hz;
 	bool gain_is_known;
 };

@@ -17,8 +17,8 @@ uint64_t decide_retry_s(uint64_t failures)
 	return failures > 8 ? WEEK : MIN((uint64_t)HOUR << (failures - 1), (uint64_t)WEEK);
 }
 
-static enum verdict _printf_(3, 4)
-	verdict(enum verdict v, char ret[DECIDE_REASON_MAX], const char *fmt, ...)
+static enum decision _printf_(3, 4)
+	verdict(enum decision v, char ret[DECIDE_REASON_MAX], const char *fmt, ...)
 {
 	va_list ap;
 
@@ -35,19 +35,19 @@ static uint64_t wait_needed_s(const struct settings *settings, const struct deci
 
 /* What no wish of the user can change. */
 static bool is_impossible(const struct settings *settings, const struct decide_input *in,
-			  char ret[DECIDE_REASON_MAX], enum verdict *retverdict)
+			  char ret[DECIDE_REASON_MAX], enum decision *retverdict)
 {
 	if (!in->carries)
-		*retverdict = verdict(VERDICT_NEVER, ret, "it cannot be optimized: %s",
+		*retverdict = verdict(DECIDE_NEVER, ret, "it cannot be optimized: %s",
 				      in->note ? in->note : "it carries no Morph data");
 	else if (in->pinned)
-		*retverdict = verdict(VERDICT_NEVER, ret, "it is pinned: %s", in->pinned);
+		*retverdict = verdict(DECIDE_NEVER, ret, "it is pinned: %s", in->pinned);
 	else if (!in->has_target)
-		*retverdict = verdict(VERDICT_NEVER, ret, "no installed file of this build is left");
+		*retverdict = verdict(DECIDE_NEVER, ret, "no installed file of this build is left");
 	else if (!in->samples)
-		*retverdict = verdict(VERDICT_WAIT, ret, "it has no samples yet");
+		*retverdict = verdict(DECIDE_WAIT, ret, "it has no samples yet");
 	else if (in->free_bytes < settings->minimum_free_bytes)
-		*retverdict = verdict(VERDICT_WAIT, ret,
+		*retverdict = verdict(DECIDE_WAIT, ret,
 				      "only %llu MiB are free on the store's disk (minimum_free is %llu MiB)",
 				      (unsigned long long)(in->free_bytes >> 20),
 				      (unsigned long long)(settings->minimum_free_bytes >> 20));
@@ -56,32 +56,31 @@ static bool is_impossible(const struct settings *settings, const struct decide_i
 	return true;
 }
 
-enum verdict decide(const struct settings *settings, const struct decide_input *in, bool automatic,
+enum decision decide(const struct settings *settings, const struct decide_input *in, bool automatic,
 		    char ret[DECIDE_REASON_MAX])
 {
-	enum verdict v;
+	uint64_t enough = MAX(settings->minimum_samples, in->needed);
+	enum decision v;
 
 	if (is_impossible(settings, in, ret, &v))
 		return v;
 	if (!automatic)
-		return verdict(VERDICT_EDIT, ret, "requested; %llu samples, %llu of them new",
+		return verdict(DECIDE_EDIT, ret, "requested; %llu samples, %llu of them new",
 			       (unsigned long long)in->samples, (unsigned long long)in->new_samples);
 	if (!settings->automatic)
-		return verdict(VERDICT_WAIT, ret, "automatic = no: edits only on request");
+		return verdict(DECIDE_WAIT, ret, "automatic = no: edits only on request");
 	if (in->condemned)
-		return verdict(VERDICT_NEVER, ret, "an earlier generation was taken back: %s",
+		return verdict(DECIDE_NEVER, ret, "an earlier generation was taken back: %s",
 			       in->condemned);
-	if (in->new_samples < settings->minimum_samples)
-		return verdict(VERDICT_WAIT, ret, "%llu of %llu new samples",
-			       (unsigned long long)in->new_samples,
-			       (unsigned long long)settings->minimum_samples);
+	if (in->new_samples < enough)
+		return verdict(DECIDE_WAIT, ret, "%llu of %llu new samples",
+			       (unsigned long long)in->new_samples, (unsigned long long)enough);
 	if (in->since_edit_s >= 0 && (uint64_t)in->since_edit_s < wait_needed_s(settings, in))
-		return verdict(VERDICT_WAIT, ret, "the last edit %s %lld min ago, the next may run %llu min later",
+		return verdict(DECIDE_WAIT, ret, "the last edit %s %lld min ago, the next may run %llu min later",
 			       in->failures ? "failed" : "was", (long long)in->since_edit_s / 60,
 			       (unsigned long long)wait_needed_s(settings, in) / 60);
 	if (!in->idle)
-		return verdict(VERDICT_WAIT, ret, "%s", in->busy);
-	return verdict(VERDICT_EDIT, ret, "%llu new samples (%llu are enough) and the machine is idle",
-		       (unsigned long long)in->new_samples,
-		       (unsigned long long)settings->minimum_samples);
+		return verdict(DECIDE_WAIT, ret, "%s", in->busy);
+	return verdict(DECIDE_EDIT, ret, "%llu new samples (%llu are enough) and the machine is idle",
+		       (unsigned long long)in->new_samples, (unsigned long long)enough);
 }

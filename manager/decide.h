@@ -14,10 +14,10 @@
 
 #include "manager/settings.h"
 
-enum verdict {
-	VERDICT_EDIT,
-	VERDICT_WAIT,	/* something will change by itself: samples, time, load */
-	VERDICT_NEVER,	/* until the user or a new build changes it */
+enum decision {
+	DECIDE_EDIT,
+	DECIDE_WAIT,	/* something will change by itself: samples, time, load */
+	DECIDE_NEVER,	/* until the user or a new build changes it */
 };
 
 struct decide_input {
@@ -27,6 +27,7 @@ struct decide_input {
 	const char *pinned;    /* the reason, or NULL; set only when all its paths are pinned */
 	bool has_target;
 	uint64_t samples, new_samples;
+	uint64_t needed;      /* new samples that the last attempt found missing; 0: none was */
 	int64_t since_edit_s; /* < 0: never edited */
 	uint64_t failures;    /* edits that failed in a row */
 	uint64_t free_bytes;
@@ -37,7 +38,7 @@ struct decide_input {
 #define DECIDE_REASON_MAX 256
 
 /** decide() - @automatic false: the user asked, so only what makes an edit impossible counts */
-enum verdict decide(const struct settings *settings, const struct decide_input *input, bool automatic,
+enum decision decide(const struct settings *settings, const struct decide_input *input, bool automatic,
 		    char retreason[DECIDE_REASON_MAX]);
 
 /** decide_retry_s() - how long to wait after @failures failed edits: an hour, doubling, at most a week */

@@ -17,9 +17,10 @@
 #include "base/log.h"
 #include "manager/accept.h"
 #include "manager/activation.h"
-#include "manager/installed.h"
+#include "manager/answer.h"
 #include "manager/journal.h"
 #include "manager/path.h"
+#include "manager/shipped.h"
 #include "manager/store.h"
 #include "manager/tally.h"
 #include "manager/worker.h"
@@ -33,9 +34,11 @@ struct edit {
 	request_done done;
 	void *userdata;
 	int64_t decision;
+	int64_t needed; /* more samples, when the profile turned out to be too thin */
 	double profile_samples;
-	char **inputs; /* of {inputs} */
-	size_t n_inputs;
+	char **generations; /* owned: of {generations} */
+	size_t n_generations;
+	struct sample_log *samples; /* owned */
 	enum stage stage;
 	pid_t pid; /* 0: no child now */
 	bool timed_out;
@@ -63,7 +66,8 @@ static void edit_free(struct edit *edit)
 	}
 	child_forget(edit);
 	file_remove_tree(edit->manager->work, NULL);
-	paths_free(edit->inputs);
+	paths_free(edit->generations);
+	sample_log_free(edit->samples);
 	module_row_done(&edit->module);
 	free(edit->path);
 	free(edit);
@@ -97,8 +101,9 @@ static int outcome_write(struct edit *edit, int code, int64_t number, const char
 	if (r == 0)
 		r = state_do(state, reterr,
 			     "UPDATE module SET failures = CASE WHEN ? THEN failures + 1 ELSE 0 END, "
-			     "edit_ns = ? WHERE id = ?",
-			     "iii", (int64_t)(code < 0), journal_now_ns(), edit->module.id);
+			     "edit_ns = CASE WHEN ?2 THEN ?3 ELSE ?4 END, needed = ?2 WHERE id = ?5",
+			     "iiiii", (int64_t)(code < 0), edit->needed, edit->module.edit_ns,
+			     journal_now_ns(), edit->module.id);
 	if (r == 0 && code < 0)
 		r = journal_event(state, edit->module.id, edit->path, EVENT_FAILED, reterr, "%s", text);
 	return r;
@@ -191,13 +196,38 @@ static void edit_activate(struct edit *edit, const struct generation_row *made)
 
 static int child_start(struct edit *edit, struct fault *reterr);
 
+/* An edit by what is mostly chance makes programs slower, not faster. */
+static bool profile_is_too_thin(struct edit *edit, char *rettext, size_t size)
+{
+	_clean_(freep) char *verdict = NULL;
+	struct state *state = edit->manager->state;
+	char answer[PATH_MAX];
+	double missing = 0;
+
+	verdict = answer_text(state, work_path(edit, "answer", answer), "$.verdict");
+	if (!verdict || (strcmp(verdict, "too-few") != 0 && strcmp(verdict, "empty") != 0))
+		return false;
+	if (!answer_number(state, answer, "$.missing_samples", &missing) || !(missing >= 1 && missing < 1e15))
+		missing = 1;
+	edit->needed = (int64_t)missing;
+	snprintf(rettext, size, "postponed: %.0f samples are too few, at least %.0f more are needed",
+		 edit->profile_samples, missing);
+	return !edit->path; /* the user's wish counts more */
+}
+
 static void stage_done(struct edit *edit)
 {
 	struct generation_row made = { 0 };
 	struct fault fault = { "" };
+	char text[600];
 	int r;
 
 	if (edit->stage == STAGE_PROFILE) {
+		if (profile_is_too_thin(edit, text, sizeof(text))) {
+			edit_end(edit, 0, 0, text);
+			return;
+		}
+		edit->needed = 0;
 		edit->stage = STAGE_EDITOR;
 		r = child_start(edit, &fault);
 		if (r < 0)
@@ -273,18 +303,24 @@ static int user_find(const struct manager *m, struct worker_options *ret, struct
 
 static int command_words(struct edit *edit, char ***ret, struct fault *reterr)
 {
-	static const char *const files[] = { "original", "profile", "output", "report.json" };
-	static const char *const names[] = { "{original}", "{profile}",	 "{output}",   "{report}",
-					     "{inputs}",   "{directory}", "{build_id}", NULL };
+	static const char *const files[] = { "original", "samples", "profile", "output", "report.json" };
+	static const char *const names[] = { "{original}",    "{samples}",   "{profile}",  "{output}",
+					     "{report}",      "{generations}", "{directory}",
+					     "{build_id}",    "{sidecars}",  NULL };
 	const struct settings *settings = &edit->manager->settings;
-	char paths[ARRAY_SIZE(files)][PATH_MAX];
+	char paths[ARRAY_SIZE(files)][PATH_MAX], sidecar_path[PATH_MAX];
 	char *lists[ARRAY_SIZE(files)][2] = { { NULL } };
 	char *directory[] = { edit->manager->work, NULL }, *build_id[] = { edit->module.key, NULL };
-	char *const *values[] = { lists[0], lists[1],  lists[2], lists[3],
-				  edit->inputs, directory, build_id };
+	char *sidecars[] = { sidecar_path, NULL };
+	static char *const none[] = { NULL };
+	char *const *values[] = { lists[0],  lists[1], lists[2], lists[3], lists[4],
+				  edit->generations ? edit->generations : none,
+				  directory, build_id, sidecars };
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		lists[i][0] = work_path(edit, files[i], paths[i]);
+	if (!settings_path(settings, settings->sidecar_directory, sidecar_path))
+		return fault_errno(reterr, -ENAMETOOLONG, "%s", settings->root);
 	return worker_words(edit->stage == STAGE_PROFILE ? settings->profile_command
 							 : settings->editor_command,
 			    names, values, ret, reterr);
@@ -306,8 +342,9 @@ static int child_start(struct edit *edit, struct fault *reterr)
 {
 	const struct manager *m = edit->manager;
 	_clean_(paths_freep) char **words = NULL;
-	char log[PATH_MAX];
+	char log[PATH_MAX], answer[PATH_MAX];
 	struct worker_options options = { .directory = m->work, .log = work_path(edit, "log", log),
+					  .out = work_path(edit, "answer", answer),
 					  .memory_bytes = m->settings.edit_memory_bytes,
 					  .file_bytes = m->settings.edit_file_bytes,
 					  .cpu_s = m->settings.edit_timeout_s };
@@ -317,7 +354,6 @@ static int child_start(struct edit *edit, struct fault *reterr)
 		r = command_words(edit, &words, reterr);
 	if (r < 0)
 		return r;
-	unlink(log);
 	r = worker_spawn(words, &options, reterr);
 	if (r < 0)
 		return r;
@@ -326,46 +362,6 @@ static int child_start(struct edit *edit, struct fault *reterr)
 }
 
 /* ---- step 1 ---- */
-
-/* The shipped bytes: from the store, or from a path where they still stand. */
-static int keep_shipped(struct manager *m, struct edit *edit, struct fault *reterr)
-{
-	_clean_(paths_freep) char **paths = NULL;
-	struct generation_row shipped = { 0 };
-	char digest[DIGEST_TEXT];
-	int r = generation_get(m->state, edit->module.id, 0, &shipped, reterr);
-	bool kept = r == 0 && shipped.digest[0];
-
-	if (r == 0 && !kept)
-		r = target_paths(m->state, edit->module.id, &paths, reterr);
-	for (char **path = paths; r == 0 && !kept && *path; path++) {
-		struct store_module description = { .build_id = edit->module.key, .digest = digest,
-						    .llvm_version = edit->module.llvm_version,
-						    .first_ns = (uint64_t)edit->module.first_ns };
-		struct installed in;
-
-		if (installed_open(m, *path, &in, reterr) < 0)
-			continue;
-		if (in.module.id == edit->module.id && in.generation.number == 0) {
-			description.size = (uint64_t)in.examination.file.st.st_size;
-			r = digest_fd(in.examination.file.fd, *path, digest, reterr);
-			if (r == 0)
-				r = store_put_original(m->store, &description, in.examination.file.fd,
-						       reterr);
-			if (r == 0)
-				r = state_do(m->state, reterr,
-					     "UPDATE generation SET digest = ?, size = ? WHERE id = ?", "tii",
-					     digest, (int64_t)description.size, shipped.id);
-			kept = true;
-		}
-		installed_done(&in);
-	}
-	if (r == 0 && !kept)
-		r = fault_set(reterr, -ENOENT, "%s: the shipped file is neither in the store nor installed",
-			      edit->module.path);
-	generation_row_done(&shipped);
-	return r;
-}
 
 static int give(const char *from, const char *to, struct fault *reterr)
 {
@@ -376,16 +372,17 @@ static int give(const char *from, const char *to, struct fault *reterr)
 	return r;
 }
 
-static int inputs_add(struct edit *edit, const char *path)
+static int generations_add(struct edit *edit, const char *path)
 {
-	char **more = reallocarray(edit->inputs, edit->n_inputs + 2, sizeof(*more));
+	char **more = reallocarray(edit->generations, edit->n_generations + 2, sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;
-	edit->inputs = more;
-	more[edit->n_inputs] = strdup(path);
-	more[edit->n_inputs + 1] = NULL;
-	return more[edit->n_inputs++] ? 0 : -ENOMEM;
+	edit->generations = more;
+	if (asprintf(&more[edit->n_generations], "--generation=%s", path) < 0)
+		more[edit->n_generations] = NULL;
+	more[edit->n_generations + 1] = NULL;
+	return more[edit->n_generations++] ? 0 : -ENOMEM;
 }
 
 /* Binary and samples of one generation into the work directory; -ENODATA: it has none. */
@@ -393,7 +390,7 @@ static int give_generation(struct manager *m, struct edit *edit, int64_t number,
 {
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
 	struct generation_row row = { 0 };
-	char from[PATH_MAX], binary[PATH_MAX], samples[PATH_MAX], name[64];
+	char from[PATH_MAX], binary[PATH_MAX], name[64];
 	int r = generation_get(m->state, edit->module.id, number, &row, reterr);
 
 	if (r == 0 && strcmp(row.state, "dropped") == 0)
@@ -403,22 +400,39 @@ static int give_generation(struct manager *m, struct edit *edit, int64_t number,
 	generation_row_done(&row);
 	if (r < 0)
 		return r;
+	edit->profile_samples += (double)log->modules[0].total;
+	if (sample_log_merge(edit->samples, log) < 0)
+		return fault_errno(reterr, -ENOMEM, "samples of %s", edit->module.path);
+	if (number == 0)
+		return 0;
 	snprintf(name, sizeof(name), "generation-%lld", (long long)number);
 	work_path(edit, name, binary);
-	snprintf(name, sizeof(name), "generation-%lld.samples", (long long)number);
-	work_path(edit, name, samples);
-	if (number == 0)
-		store_path(m->store, edit->module.key, "original", from);
-	else
-		store_generation_path(m->store, edit->module.key, number, "binary", from);
-	r = give(from, binary, reterr);
-	if (r == 0)
-		r = sample_log_write(log, samples, reterr);
-	if (r == 0 && chmod(samples, 0444) < 0)
-		r = fault_errno(reterr, -errno, "%s", samples);
-	if (r == 0 && (inputs_add(edit, binary) < 0 || inputs_add(edit, samples) < 0))
+	r = give(store_generation_path(m->store, edit->module.key, number, "binary", from), binary, reterr);
+	if (r == 0 && generations_add(edit, binary) < 0)
 		r = fault_errno(reterr, -ENOMEM, "%s", binary);
-	edit->profile_samples += (double)log->modules[0].total;
+	return r;
+}
+
+static int give_samples(struct manager *m, struct edit *edit, struct fault *reterr)
+{
+	char path[PATH_MAX];
+	int64_t next;
+	int r = generation_next_number(m->state, edit->module.id, &next, reterr);
+
+	edit->samples = sample_log_new();
+	if (r == 0 && !edit->samples)
+		r = fault_errno(reterr, -ENOMEM, "samples of %s", edit->module.path);
+	for (int64_t i = 0; r == 0 && i < next; i++) {
+		r = give_generation(m, edit, i, reterr);
+		if (r == -ENODATA || r == -ENOENT)
+			r = 0;
+	}
+	if (r == 0 && !edit->samples->n_modules)
+		r = fault_set(reterr, -ENODATA, "%s: there are no samples of it", edit->module.path);
+	if (r == 0)
+		r = sample_log_write(edit->samples, work_path(edit, "samples", path), reterr);
+	if (r == 0 && chmod(path, 0444) < 0)
+		r = fault_errno(reterr, -errno, "%s", path);
 	return r;
 }
 
@@ -426,7 +440,6 @@ static int work_fill(struct manager *m, struct edit *edit, struct fault *reterr)
 {
 	struct worker_options user = { .uid = geteuid(), .gid = getegid() };
 	char from[PATH_MAX], to[PATH_MAX];
-	int64_t n_generations;
 	int r = file_remove_tree(m->work, reterr);
 
 	if (r == 0)
@@ -438,16 +451,7 @@ static int work_fill(struct manager *m, struct edit *edit, struct fault *reterr)
 	if (r == 0)
 		r = give(store_path(m->store, edit->module.key, "original", from),
 			 work_path(edit, "original", to), reterr);
-	if (r == 0)
-		r = generation_next_number(m->state, edit->module.id, &n_generations, reterr);
-	for (int64_t i = 0; r == 0 && i < n_generations; i++) {
-		r = give_generation(m, edit, i, reterr);
-		if (r == -ENODATA || r == -ENOENT)
-			r = 0;
-	}
-	if (r == 0 && !edit->n_inputs)
-		r = fault_set(reterr, -ENODATA, "%s: there are no samples of it", edit->module.path);
-	return r;
+	return r < 0 ? r : give_samples(m, edit, reterr);
 }
 
 static int decision_write(struct manager *m, struct edit *edit, const struct edit_request *request,
@@ -488,7 +492,7 @@ int edit_start(struct manager *m, const struct edit_request *request, struct fau
 	if (r == 0 && request->path && !(edit->path = strdup(request->path)))
 		r = fault_errno(reterr, -ENOMEM, "edit");
 	if (r == 0)
-		r = keep_shipped(m, edit, reterr);
+		r = shipped_keep(m, &edit->module, reterr);
 	if (r == 0)
 		r = work_fill(m, edit, reterr);
 	if (r == 0)

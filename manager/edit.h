@@ -13,12 +13,16 @@
  *
  * Placeholders in the two commands:
  *	{original}	the shipped file
- *	{inputs}	several words: GENERATION-BINARY SAMPLES, once for each generation with samples
+ *	{samples}	a sample log with the samples of every generation
+	{generations}	several words, perhaps none: --generation=BINARY for each of them that has samples
  *	{profile}	the profile: written by the first command, read by the second
  *	{output}	the new binary
  *	{report}	JSON about it; may stay away
  *	{directory}	the work directory
+	{sidecars}	where Morph data outside of its program is found by build ID
  *	{build_id}	of the shipped file
+ * When the first command's standard output is JSON with a `verdict` of `empty` or `too-few`, an
+ * automatic edit ends there, to be tried again after `missing_samples` more.
  * A command succeeds by exit status 0 and by having written its file; otherwise the last line of its
  * standard error is the reason that is reported.
  */

@@ -5,85 +5,21 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/bytes.h"
 #include "base/log.h"
-#include "manager/digest.h"
 #include "manager/examine.h"
 #include "manager/installed.h"
 #include "manager/journal.h"
+#include "manager/spool_file.h"
 #include "manager/tally.h"
+#include "manager/watch.h"
+#include "profiles/lifecycle.h"
 #include "profiles/sample_log.h"
 
 #define FULL_PAUSE_NS (60ull * 1000000000)
 #define LOOK_AGAIN_NS (600ll * 1000000000) /* at a file that was not there, or another build */
-
-struct spool_file {
-	const char *name;
-	int dir_fd; /* owned */
-	struct buffer bytes;
-	char digest[DIGEST_TEXT];
-};
-
-static void spool_file_done(struct spool_file *file)
-{
-	if (file->dir_fd >= 0)
-		close(file->dir_fd);
-	buffer_done(&file->bytes);
-}
-
-/* read(2), not mmap(2): a file that shrinks meanwhile must not kill us. */
-static int bytes_read(int fd, struct buffer *ret)
-{
-	_clean_(freep) char *chunk = malloc(1 << 16);
-	ssize_t n;
-
-	if (!chunk)
-		return -ENOMEM;
-	while ((n = read(fd, chunk, 1 << 16)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		buffer_bytes(ret, chunk, (size_t)n);
-		if (ret->bad || ret->size > INTAKE_MAX_BYTES)
-			return ret->bad ? -ENOMEM : -EFBIG;
-	}
-	return 0;
-}
-
-/* -EBADMSG for whatever will not get better by waiting. */
-static int spool_file_read(const char *spool, struct spool_file *file, struct fault *reterr)
-{
-	_clean_(fd_closep) int fd = -1;
-	struct stat st;
-	int r;
-
-	file->dir_fd = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (file->dir_fd < 0)
-		return fault_errno(reterr, -errno, "%s", spool);
-	fd = openat(file->dir_fd, file->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0 && (errno == ELOOP || errno == ENXIO))
-		return fault_set(reterr, -EBADMSG, "%s/%s: not a regular file", spool, file->name);
-	if (fd < 0)
-		return fault_errno(reterr, -errno, "%s/%s", spool, file->name);
-	if (fstat(fd, &st) < 0)
-		return fault_errno(reterr, -errno, "%s/%s", spool, file->name);
-	if (!S_ISREG(st.st_mode))
-		return fault_set(reterr, -EBADMSG, "%s/%s: not a regular file", spool, file->name);
-	r = bytes_read(fd, &file->bytes);
-	if (r == -EFBIG)
-		return fault_set(reterr, -EBADMSG, "%s/%s: larger than %u MiB", spool, file->name,
-				 INTAKE_MAX_BYTES >> 20);
-	if (r < 0)
-		return fault_errno(reterr, r, "%s/%s", spool, file->name);
-	digest_bytes(file->bytes.data, file->bytes.size, file->digest);
-	return 0;
-}
 
 static int log_check(const struct sample_log *log, struct fault *reterr)
 {
@@ -105,52 +41,6 @@ static int log_decode(const struct spool_file *file, struct sample_log **ret, st
 	if (r == 0 || r == -ENOMEM)
 		return r;
 	return fault_prefix(reterr, -EBADMSG, "%s", file->name);
-}
-
-/* Keep the newest few: a broken writer must not fill the disk. */
-static void damaged_prune(int spool_fd)
-{
-	int fd = openat(spool_fd, INTAKE_DAMAGED, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	char oldest[NAME_MAX + 1] = "";
-	struct timespec age = { 0 };
-	struct dirent *entry;
-	unsigned n = 0;
-
-	while (dir && (entry = readdir(dir))) {
-		struct stat st;
-
-		if (entry->d_name[0] == '.' || fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		if (n++ == 0 || st.st_ctim.tv_sec < age.tv_sec) {
-			snprintf(oldest, sizeof(oldest), "%s", entry->d_name);
-			age = st.st_ctim;
-		}
-	}
-	if (n > INTAKE_DAMAGED_MAX)
-		unlinkat(fd, oldest, 0);
-	if (dir)
-		closedir(dir);
-}
-
-static int set_aside(struct manager *m, const struct spool_file *file, const struct fault *why,
-		     struct fault *reterr)
-{
-	char to[NAME_MAX + 16];
-	int r;
-
-	snprintf(to, sizeof(to), INTAKE_DAMAGED "/%s", file->name);
-	if (mkdirat(file->dir_fd, INTAKE_DAMAGED, 0700) < 0 && errno != EEXIST)
-		return fault_errno(reterr, -errno, "%s/%s", m->spool, INTAKE_DAMAGED);
-	if (renameat(file->dir_fd, file->name, file->dir_fd, to) < 0)
-		return fault_errno(reterr, -errno, "%s/%s: damaged, and it cannot be moved to %s",
-				   m->spool, file->name, INTAKE_DAMAGED);
-	damaged_prune(file->dir_fd);
-	r = journal_event(m->state, 0, NULL, EVENT_DAMAGED, reterr, "%s; moved to %s/%s", why->text,
-			  m->spool, to);
-	if (r == 0)
-		r = journal_total(m->state, "damaged_files", 1, reterr);
-	return r;
 }
 
 static void module_key(const struct sample_module *module, char *ret, size_t size)
@@ -304,21 +194,11 @@ static int totals_take(struct manager *m, const struct sample_log *log, struct f
 }
 
 /* Step 3. Returns 1 when the file had been taken before. */
-static int take(struct manager *m, const struct spool_file *file, const struct sample_log *log,
-		struct fault *reterr)
+static int take_samples(struct manager *m, const struct spool_file *file,
+			const struct sample_log *log, struct fault *reterr)
 {
-	int64_t known;
-	int r = state_integer(m->state, &known, reterr,
-			      "SELECT count(*) FROM spool_file WHERE name = ? AND digest = ?", "tt",
-			      file->name, file->digest);
+	int r = spool_file_remember(m, file, reterr);
 
-	if (r < 0 || known)
-		return r < 0 ? r : 1;
-	r = state_do(m->state, reterr, "INSERT INTO spool_file(name, digest) VALUES(?, ?)", "tt",
-		     file->name, file->digest);
-	if (r == 0)
-		r = state_do(m->state, reterr, "DELETE FROM spool_file WHERE serial <= ?", "i",
-			     state_last_id(m->state) - INTAKE_REMEMBERED);
 	if (r == 0)
 		r = totals_take(m, log, reterr);
 	for (size_t i = 0; r == 0 && i < log->n_modules; i++)
@@ -326,52 +206,85 @@ static int take(struct manager *m, const struct spool_file *file, const struct s
 	return r;
 }
 
+static int take_events(struct manager *m, const struct spool_file *file,
+		       const struct lifecycle *lifecycle, struct fault *reterr)
+{
+	int r = spool_file_remember(m, file, reterr);
+
+	for (size_t i = 0; r == 0 && i < lifecycle->n_events; i++)
+		r = watch_count(m, &lifecycle->events[i], reterr);
+	return r;
+}
+
 static int take_in_transaction(struct manager *m, const struct spool_file *file,
-			       const struct sample_log *log, struct fault *reterr)
+			       const struct sample_log *log, const struct lifecycle *lifecycle,
+			       struct fault *reterr)
 {
 	int r = state_begin(m->state, reterr), committed;
 
 	if (r < 0)
 		return r;
-	r = take(m, file, log, reterr);
+	r = log ? take_samples(m, file, log, reterr) : take_events(m, file, lifecycle, reterr);
 	committed = r == 0 ? state_commit(m->state, reterr) : 0;
 	state_undo(m->state);
 	return committed < 0 ? committed : r;
 }
 
+/* Steps 1 to 3 for a sample log. */
+static int samples_file(struct manager *m, const struct spool_file *file, struct fault *reterr)
+{
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	int r = log_decode(file, &log, reterr);
+
+	for (size_t i = 0; r == 0 && i < log->n_modules; i++)
+		r = module_prepare(m, &log->modules[i], reterr);
+	return r < 0 ? r : take_in_transaction(m, file, log, NULL, reterr);
+}
+
+/* The same for a file of events; what they mean is judged when they are safely counted. */
+static int events_file(struct manager *m, const struct spool_file *file, struct fault *reterr)
+{
+	_clean_(lifecycle_donep) struct lifecycle lifecycle = { 0 };
+	int r = lifecycle_decode((const char *)file->bytes.data, file->bytes.size, &lifecycle, reterr);
+
+	if (r < 0)
+		return fault_prefix(reterr, r == -ENOMEM ? r : -EBADMSG, "%s", file->name);
+	r = take_in_transaction(m, file, NULL, &lifecycle, reterr);
+	return r == 0 ? watch_judge(m, reterr) : r;
+}
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), n_suffix = strlen(suffix);
+
+	return name[0] != '.' && n > n_suffix && strcmp(name + n - n_suffix, suffix) == 0;
+}
+
 int intake_file(struct manager *m, const char *name, struct fault *reterr)
 {
-	_clean_(spool_file_done) struct spool_file file = { .name = name, .dir_fd = -1 };
-	_clean_(sample_log_freep) struct sample_log *log = NULL;
-	int r = spool_file_read(m->spool, &file, reterr), set;
+	_clean_(spool_file_done) struct spool_file file;
+	int r = spool_file_read(m->spool, name, &file, reterr), deleted;
 
 	if (r == 0)
-		r = log_decode(&file, &log, reterr);
+		r = has_suffix(name, LIFECYCLE_SUFFIX) ? events_file(m, &file, reterr)
+						       : samples_file(m, &file, reterr);
 	if (r == -EBADMSG) {
 		struct fault why = *reterr;
 
-		set = set_aside(m, &file, &why, reterr);
-		if (set == 0)
+		r = spool_file_set_aside(m, &file, &why, reterr);
+		if (r == 0)
 			*reterr = why;
-		return set < 0 ? set : r;
+		return r < 0 ? r : -EBADMSG;
 	}
-	for (size_t i = 0; r == 0 && i < log->n_modules; i++)
-		r = module_prepare(m, &log->modules[i], reterr);
-	if (r == 0)
-		r = take_in_transaction(m, &file, log, reterr);
 	if (r < 0)
 		return fault_prefix(reterr, r, "%s", name);
-	if (unlinkat(file.dir_fd, name, 0) < 0 && errno != ENOENT)
-		return fault_errno(reterr, -errno, "%s/%s: taken, but it cannot be deleted", m->spool, name);
-	return r;
+	deleted = spool_file_delete(m, &file, reterr);
+	return deleted < 0 ? deleted : r;
 }
 
-static int is_sample_file(const struct dirent *entry)
+static int is_spool_file(const struct dirent *entry)
 {
-	size_t n = strlen(entry->d_name), suffix = strlen(INTAKE_SUFFIX);
-
-	return entry->d_name[0] != '.' && n > suffix &&
-	       strcmp(entry->d_name + n - suffix, INTAKE_SUFFIX) == 0;
+	return has_suffix(entry->d_name, INTAKE_SUFFIX) || has_suffix(entry->d_name, LIFECYCLE_SUFFIX);
 }
 
 int intake_scan(struct manager *m, unsigned limit, struct fault *reterr)
@@ -382,7 +295,7 @@ int intake_scan(struct manager *m, unsigned limit, struct fault *reterr)
 
 	if (manager_monotonic_ns() < m->full_until_ns)
 		return 0;
-	n = scandir(m->spool, &entries, is_sample_file, alphasort);
+	n = scandir(m->spool, &entries, is_spool_file, alphasort);
 	if (n < 0)
 		return fault_errno(reterr, -errno, "%s: cannot read the spool directory", m->spool);
 	for (int i = 0; i < n; i++) {

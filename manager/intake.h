@@ -5,23 +5,20 @@
  * intake.h - from the spool directory into the database, each file exactly once
  *
  *	1. read NAME.samples, decode, check the conservation law; what is damaged is moved to the spool's
- *	   directory `damaged`, with the reason in the journal
+ *	   directory `damaged`, with the reason in the journal (spool_file.h)
  *	2. look at modules never seen before (examine.h, installed.h)
  *	3. in one transaction: all counts, and the file's name and digest as "taken"
  *	4. delete the file
  *
  * Killed between 3 and 4, the file is still there: step 3 finds it already taken and only step 4 is
  * done. Killed before: nothing was taken. A full disk undoes the transaction and leaves the file.
+ * NAME.events (starts and deaths of programs, lifecycle.h) go the same way, and then watch.h judges.
  */
 
 #include "manager/manager.h"
 
 #define INTAKE_SUFFIX ".samples"
-#define INTAKE_DAMAGED "damaged"
-#define INTAKE_MAX_BYTES (256u << 20)	  /* of one spool file */
-#define INTAKE_MAX_SAMPLES (1ull << 53)	  /* of one module in one log: more than any clock gives */
-#define INTAKE_REMEMBERED 65536		  /* taken files whose identity is kept */
-#define INTAKE_DAMAGED_MAX 64		  /* damaged files that are kept */
+#define INTAKE_MAX_SAMPLES (1ull << 53) /* of one module in one log: more than any clock gives */
 
 /**
  * intake_file() - steps 1 to 4 for one file of the spool directory

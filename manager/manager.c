@@ -205,7 +205,8 @@ int manager_decide(struct manager *m, const struct module_row *module, bool auto
 		.new_samples = (uint64_t)MAX(module->samples - module->edit_samples, 0),
 		/* A clock that was set back must not stop edits until it has caught up. */
 		.since_edit_s = !module->edit_ns || since_ns < 0 ? -1 : since_ns / 1000000000,
-		.failures = (uint64_t)module->failures, .free_bytes = machine_free_bytes(m->store)
+		.needed = (uint64_t)MAX(module->needed, 0), .failures = (uint64_t)module->failures,
+	 .free_bytes = machine_free_bytes(m->store)
 	};
 	int r = obstacle_find(m, module->id, &in.has_target, &pin, &blocked, reterr);
 
@@ -250,7 +251,7 @@ static int automatic_edit(struct manager *m, struct fault *reterr)
 		struct edit_request request = { 0 };
 		char reason[DECIDE_REASON_MAX];
 		int64_t id = candidate_at(m, i, reterr);
-		int verdict = VERDICT_WAIT, r = id <= 0 ? (int)id : 0;
+		int verdict = DECIDE_WAIT, r = id <= 0 ? (int)id : 0;
 
 		if (id <= 0)
 			return r;
@@ -264,7 +265,7 @@ static int automatic_edit(struct manager *m, struct fault *reterr)
 		module_row_done(&module);
 		if (r < 0)
 			return r;
-		if (verdict != VERDICT_EDIT || m->edit || !m->event)
+		if (verdict != DECIDE_EDIT || m->edit || !m->event)
 			continue;
 		request = (struct edit_request){ .module = id, .reason = reason };
 		r = edit_start(m, &request, reterr);
@@ -316,7 +317,11 @@ void manager_tick(struct manager *m)
 	m->tick_ns += (uint64_t)seconds * 1000000000;
 	r = installed_refresh(m, &fault);
 	if (r == 0)
+		r = watch_judge(m, &fault);
+	if (r == 0)
 		r = watch_tick(m, seconds, &fault);
+	if (r == 0)
+		r = watch_list(m, &fault);
 	if (r == 0)
 		r = prune_in_transaction(m, &fault);
 	if (r == 0)

@@ -52,7 +52,7 @@ void manager_tick(struct manager *manager);
 
 /** manager_decide() - verdict on one module, with all numbers looked up; see decide.h */
 struct decide_input;
-enum verdict;
+enum decision;
 int manager_decide(struct manager *manager, const struct module_row *module, bool automatic,
 		   int *retverdict, char *retreason, struct fault *reterr);
 

@@ -83,7 +83,7 @@ static int refuse(struct manager *m, const struct installed *in, char reason[DEC
 {
 	const char *path = in->target.path;
 	_clean_(freep) char *pin = NULL;
-	int verdict = VERDICT_NEVER;
+	int verdict = DECIDE_NEVER;
 	int r = pin_get(m->state, path, &pin, reterr);
 
 	if (r == 1)
@@ -93,7 +93,7 @@ static int refuse(struct manager *m, const struct installed *in, char reason[DEC
 		r = activation_may(m, path, reterr);
 	if (r == 0)
 		r = manager_decide(m, &in->module, false, &verdict, reason, reterr);
-	if (r == 0 && verdict != VERDICT_EDIT)
+	if (r == 0 && verdict != DECIDE_EDIT)
 		r = fault_set(reterr, -ENODATA, "%s: %s", path, reason);
 	return r;
 }

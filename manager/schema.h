@@ -21,6 +21,7 @@ static const char schema_sql[] =
 	" age_samples INTEGER NOT NULL DEFAULT 0,"  /* value of samples at which a weight is 1 */
 	" edit_samples INTEGER NOT NULL DEFAULT 0," /* value of samples at the last edit */
 	" edit_ns INTEGER NOT NULL DEFAULT 0,"
+	" needed INTEGER NOT NULL DEFAULT 0,"   /* new samples that the last attempt found missing */
 	" failures INTEGER NOT NULL DEFAULT 0," /* edits that failed since the last good one */
 	" condemned TEXT,"		/* a generation misbehaved: leave the module alone, and why */
 	" verdict TEXT,"
@@ -44,6 +45,7 @@ static const char schema_sql[] =
 	" samples INTEGER NOT NULL DEFAULT 0,"
 	" source INTEGER NOT NULL DEFAULT 0,"
 	" rate_hz REAL NOT NULL DEFAULT 0,"
+	" starts INTEGER NOT NULL DEFAULT 0,"  /* processes, as far as the monitor reported them */
 	" crashes INTEGER NOT NULL DEFAULT 0,"
 	" reason TEXT,"		       /* of its state */
 	" UNIQUE(module, number));"
@@ -73,7 +75,7 @@ static const char schema_sql[] =
 	" temp TEXT NOT NULL,"
 	" reason TEXT NOT NULL,"
 	" time_ns INTEGER NOT NULL);"
-	"CREATE TABLE spool_file(serial INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL,"
+	"CREATE TABLE spool_file(serial INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, digest TEXT NOT NULL,"
 	" UNIQUE(name, digest));"
 	"CREATE TABLE event(id INTEGER PRIMARY KEY AUTOINCREMENT, time_ns INTEGER NOT NULL,"
 	" module INTEGER, path TEXT, kind TEXT NOT NULL, text TEXT NOT NULL);"

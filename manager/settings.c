@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/config.h"
-
 #define KEY(key, kind, field, ...) { key, kind, offsetof(struct settings, field), __VA_ARGS__ }
 
 const struct config_key settings_keys[] = {
@@ -20,6 +18,7 @@ const struct config_key settings_keys[] = {
 	KEY("sidecar_directory", CONFIG_PATH, sidecar_directory, 0),
 	KEY("profile_command", CONFIG_TEXT, profile_command, 0),
 	KEY("editor_command", CONFIG_TEXT, editor_command, 0),
+	KEY("watch_file", CONFIG_PATH, watch_file, 0),
 	KEY("worker_user", CONFIG_TEXT, worker_user, 0),
 	KEY("edit_timeout", CONFIG_DURATION, edit_timeout_s, 1, 86400),
 	KEY("edit_memory", CONFIG_BYTES, edit_memory_bytes, 0, 0x1p50),
@@ -45,9 +44,11 @@ static const char *const defaults[][2] = {
 	{ "spool_directory", "/var/spool/morph" },
 	{ "runtime_directory", "/run/morph" },
 	{ "sidecar_directory", "/usr/lib/morph/.build-id" },
-	{ "profile_command", MORPH_LIBEXEC_DIR "/morph-profiler {job} {profile}" },
-	{ "editor_command",
-	  "morph optimize {original} --profile {profile} -o {output} --report {report}" },
+	{ "watch_file", "/run/morph/monitor/watch" },
+	{ "profile_command", "morph profile {original} {samples} {generations} --sidecar-dir {sidecars} "
+			     "--json -o {profile}" },
+	{ "editor_command", "morph optimize {original} --profile {profile} --sidecar-dir {sidecars} "
+			    "-o {output} --report {report}" },
 	{ "worker_user", "morph" },
 	{ "edit_timeout", "30min" },
 	{ "edit_memory", "4G" },

@@ -20,6 +20,7 @@ struct settings {
 	char *spool_directory;
 	char *runtime_directory;
 	char *sidecar_directory;
+	char *watch_file; /* where morph-monitor learns which programs' starts to report */
 
 	char *profile_command; /* words; {original}, {profile}, ... are replaced: see edit.h */
 	char *editor_command;

@@ -146,10 +146,13 @@ int tally_log(struct state *state, const struct module_row *module,
 	log->source = (enum sample_source)generation->source;
 	log->rate_hz = generation->rate_hz;
 	log->start_ns = (uint64_t)module->first_ns;
+	log->n_cpus = 1;
 	sample_log_normalize(log);
 	if (!log->n_modules)
 		return fault_set(reterr, -ENODATA, "%s: no samples", module->path);
 	log->fired = log->user = log->attributed = log->modules[0].total;
+	if (log->rate_hz > 0) /* the time in which it was on a CPU */
+		log->duration_ns = (uint64_t)(1e9 * (double)log->modules[0].total / log->rate_hz);
 	*ret = TAKE(log);
 	return 0;
 }

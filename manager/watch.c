@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "manager/activation.h"
 #include "manager/journal.h"
@@ -24,7 +25,7 @@ bool watch_signal_counts(int signal_number)
 	return false;
 }
 
-bool watch_is_worse(int64_t crashes, int64_t samples, int64_t base_crashes, int64_t base_samples)
+bool watch_is_worse(int64_t crashes, int64_t exposure, int64_t base_crashes, int64_t base_exposure)
 {
 	double expected;
 
@@ -32,7 +33,7 @@ bool watch_is_worse(int64_t crashes, int64_t samples, int64_t base_crashes, int6
 		return false;
 	if (base_crashes <= 0)
 		return true;
-	expected = (double)base_crashes * (double)MAX(samples, 1) / (double)MAX(base_samples, 1);
+	expected = (double)base_crashes * (double)MAX(exposure, 1) / (double)MAX(base_exposure, 1);
 	return (double)crashes > expected + 3 * sqrt(expected) + 1;
 }
 
@@ -85,67 +86,123 @@ int watch_condemn(struct manager *m, const struct generation_row *generation, co
 			first = fault;
 		}
 	}
-	if (r == 0)
+	if (r == 0 && strcmp(generation->state, "condemned") != 0)
 		r = condemn_rows(m, generation, reason, reterr);
 	return r == 0 && failed ? fault_set(reterr, failed, "%s", first.text) : r;
 }
 
-/* Samples of @generation since it was activated are not kept apart: its total is close enough. */
-static int judge(struct manager *m, struct generation_row *generation, struct target_row *target,
-		 int signal_number, struct fault *reterr)
+/* Starts say best how often it could have crashed; without a monitor that tells them, samples do. */
+static bool is_worse(const struct generation_row *made, const struct generation_row *shipped,
+		     int64_t crashes)
 {
-	struct generation_row shipped = { 0 };
+	bool starts = made->starts && shipped->starts;
+
+	return watch_is_worse(crashes, starts ? made->starts : made->samples, shipped->crashes,
+			      starts ? shipped->starts : shipped->samples);
+}
+
+static int judge_target(struct manager *m, const struct target_row *target, struct fault *reterr)
+{
+	struct generation_row made = { 0 }, shipped = { 0 };
 	char reason[128];
 	unsigned n;
-	int r = generation_get(m->state, generation->module, 0, &shipped, reterr);
+	int r = generation_get(m->state, target->module, target->generation, &made, reterr);
 
-	if (r == 0 && watch_is_worse(target->watch_crashes, generation->samples, shipped.crashes,
-				     shipped.samples)) {
-		snprintf(reason, sizeof(reason), "it died by signal %d (%s), %lld times in the watch time",
-			 signal_number, strsignal(signal_number), (long long)target->watch_crashes);
-		r = watch_condemn(m, generation, reason, &n, reterr);
-		if (r == 0)
-			r = 1;
+	if (r == 0)
+		r = generation_get(m->state, target->module, 0, &shipped, reterr);
+	if (r == 0 && is_worse(&made, &shipped, target->watch_crashes)) {
+		snprintf(reason, sizeof(reason), "it crashed %lld times while it was watched",
+			 (long long)target->watch_crashes);
+		log_warning("%s: generation %lld: %s", target->path, (long long)target->generation, reason);
+		r = watch_condemn(m, &made, reason, &n, reterr);
 	}
+	generation_row_done(&made);
 	generation_row_done(&shipped);
 	return r;
 }
 
-static int count_crash(struct manager *m, struct generation_row *generation,
-		       struct target_row *target, int signal_number, struct fault *reterr)
+int watch_judge(struct manager *m, struct fault *reterr)
 {
-	int r = state_do(m->state, reterr, "UPDATE generation SET crashes = crashes + 1 WHERE id = ?",
-			 "i", generation->id);
+	_clean_(paths_freep) char **paths = NULL;
+	int r = target_paths(m->state, 0, &paths, reterr);
 
-	if (r == 0)
-		r = journal_event(m->state, generation->module, target->path, EVENT_CRASHED, reterr,
-				  "generation %lld died by signal %d (%s)", (long long)generation->number,
-				  signal_number, strsignal(signal_number));
-	if (r < 0 || !generation->number || !target->path || target->watch_left_s <= 0 ||
-	    target->generation != generation->number)
-		return r;
-	target->watch_crashes++;
-	r = target_put(m->state, target, reterr);
-	return r < 0 ? r : judge(m, generation, target, signal_number, reterr);
+	for (char **path = paths; r == 0 && *path; path++) {
+		struct target_row target = { 0 };
+
+		r = target_get(m->state, *path, &target, reterr);
+		if (r == 0 && target.generation > 0 && target.watch_left_s > 0 && target.watch_crashes > 0)
+			r = judge_target(m, &target, reterr);
+		target_row_done(&target);
+	}
+	return r;
 }
 
-int watch_crash(struct manager *m, const char *build_id, const char *path, int signal_number,
-		struct fault *reterr)
+static int count_signal(struct manager *m, const struct build_id *id,
+			const struct lifecycle_event *event, struct fault *reterr)
 {
 	struct generation_row generation = { 0 };
-	struct target_row target = { 0 };
-	int r;
+	char text[BUILD_ID_MAX_TEXT];
+	int r = generation_get_by_build_id(m->state, build_id_text(id, text), &generation, reterr);
 
-	if (!watch_signal_counts(signal_number))
-		return 0;
-	r = generation_get_by_build_id(m->state, build_id, &generation, reterr);
 	if (r == 0)
-		r = target_get(m->state, path, &target, reterr);
-	if (r == 0 || (r == -ENOENT && generation.id))
-		r = count_crash(m, &generation, &target, signal_number, reterr);
+		r = state_do(m->state, reterr,
+			     "UPDATE generation SET crashes = crashes + ? WHERE id = ?", "ii",
+			     (int64_t)event->count, generation.id);
+	if (r == 0)
+		r = state_do(m->state, reterr,
+			     "UPDATE target SET watch_crashes = watch_crashes + ? WHERE module = ? AND "
+			     "generation = ? AND generation > 0 AND watch_left_s > 0",
+			     "iii", (int64_t)event->count, generation.module, generation.number);
+	if (r == 0)
+		r = journal_event(m->state, generation.module, NULL, EVENT_CRASHED, reterr,
+				  "generation %lld: process %u (%s) died by signal %d (%s)",
+				  (long long)generation.number, event->pid, event->comm, event->value,
+				  strsignal(event->value));
 	generation_row_done(&generation);
-	target_row_done(&target);
 	return r == -ENOENT ? 0 : r;
+}
+
+int watch_count(struct manager *m, const struct lifecycle_event *event, struct fault *reterr)
+{
+	char text[BUILD_ID_MAX_TEXT];
+	int r = 0;
+
+	if (event->kind == LIFECYCLE_EXEC)
+		return state_do(m->state, reterr,
+				"UPDATE generation SET starts = starts + ? WHERE build_id = ?", "it",
+				(int64_t)event->count, build_id_text(&event->build_id, text));
+	if (event->kind != LIFECYCLE_SIGNAL || !watch_signal_counts(event->value))
+		return 0;
+	r = count_signal(m, &event->build_id, event, reterr);
+	/* A library that was made faster and a program that was not: the fault is in the library. */
+	if (r == 0 && !build_id_is_equal(&event->build_id, &event->fault_build_id))
+		r = count_signal(m, &event->fault_build_id, event, reterr);
+	return r;
+}
+
+int watch_list(struct manager *m, struct fault *reterr)
+{
+	_clean_(paths_freep) char **paths = NULL;
+	_clean_(buffer_donep) struct buffer text = { 0 };
+	_clean_(file_map_donep) struct file_map old = { 0 };
+	char file[PATH_MAX], directory[PATH_MAX];
+	int r = target_paths(m->state, 0, &paths, reterr);
+
+	if (r < 0 || !settings_path(&m->settings, m->settings.watch_file, file))
+		return r;
+	strcpy(directory, file);
+	*strrchr(directory, '/') = '\0';
+	if (access(directory, W_OK) < 0)
+		return 0; /* no monitor runs here */
+	for (char **path = paths; *path; path++)
+		if (!strchr(*path, '\n'))
+			buffer_printf(&text, "%s\n", *path);
+	if (text.bad)
+		return fault_errno(reterr, -ENOMEM, "%s", file);
+	if (file_map_open(file, &old, NULL) == 0 && old.size == text.size &&
+	    (!text.size || memcmp(old.data, text.data, text.size) == 0))
+		return 0;
+	return file_write(file, text.data, text.size, 0644, reterr);
 }
 
 int watch_tick(struct manager *m, int64_t seconds, struct fault *reterr)

@@ -11,23 +11,30 @@
  */
 
 #include "manager/manager.h"
+#include "profiles/lifecycle.h"
 
 /** watch_signal_counts() - SIGSEGV and its like, but not SIGTERM, SIGKILL, SIGPIPE ... */
 bool watch_signal_counts(int signal_number);
 
 /**
- * watch_is_worse() - are @crashes in @samples too many for a program whose shipped file crashed
- * @base_crashes times in @base_samples samples? Without any on record, one is too many; else more
- * than the expected number plus three standard deviations of it (Poisson).
+ * watch_is_worse() - are @crashes in @exposure too many for a program whose shipped file crashed
+ * @base_crashes times in @base_exposure? Without any on record, one is too many; else more than the
+ * expected number plus three standard deviations of it (Poisson) plus one.
  */
-bool watch_is_worse(int64_t crashes, int64_t samples, int64_t base_crashes, int64_t base_samples);
+bool watch_is_worse(int64_t crashes, int64_t exposure, int64_t base_crashes, int64_t base_exposure);
+
+/** watch_count() - inside a transaction: enter one event of the monitor */
+int watch_count(struct manager *manager, const struct lifecycle_event *event, struct fault *reterr);
 
 /**
- * watch_crash() - a process that ran @build_id died by @signal_number
- * Return: 1: and so the shipped file was put back; 0: counted, or of no interest; negative with @reterr.
+ * watch_judge() - put the shipped file back wherever the crashes that were counted are too many
+ *
+ * Outside of transactions. What is judged was committed before, so a kill in between only delays it.
  */
-int watch_crash(struct manager *manager, const char *build_id, const char *path, int signal_number,
-		struct fault *reterr);
+int watch_judge(struct manager *manager, struct fault *reterr);
+
+/** watch_list() - tell morph-monitor which programs' starts to report; only written when it changed */
+int watch_list(struct manager *manager, struct fault *reterr);
 
 /** watch_tick() - @seconds have passed */
 int watch_tick(struct manager *manager, int64_t seconds, struct fault *reterr);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/ioprio.h>
 #include <sched.h>
 #include <signal.h>
@@ -57,6 +58,18 @@ static int become_unprivileged(const struct worker_options *o)
 	return 0;
 }
 
+/* The commands of the installation, or of the build tree, that this morphd belongs to. */
+static void path_entry(char *ret, size_t size)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[MAX(n, 0)] = '\0';
+	if (strrchr(self, '/'))
+		*strrchr(self, '/') = '\0';
+	snprintf(ret, size, "PATH=%s:%s", self, getenv("PATH") ?: "/usr/local/bin:/usr/bin:/bin");
+}
+
 static char *environment_entry(const char *name, const char *value, char *ret, size_t size)
 {
 	snprintf(ret, size, "%s=%s", name, value);
@@ -64,18 +77,17 @@ static char *environment_entry(const char *name, const char *value, char *ret, s
 }
 
 _noreturn_ static void worker_main(char *const argv[], const struct worker_options *o, int error_fd,
-				   int log_fd, pid_t parent)
+				   int out_fd, int log_fd, pid_t parent)
 {
-	char home[4200], temp[4200], path[4200];
+	char home[4200], temp[4200], path[2 * PATH_MAX];
 	char *environment[] = {
 		environment_entry("HOME", o->directory, home, sizeof(home)),
 		environment_entry("TMPDIR", o->directory, temp, sizeof(temp)),
-		environment_entry("PATH", getenv("PATH") ?: "/usr/local/bin:/usr/bin:/bin", path,
-				  sizeof(path)),
-		(char *)"LANG=C.UTF-8", NULL };
+		path, (char *)"LANG=C.UTF-8", NULL };
 	sigset_t none;
 	int error, null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
+	path_entry(path, sizeof(path));
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
@@ -89,7 +101,7 @@ _noreturn_ static void worker_main(char *const argv[], const struct worker_optio
 	/* After the change of user, which clears it. */
 	if (error == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent))
 		error = -ECHILD;
-	if (error == 0 && null_fd >= 0 && dup2(null_fd, 0) >= 0 && dup2(log_fd, 1) >= 0 &&
+	if (error == 0 && null_fd >= 0 && dup2(null_fd, 0) >= 0 && dup2(out_fd, 1) >= 0 &&
 	    dup2(log_fd, 2) >= 0)
 		execvpe(argv[0], argv, environment);
 	if (error == 0)
@@ -97,22 +109,31 @@ _noreturn_ static void worker_main(char *const argv[], const struct worker_optio
 	_exit(write(error_fd, &error, sizeof(error)) < 0 ? 126 : 127);
 }
 
+/* New each time: the one before belonged to the command that could write it. */
+static int output_open(const char *path)
+{
+	int fd;
+
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
 pid_t worker_spawn(char *const argv[], const struct worker_options *options, struct fault *reterr)
 {
-	_clean_(fd_closep) int log_fd = -1;
+	_clean_(fd_closep) int log_fd = output_open(options->log), out_fd = output_open(options->out);
 	int exec_pipe[2], error = 0;
 	pid_t pid, parent = getpid();
 	ssize_t n;
 
-	log_fd = open(options->log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
-		      0600);
-	if (log_fd < 0)
-		return fault_errno(reterr, -errno, "%s", options->log);
+	if (log_fd < 0 || out_fd < 0)
+		return fault_errno(reterr, log_fd < 0 ? log_fd : out_fd, "%s: cannot create its output files",
+				   options->directory);
 	if (pipe2(exec_pipe, O_CLOEXEC) < 0)
 		return fault_errno(reterr, -errno, "%s: cannot make a pipe", argv[0]);
 	pid = fork();
 	if (pid == 0)
-		worker_main(argv, options, exec_pipe[1], log_fd, parent);
+		worker_main(argv, options, exec_pipe[1], out_fd, log_fd, parent);
 	if (pid < 0)
 		error = -errno;
 	close(exec_pipe[1]);

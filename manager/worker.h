@@ -6,8 +6,9 @@
  *
  * The command gets: a user of its own (when morphd is root), no new privileges, no network, limits on
  * memory, file size and processor time, SCHED_IDLE and the idle I/O class, the first place in the
- * out-of-memory killer's list, its own process group and session, an empty environment but for PATH,
- * HOME, TMPDIR, LANG, and standard output and error in a file. It dies with morphd.
+ * out-of-memory killer's list, its own process group and session, an empty environment but for PATH
+ * (morphd's own directory first), HOME, TMPDIR and LANG, and files for standard output and error. It
+ * dies with morphd.
  */
 
 #include <stdint.h>
@@ -17,7 +18,8 @@
 
 struct worker_options {
 	const char *directory; /* working directory, HOME and TMPDIR */
-	const char *log;       /* path: created, standard output and error */
+	const char *log;       /* path: created, standard error */
+	const char *out;       /* path: created, standard output */
 	uid_t uid;	       /* used when we are root */
 	gid_t gid;
 	uint64_t memory_bytes; /* address space; 0: no limit */

@@ -134,5 +134,13 @@ uint32_t block_map_function_of(const struct block_map *map, uint32_t block);
 /** block_map_ir_function() - by GUID, or NULL */
 const struct block_ir_function *block_map_ir_function(const struct block_map *map, uint64_t guid);
 
+/**
+ * block_map_adopt_probes() - give blocks without probes those of the same block in another link
+ * @map:  of code that was generated with its probes hidden
+ * @from: of the same code, probes and counts included (has_counts), in another block order
+ * Functions match by name, blocks by ID; what has probes keeps them. Return: 0 or -ENOMEM.
+ */
+int block_map_adopt_probes(struct block_map *map, const struct block_map *from);
+
 /** block_map_dump() - text for people and golden files */
 void block_map_dump(const struct block_map *map, FILE *out);

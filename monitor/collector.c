@@ -12,6 +12,7 @@
 
 #define MAX_MODULES 8192u
 #define MAX_STALE 64u
+#define BOTH_TABLES (1u << SAMPLER_MAIN | 1u << SAMPLER_REFERENCE)
 
 /* One clock's samples since the last log. */
 struct part {
@@ -229,7 +230,8 @@ static uint64_t user_samples(const struct part *part)
 
 /*
  * Reference counts of a replaced module stand for all samples of its share: each is worth
- * (tick + reference) / reference. The remainder is carried on, so that the sum stays right.
+ * (tick + reference) / reference, the tick's nothing. The remainder is carried on, so that the sum stays
+ * right.
  */
 static int part_merge(struct collector *collector, const struct part *part, double worth,
 		      struct histogram *sum, struct sample_log *log)
@@ -242,7 +244,7 @@ static int part_merge(struct collector *collector, const struct part *part, doub
 
 		if (!count)
 			continue;
-		if (is_replaced(collector, entry->module)) {
+		if (worth != 1 && is_replaced(collector, entry->module)) {
 			double exact = (double)count * worth + carried;
 
 			log->set_aside += count;
@@ -275,21 +277,25 @@ static void part_account(const struct part *part, struct sample_log *log)
 static int log_fill(struct collector *collector, const struct collector_head *head,
 		    struct sample_log *log)
 {
-	const struct part *main = &collector->parts[SAMPLER_MAIN];
-	const struct part *reference = &collector->parts[SAMPLER_REFERENCE];
 	_clean_(histogram_donep) struct histogram sum = { 0 };
-	double n_reference = (double)user_samples(reference);
-	double worth = n_reference > 0 ? ((double)user_samples(main) + n_reference) / n_reference : 0;
-	int r = part_merge(collector, main, 0, &sum, log);
+	uint64_t n_main = user_samples(&collector->parts[SAMPLER_MAIN]);
+	uint64_t n_reference = user_samples(&collector->parts[SAMPLER_REFERENCE]);
+	int r = 0;
 
-	if (r == 0)
-		r = part_merge(collector, reference, worth, &sum, log);
+	for (unsigned i = 0; r == 0 && i < SAMPLER_TABLES; i++) {
+		double worth = 1;
+
+		if (!(head->tables >> i & 1))
+			continue;
+		if (head->tables == BOTH_TABLES && n_reference)
+			worth = i == SAMPLER_MAIN ? 0 : (double)(n_main + n_reference) / (double)n_reference;
+		r = part_merge(collector, &collector->parts[i], worth, &sum, log);
+		part_account(&collector->parts[i], log);
+	}
 	if (r == 0)
 		r = catalog_log(collector->catalog, &sum, NULL, log);
 	if (r < 0)
 		return r;
-	for (unsigned i = 0; i < SAMPLER_TABLES; i++)
-		part_account(&collector->parts[i], log);
 	log->source = head->source;
 	log->rate_hz = head->rate_hz;
 	log->start_ns = head->start_ns;
@@ -298,12 +304,14 @@ static int log_fill(struct collector *collector, const struct collector_head *he
 	return 0;
 }
 
-static void parts_reset(struct collector *collector)
+static void parts_reset(struct collector *collector, unsigned tables)
 {
 	for (unsigned i = 0; i < SAMPLER_TABLES; i++) {
 		struct part *part = &collector->parts[i];
 		struct histogram histogram = part->histogram;
 
+		if (!(tables >> i & 1))
+			continue;
 		histogram_clear(&histogram);
 		*part = (struct part){ .histogram = histogram };
 	}
@@ -322,11 +330,14 @@ static void find_stale(struct collector *collector)
 		memset(collector->inodes, 0, collector->n_inodes * sizeof(*collector->inodes));
 }
 
-/* Start afresh when too many modules were met; the log that holds them is made. */
+/* Start afresh when too many modules were met; no sample still refers to them. */
 static int forget_all(struct collector *collector)
 {
 	if (catalog_size(collector->catalog) <= MAX_MODULES)
 		return 0;
+	for (unsigned i = 0; i < SAMPLER_TABLES; i++)
+		if (collector->parts[i].histogram.n)
+			return 0;
 	modules_done(collector);
 	collector->n_inodes = 0;
 	free(TAKE(collector->inodes));
@@ -345,7 +356,7 @@ int collector_log(struct collector *collector, const struct collector_head *head
 		r = compare(collector, (double)head->duration_ns / 1e9);
 	if (r == 0)
 		r = log_fill(collector, head, log);
-	parts_reset(collector);
+	parts_reset(collector, head->tables);
 	find_stale(collector);
 	if (r == 0)
 		r = forget_all(collector);
@@ -356,6 +367,18 @@ int collector_log(struct collector *collector, const struct collector_head *head
 		return r;
 	*ret = TAKE(log);
 	return 0;
+}
+
+const struct catalog_module *collector_program(struct collector *collector,
+					       const struct sampler_event *event, size_t size)
+{
+	const struct catalog_module *known = collector_module(collector, &event->module);
+
+	if (known)
+		return known;
+	return catalog_at(collector->catalog,
+			  resolver_announce(collector->resolver,
+					    (const struct sampler_module_event *)event, size));
 }
 
 const struct catalog_module *collector_module(struct collector *collector,

@@ -35,13 +35,20 @@ struct collector_head {
 	double rate_hz;	     /* of both clocks together, per busy CPU */
 	uint64_t start_ns, duration_ns;
 	uint32_t n_cpus;
-	bool compare;	     /* step 3: the reference ran all the time */
+	unsigned tables;     /* bit per enum sampler_table: whose samples go into this log */
+	bool compare;	     /* step 3: both tables, and the reference ran all the time */
 };
 
-/** collector_log() - steps 3 and 4; starts afresh. 0, -ENOMEM, or -ERANGE with @reterr when the law is broken */
+/** collector_log() - steps 3 and 4; these tables start afresh. 0, -ENOMEM, or -ERANGE with @reterr when the law is broken */
 int collector_log(struct collector *collector, const struct collector_head *head,
 		  struct sample_log **ret, struct fault *reterr);
 
+/**
+ * collector_program() - the module of a program that just died or started, by the path in its event
+ * Return: as collector_module().
+ */
+const struct catalog_module *collector_program(struct collector *collector,
+					       const struct sampler_event *event, size_t size);
 /** collector_module() - the module of an inode, or NULL; valid until the collector is used again */
 const struct catalog_module *collector_module(struct collector *collector,
 					      const struct sampler_inode *inode);

@@ -348,8 +348,13 @@ static int add_targets(struct recorder *recorder, const struct recorder_options 
 		return add_cgroup(recorder, options->cgroup, reterr);
 	if (options->target == RECORDER_ALL)
 		r = perf_set_add(&recorder->set, -1, 0);
-	for (size_t i = 0; r == 0 && options->target == RECORDER_TASKS && i < options->n_pids; i++)
+	for (size_t i = 0; r == 0 && options->target == RECORDER_TASKS && i < options->n_pids; i++) {
 		r = add_process(recorder, options->pids[i]);
+		if (options->skip_refused && (r == -EACCES || r == -EPERM || r == -ESRCH))
+			r = 0;
+	}
+	if (r == 0 && !recorder->set.n_fds)
+		r = -EACCES;
 	return r < 0 ? perf_event_refusal(r, recorder->clock, reterr) : 0;
 }
 

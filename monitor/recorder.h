@@ -40,6 +40,7 @@ struct recorder_options {
 	enum perf_clock clock;
 	double rate_hz; /* 1 to 100000; cycles: at 1 GHz of clock rate per GHz */
 	bool branches;
+	bool skip_refused; /* processes that may not be watched, or ended, are left out */
 };
 
 struct recorder;

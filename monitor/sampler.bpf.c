@@ -614,22 +614,28 @@ int on_signal(struct bpf_raw_tracepoint_args *context)
 	struct k_sigaction *action = (void *)context->args[2];
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
-	struct sampler_event event;
+	struct sampler_module_event *event;
 	struct place place = { 0 };
 	u64 node[NODE_WORDS], ip = 0;
 	struct mm_struct *mm = task->mm;
+	struct file *program;
 
 	if (signal > 31 || !(CRASH_SIGNALS >> signal & 1) || !mm || BPF_CORE_READ(action, sa.sa_handler))
 		return 0;
-	event_fill(&event, SAMPLER_EVENT_SIGNAL, task->tgid);
-	event.signal = signal;
-	inode_read(mm->exe_file, &event.module);
+	event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	if (!event)
+		return 0;
+	program = mm->exe_file;
+	event_fill(&event->event, SAMPLER_EVENT_SIGNAL, task->tgid);
+	event->event.signal = signal;
+	inode_read(program, &event->event.module);
+	path_read(program, event);
 	bpf_probe_read_kernel(&ip, sizeof(ip),
 			      (void *)regs + bpf_core_field_offset(struct pt_regs___kernel, REGS_IP));
 	if (place_find(mm, ip, node, &place) == SAMPLER_ATTRIBUTED) {
-		event.fault = place.inode;
-		event.fault_offset = ip - place.base;
+		event->event.fault = place.inode;
+		event->event.fault_offset = ip - place.base;
 	}
-	lifecycle_submit(&event);
+	bpf_ringbuf_submit(event, 0);
 	return 0;
 }

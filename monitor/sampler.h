@@ -85,7 +85,7 @@ struct sampler_event {
 	__u32 type;
 	__u32 tgid;
 	__u64 time_ns; /* CLOCK_MONOTONIC */
-	struct sampler_inode module; /* MODULE; the executable for the others */
+	struct sampler_inode module; /* the new one; the executable for the others */
 	struct sampler_inode fault;  /* SIGNAL: the module that the instruction pointer was in */
 	__u64 fault_offset;
 	__u64 start, end; /* MODULE: where it is mapped */
@@ -94,7 +94,7 @@ struct sampler_event {
 	char comm[SAMPLER_COMM_BYTES];
 };
 
-/* MODULE events carry the names of the file and its directories, file first, NUL after each. */
+/* MODULE and SIGNAL events carry the names of the file and its directories, file first, NUL after each. */
 struct sampler_module_event {
 	struct sampler_event event;
 	__u32 path_bytes; /* 0: could not be told, e.g. too long */

@@ -32,8 +32,7 @@ struct sampler {
 	int *clocks; /* owned; event per CPU, -1: none */
 	unsigned n_clocks;
 	int n_possible;
-	double tick_hz;
-	struct sampler_counters *per_cpu; /* owned scratch; n_possible */
+	struct sampler_counters *per_cpu, *zeros; /* owned; n_possible */
 	struct sampler_row *rows;	  /* owned */
 	size_t n_rows, capacity;
 	struct sampler_key *keys; /* owned scratch; BATCH */
@@ -111,9 +110,10 @@ static int memory_reserve(struct sampler *sampler)
 	sampler->n_clocks = (unsigned)sampler->n_possible;
 	sampler->clocks = calloc(sampler->n_clocks, sizeof(*sampler->clocks));
 	sampler->per_cpu = calloc((size_t)sampler->n_possible, sizeof(*sampler->per_cpu));
+	sampler->zeros = calloc((size_t)sampler->n_possible, sizeof(*sampler->zeros));
 	sampler->keys = calloc(BATCH, sizeof(*sampler->keys));
 	sampler->values = calloc(BATCH, sizeof(*sampler->values));
-	if (!sampler->clocks || !sampler->per_cpu || !sampler->keys || !sampler->values)
+	if (!sampler->clocks || !sampler->per_cpu || !sampler->zeros || !sampler->keys || !sampler->values)
 		return -ENOMEM;
 	for (unsigned i = 0; i < sampler->n_clocks; i++)
 		sampler->clocks[i] = -1;
@@ -257,6 +257,7 @@ void sampler_free(struct sampler *sampler)
 		sampler_bpf__destroy(sampler->bpf);
 	free(sampler->clocks);
 	free(sampler->per_cpu);
+	free(sampler->zeros);
 	free(sampler->rows);
 	free(sampler->keys);
 	free(sampler->values);
@@ -316,9 +317,7 @@ static int rows_take(struct sampler *sampler, int fd)
 
 static int counters_zero(struct sampler *sampler, uint32_t set)
 {
-	memset(sampler->per_cpu, 0, (size_t)sampler->n_possible * sizeof(*sampler->per_cpu));
-	return bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.counters), &set, sampler->per_cpu,
-				   BPF_ANY) < 0 ? -errno : 0;
+	return bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.counters), &set, sampler->zeros, BPF_ANY) < 0 ? -errno : 0;
 }
 
 /*
@@ -355,6 +354,7 @@ int sampler_drain(struct sampler *sampler, enum sampler_table table, struct samp
 		return fault_errno(reterr, r, "cannot drain the sampler's tables");
 	drained.rows = sampler->rows;
 	drained.n_rows = sampler->n_rows;
+	drained.per_cpu = sampler->per_cpu;
 	*ret = drained;
 	return 0;
 }
@@ -451,9 +451,9 @@ int sampler_watch(struct sampler *sampler, const struct sampler_inode *inode, bo
 
 /* --- clocks --------------------------------------------------------------------------------------- */
 
-double sampler_tick_hz(const struct sampler *sampler)
+unsigned sampler_n_cpus(const struct sampler *sampler)
 {
-	return sampler->tick_hz;
+	return (unsigned)sampler->n_possible;
 }
 
 void sampler_set_tick_divisor(struct sampler *sampler, unsigned divisor)

@@ -36,6 +36,7 @@ struct sampler_drained {
 	struct sampler_counters counters; /* summed over CPUs */
 	const struct sampler_row *rows;	  /* borrowed until the next drain */
 	size_t n_rows;
+	const struct sampler_counters *per_cpu; /* borrowed; sampler_n_cpus() of them */
 };
 
 /** sampler_open() - load and attach; clocks run when it returns; -errno with the verifier's or kernel's reason */
@@ -49,6 +50,9 @@ DEFINE_CLEANUP(struct sampler *, sampler_free);
  */
 int sampler_drain(struct sampler *sampler, enum sampler_table table, struct sampler_drained *ret,
 		  struct fault *reterr);
+
+/** sampler_n_cpus() - possible CPUs */
+unsigned sampler_n_cpus(const struct sampler *sampler);
 
 /** sampler_check() - the law of sampler.h between drained rows and counters; -ERANGE naming the equation */
 int sampler_check(const struct sampler_drained *drained, struct fault *reterr);
@@ -65,8 +69,6 @@ void sampler_forget_all(struct sampler *sampler);
 /** sampler_watch() - report starts and ends of programs of this inode (any device) */
 int sampler_watch(struct sampler *sampler, const struct sampler_inode *inode, bool on);
 
-/** sampler_tick_hz() - rate of the scheduler tick of this kernel, measured when opened; 0: it is not the clock */
-double sampler_tick_hz(const struct sampler *sampler);
 void sampler_set_tick_divisor(struct sampler *sampler, unsigned divisor);
 
 /**

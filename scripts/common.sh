@@ -5,7 +5,7 @@
 # Debian packages by name, building a preset. Sourced, never run.
 
 set -euo pipefail
-export LC_ALL=C
+export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 
 MORPH_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Programs' sources and what apt needs to fetch them: outside of the repository, kept between runs.

@@ -21,7 +21,7 @@ static void setup(void)
 TEST(enough_new_samples_on_an_idle_machine_are_a_reason_to_edit)
 {
 	setup();
-	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_EDIT);
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_EDIT);
 	CHECK_STR(reason, "20000 new samples (10000 are enough) and the machine is idle");
 }
 
@@ -29,9 +29,9 @@ TEST(too_few_new_samples_wait)
 {
 	setup();
 	in.new_samples = 9999;
-	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_WAIT);
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
 	CHECK_STR(reason, "9999 of 10000 new samples");
-	CHECK_INT(decide(&settings, &in, false, reason), VERDICT_EDIT);
+	CHECK_INT(decide(&settings, &in, false, reason), DECIDE_EDIT);
 }
 
 TEST(a_busy_machine_waits_and_says_why_but_a_request_does_not)
@@ -39,18 +39,18 @@ TEST(a_busy_machine_waits_and_says_why_but_a_request_does_not)
 	setup();
 	in.idle = false;
 	in.busy = "the machine runs on battery";
-	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_WAIT);
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
 	CHECK_STR(reason, "the machine runs on battery");
-	CHECK_INT(decide(&settings, &in, false, reason), VERDICT_EDIT);
+	CHECK_INT(decide(&settings, &in, false, reason), DECIDE_EDIT);
 }
 
 TEST(the_last_edit_must_be_some_time_ago)
 {
 	setup();
 	in.since_edit_s = 6 * 3600 - 1;
-	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_WAIT);
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
 	in.since_edit_s = 6 * 3600;
-	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_EDIT);
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_EDIT);
 }
 
 TEST(failures_double_the_wait_up_to_a_week)
@@ -64,18 +64,18 @@ TEST(failures_double_the_wait_up_to_a_week)
 	setup();
 	in.failures = 5;
 	in.since_edit_s = 16 * 3600 - 1;
-	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_WAIT);
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
 	CHECK(strstr(reason, "failed"));
 	in.since_edit_s++;
-	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_EDIT);
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_EDIT);
 }
 
 TEST(a_module_that_misbehaved_is_only_edited_on_request)
 {
 	setup();
 	in.condemned = "it crashed";
-	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_NEVER);
-	CHECK_INT(decide(&settings, &in, false, reason), VERDICT_EDIT);
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_NEVER);
+	CHECK_INT(decide(&settings, &in, false, reason), DECIDE_EDIT);
 }
 
 TEST(nothing_helps_without_data_target_samples_space_or_against_a_pin)
@@ -96,7 +96,7 @@ TEST(nothing_helps_without_data_target_samples_space_or_against_a_pin)
 		else
 			in.free_bytes = 1000;
 		for (int automatic = 0; automatic < 2; automatic++) {
-			CHECK(decide(&settings, &in, automatic, reason) != VERDICT_EDIT);
+			CHECK(decide(&settings, &in, automatic, reason) != DECIDE_EDIT);
 			CHECK(strstr(reason, words[i]));
 		}
 	}
@@ -106,8 +106,8 @@ TEST(automatic_no_leaves_it_to_the_user)
 {
 	setup();
 	settings.automatic = false;
-	CHECK_INT(decide(&settings, &in, true, reason), VERDICT_WAIT);
-	CHECK_INT(decide(&settings, &in, false, reason), VERDICT_EDIT);
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
+	CHECK_INT(decide(&settings, &in, false, reason), DECIDE_EDIT);
 	settings_done(&settings);
 }
 

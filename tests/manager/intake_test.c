@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <sys/mount.h>
 
-#include "base/container.h"
+#include "manager/spool_file.h"
 #include "tests/manager/fixture.h"
 
 static struct fixture f;
@@ -120,16 +120,16 @@ TEST(only_so_many_damaged_files_are_kept)
 	FILE *out;
 
 	setup();
-	for (unsigned i = 0; i < INTAKE_DAMAGED_MAX + 9; i++) {
+	for (unsigned i = 0; i < SPOOL_DAMAGED_MAX + 9; i++) {
 		snprintf(name, sizeof(name), "%03u.samples", i);
 		put(name, "garbage", 7);
 	}
-	CHECK_INT(intake_scan(f.m, 1000, &f.fault), INTAKE_DAMAGED_MAX + 9);
-	snprintf(command, sizeof(command), "ls %s | wc -l", path_join(f.m->spool, INTAKE_DAMAGED, path));
+	CHECK_INT(intake_scan(f.m, 1000, &f.fault), SPOOL_DAMAGED_MAX + 9);
+	snprintf(command, sizeof(command), "ls %s | wc -l", path_join(f.m->spool, SPOOL_DAMAGED, path));
 	out = popen(command, "r");
 	CHECK(out && fscanf(out, "%u", &n) == 1);
 	pclose(out);
-	CHECK_INT(n, INTAKE_DAMAGED_MAX);
+	CHECK_INT(n, SPOOL_DAMAGED_MAX);
 	teardown();
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * manager-pack PROGRAM OUT MODULES: the Morph data of a linked program as a container: its block map,
- * and as many modules as said (a shipped file has some, a generation has none).
+ * manager-pack PROGRAM OUT MODULES [SHIPPED]: the Morph data of a linked program as a container: its block map,
+ * and as many modules as said; a generation has none, and names the file that it was made from.
  */
 
 #include <stdio.h>
@@ -11,8 +11,10 @@
 #include "base/file.h"
 #include "module/morph_data.h"
 
-static int pack(const char *program, const char *out, size_t n_modules, struct fault *fault)
+static int pack(const char *program, const char *out, size_t n_modules, const char *shipped,
+		struct fault *fault)
 {
+	_clean_(image_freep) struct image *origin = NULL;
 	static struct morph_module modules[] = { { (char *)"program.o", (const uint8_t *)"BC\xc0\xde", 4 } };
 	_clean_(image_freep) struct image *image = NULL;
 	_clean_(block_map_freep) struct block_map *map = NULL;
@@ -24,12 +26,16 @@ static int pack(const char *program, const char *out, size_t n_modules, struct f
 				   .n_modules = n_modules };
 	int r = image_open(program, &image, fault);
 
+	if (r == 0 && shipped)
+		r = image_open(shipped, &origin, fault);
 	if (r == 0)
 		r = block_map_build(image, &map, fault);
 	if (r < 0)
 		return r;
 	data.build_id = *image_build_id(image);
 	data.map = map;
+	if (origin)
+		data.origin = *image_build_id(origin);
 	r = morph_data_encode(&data, &bytes);
 	return r < 0 ? fault_errno(fault, r, "%s", program)
 		     : file_write(out, bytes.data, bytes.size, 0644, fault);
@@ -39,11 +45,11 @@ int main(int argc, char **argv)
 {
 	struct fault fault = { "" };
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: %s PROGRAM OUT MODULES\n", argv[0]);
+	if (argc != 4 && argc != 5) {
+		fprintf(stderr, "usage: %s PROGRAM OUT MODULES [SHIPPED]\n", argv[0]);
 		return 2;
 	}
-	if (pack(argv[1], argv[2], (size_t)atoi(argv[3]), &fault) == 0)
+	if (pack(argv[1], argv[2], (size_t)atoi(argv[3]), argc > 4 ? argv[4] : NULL, &fault) == 0)
 		return 0;
 	fprintf(stderr, "%s\n", fault.text);
 	return 1;

@@ -23,7 +23,7 @@ static struct replacement r;
 
 static void setup(void)
 {
-	fixture_make(&f);
+	fixture_make_in(&f, "/tmp");
 	CHECK_INT(file_write(f.prog, OLD, strlen(OLD), 0755, NULL), 0);
 	r = (struct replacement){ .dir_fd = -1, .fd = -1 };
 }

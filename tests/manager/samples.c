@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * manager-samples OUT PROGRAM PATH COUNT [START_NS]: a sample log as the monitor writes it, in which
- * PROGRAM (read here for its build ID) was found COUNT times at PATH, at the start of its code.
+ * manager-samples OUT PROGRAM PATH COUNT [START_NS [FILES]]: a sample log as the monitor writes it, in
+ * which PROGRAM (read here for its build ID) was found COUNT times at PATH, at the start of its code.
+ * With FILES: so many of them, OUT-1.samples and so on, each with a start of its own.
  */
 
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include "module/image.h"
 #include "profiles/sample_log.h"
 
-static int write_log(char **argv, uint64_t start_ns, struct fault *fault)
+static int write_log(const char *out, char **argv, uint64_t start_ns, struct fault *fault)
 {
 	_clean_(image_freep) struct image *image = NULL;
 	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
@@ -36,18 +37,33 @@ static int write_log(char **argv, uint64_t start_ns, struct fault *fault)
 	log->idle = 100;
 	log->user = log->attributed = count;
 	log->fired = log->idle + log->user;
-	return sample_log_write(log, argv[1], fault);
+	return sample_log_write(log, out, fault);
+}
+
+static int write_logs(int argc, char **argv, struct fault *fault)
+{
+	uint64_t start_ns = argc > 5 ? strtoull(argv[5], NULL, 10) : 1;
+	unsigned n = argc > 6 ? (unsigned)atoi(argv[6]) : 0;
+	int r = n ? 0 : write_log(argv[1], argv, start_ns, fault);
+
+	for (unsigned i = 1; r == 0 && i <= n; i++) {
+		char path[4096];
+
+		snprintf(path, sizeof(path), "%s-%u.samples", argv[1], i);
+		r = write_log(path, argv, start_ns + i, fault);
+	}
+	return r;
 }
 
 int main(int argc, char **argv)
 {
 	struct fault fault = { "" };
 
-	if (argc != 5 && argc != 6) {
-		fprintf(stderr, "usage: %s OUT PROGRAM PATH COUNT [START_NS]\n", argv[0]);
+	if (argc < 5 || argc > 7) {
+		fprintf(stderr, "usage: %s OUT PROGRAM PATH COUNT [START_NS [FILES]]\n", argv[0]);
 		return 2;
 	}
-	if (write_log(argv, argc == 6 ? strtoull(argv[5], NULL, 10) : 1, &fault) == 0)
+	if (write_logs(argc, argv, &fault) == 0)
 		return 0;
 	fprintf(stderr, "%s\n", fault.text);
 	return 1;

@@ -1,0 +1,243 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""report.py TABLES-DIRECTORY OUTPUT-DIRECTORY - RESULTS.md and results.html from the tables' JSON
+
+Tables that are not there are left out; a table that this file does not know in particular is shown as it is: its
+figures, then one row for each member of its arrays of objects.
+"""
+
+import html
+import os
+import sys
+
+import measure
+import picture
+
+TITLES = {
+    "speedup": "Speedup (the paper's Figure 3)",
+    "cost": "Cost of an edit (the paper's section 4.3.2)",
+    "size": "Sizes (the paper's Table 6)",
+    "overhead": "Overhead of sampling (the paper's Tables 4 and 5)",
+    "accuracy": "Accuracy of profiles",
+    "layout": "Layout",
+    "faults": "Faults",
+}
+
+
+class Page:
+    """The same content twice: as Markdown and as HTML."""
+
+    def __init__(self):
+        self.markdown, self.html = [], []
+
+    def heading(self, text, level=2):
+        self.markdown += ["#" * level + " " + text, ""]
+        self.html.append(f"<h{level}>{html.escape(text)}</h{level}>")
+
+    def text(self, text):
+        self.markdown += [text, ""]
+        self.html.append(f"<p>{html.escape(text)}</p>")
+
+    def table(self, headings, rows):
+        if not rows:
+            return
+        self.markdown.append("| " + " | ".join(headings) + " |")
+        self.markdown.append("|" + "|".join("---" if i == 0 else "--:" for i in range(len(headings))) + "|")
+        for row in rows:
+            self.markdown.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
+        self.markdown.append("")
+        cells = "".join(f"<th>{html.escape(h)}</th>" for h in headings)
+        self.html.append(f"<table><tr>{cells}</tr>")
+        for row in rows:
+            self.html.append("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>")
+        self.html.append("</table>")
+
+    def figure(self, markup, caption):
+        """Only the page has pictures."""
+        self.html.append(f"<figure>{markup}<figcaption>{html.escape(caption)}</figcaption></figure>")
+
+    def details(self, summary, lines):
+        self.html.append(f"<details><summary>{html.escape(summary)}</summary><pre>")
+        self.html.append(html.escape("\n".join(lines)) + "</pre></details>")
+
+
+def number(value):
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.4g}"
+    return str(value)
+
+
+def ratio(entry):
+    """0.931 (0.922 .. 0.940), or with a mark that there is no difference."""
+    if not entry:
+        return "-"
+    mark = " =" if entry["verdict"] == "no difference seen" else ""
+    return f"{entry['value']:.3f} ({entry['low']:.3f} .. {entry['high']:.3f}){mark}"
+
+
+def plain(value):
+    return "-" if value is None else f"{value:.3f}"
+
+
+# ---- speedup ----
+
+def speedup(page, table, directory):
+    page.text("CPU time of the test workload relative to the shipped binary (built by `morph cc`, ThinLTO, no profile): "
+              "below 1 is faster. Medians of interleaved rounds with their 95 % bootstrap interval; \"=\" marks "
+              "that no difference was seen: the interval includes 1. Training and test inputs differ.")
+    page.text(speedup_sentence(table))
+    summary = table["summary"]
+    page.heading("All programs, geometric mean", 3)
+    page.table(
+        ["variant", "programs", "vs shipped", "vs clang -O2", "vs ThinLTO+BOLT, samples", "vs ThinLTO+PGO",
+         "instructions", "I1 misses", "taken branches", "mispredicts"],
+        [[row["label"], number(row["vs_shipped"]["programs"]), ratio(row["vs_shipped"]), ratio(row["vs_o2"]),
+          ratio(row["vs_bolt_samples"]), ratio(row["vs_lto_pgo"]),
+          plain(row["instructions_vs_shipped"]), plain(row["i1_misses_vs_shipped"]),
+          plain(row["taken_branches_vs_shipped"]), plain(row["mispredicts_vs_shipped"])] for row in summary])
+    page.figure(picture.bars([(row["label"], row["vs_shipped"]) for row in summary]),
+                "CPU time relative to the shipped binary, geometric mean, with 95 % intervals")
+    for program in table["programs"]:
+        speedup_program(page, program, directory, table["mode"])
+
+
+def speedup_sentence(table):
+    found = table.get("geomean_vs_shipped")
+    if found is None:
+        return "Morph's own rows are missing in this run."
+    row = next(row for row in table["summary"] if row["name"] == "morph")
+    entry = row["vs_shipped"]
+    if entry["verdict"] == "no difference seen":
+        start = "From clock samples alone, no difference to the shipped binaries was seen"
+    else:
+        gain = abs(1 - found) * 100
+        start = (f"From clock samples alone Morph's binaries need {gain:.1f} % "
+                 f"{'less' if found < 1 else 'MORE'} CPU time than the shipped ones")
+    losses = [p["name"] for p in table["programs"] for v in p["variants"]
+              if v["name"] == "morph" and v.get("vs_shipped", {}).get("verdict") == "more"]
+    worst = f"; the worst program is at {table['worst_vs_shipped']:.3f}"
+    return start + worst + (f". Morph loses on: {', '.join(losses)}." if losses else "; it loses on none.")
+
+
+def speedup_program(page, program, directory, mode):
+    page.heading(program["name"], 3)
+    if "failed" in program:
+        page.text("Not measured: " + program["failed"])
+        return
+    page.text(f"{program['title']}; Debian source {program['source']} {program['version']}; "
+              f"{program['rounds']} rounds.")
+    rows = []
+    for v in program["variants"]:
+        if "failed" in v:
+            rows.append([v["label"], "failed: " + v["failed"]] + [""] * 8)
+            continue
+        counts = v.get("counts") or {}
+        rows.append([v["label"], ratio(v.get("vs_shipped")),
+                     f"{v['vs_shipped']['q1']:.3f} .. {v['vs_shipped']['q3']:.3f}" if "vs_shipped" in v else "-",
+                     plain(v["cpu_s"]["median"]), number(v["text_bytes"]), number(counts.get("instructions")),
+                     number(counts.get("i1_misses")), number(counts.get("taken_branches")),
+                     number(counts.get("mispredicts")), "same" if v["outputs_identical"] else "DIFFERS"])
+    page.table(["variant", "CPU time vs shipped", "quartiles", "median, s", "text, bytes", "instructions",
+                "I1 misses", "taken branches", "mispredicts", "output"], rows)
+    page.figure(picture.bars([(v["label"], v["vs_shipped"]) for v in program["variants"] if "vs_shipped" in v]),
+                f"{program['name']}: CPU time relative to the shipped binary")
+    for variant, label in (("shipped", "as shipped"), ("morph", "re-optimized by Morph")):
+        image = picture.heat(os.path.join(directory, program["name"], mode, variant + ".heat"),
+                             os.path.join(directory, program["name"], variant, "prefix"))
+        if image:
+            page.figure(image, f"{program['name']} {label}: its text, a point for each 64-byte line, from the "
+                               "top left; the brighter the more instructions ran there")
+    page.details("How each variant was made", [
+        line for v in program["variants"] for line in [v["label"] + ":"] + ["  " + c for c in v.get("commands", [])]])
+
+
+# ---- overhead ----
+
+def overhead(page, table, directory):
+    rates = [r for r in table.get("rates", []) if isinstance(r, dict) and "rate_hz" in r]
+    if rates:
+        page.figure(picture.curve([(r["rate_hz"], r) for r in rates]), "overhead in percent against sampling rate")
+    generic(page, table, directory)
+
+
+# ---- any other ----
+
+def generic(page, table, _directory):
+    if table.get("meaning"):
+        page.text(table["meaning"])
+    hidden = ("table", "meaning", "mode", "machine", "tools")
+    figures = [[key.replace("_", " "), number(value)] for key, value in table.items()
+               if key not in hidden and not isinstance(value, (dict, list))]
+    page.table(["figure", "value"], figures)
+    for key, value in table.items():
+        if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+            page.heading(key.replace("_", " "), 3)
+            columns = list(dict.fromkeys(c for row in value for c in row if flat(row[c])))
+            page.table([c.replace("_", " ") for c in columns],
+                       [[cell(row.get(c)) for c in columns] for row in value])
+
+
+def flat(value):
+    return not isinstance(value, (dict, list)) or (isinstance(value, dict) and "value" in value)
+
+
+def cell(value):
+    if isinstance(value, dict):
+        return ratio(value) if {"low", "high", "verdict"} <= value.keys() else number(value.get("value"))
+    return number(value)
+
+
+RENDERERS = {"speedup": speedup, "overhead": overhead}
+
+
+def machine_line(table):
+    m = table.get("machine")
+    if not m:
+        return None
+    tools = ", ".join(f"{name} {version}" for name, version in (table.get("tools") or {}).items() if version)
+    return (f"Measured {m['time']} on {m['cpu']}, {m['cpus']} CPUs, {m['memory_mib']} MiB, "
+            f"Linux {m['kernel']}, {m['system']}, load {m['load_average']:.1f} at the end"
+            + (f"; {tools}" if tools else "") + f"; mode: {table.get('mode', 'full')}.")
+
+
+STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; color: #222; }
+table { border-collapse: collapse; margin: 1em 0; font-size: 13px; }
+th, td { border-bottom: 1px solid #ddd; padding: .25em .6em; text-align: right; }
+th:first-child, td:first-child { text-align: left; }
+figure { margin: 1em 0; } figcaption { color: #555; font-size: 13px; }
+img.heat { image-rendering: pixelated; background: #000; width: 512px; }
+pre { font-size: 12px; overflow-x: auto; background: #f6f6f6; padding: .6em; }
+"""
+
+
+def main(argv):
+    if len(argv) != 3:
+        measure.usage(__doc__)
+    page = Page()
+    page.heading("Results", 1)
+    page.text("Written by scripts/bench from the tables' JSON; bench/README.md says what each figure is.")
+    for name, title in TITLES.items():
+        table = measure.read_json(os.path.join(argv[1], name + ".json"))
+        if not table:
+            continue
+        page.heading(title)
+        if machine_line(table):
+            page.text(machine_line(table))
+        RENDERERS.get(name, generic)(page, table, os.path.abspath(argv[1]))
+    with open(os.path.join(argv[2], "RESULTS.md"), "w", encoding="utf-8") as out:
+        out.write("\n".join(page.markdown))
+    with open(os.path.join(argv[2], "results.html"), "w", encoding="utf-8") as out:
+        out.write("<!DOCTYPE html><html lang=en><meta charset=utf-8><title>Morph: results</title>"
+                  f"<style>{STYLE}</style><body>\n" + "\n".join(page.html) + "\n</body></html>\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "monitor/lives.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "monitor/identity.h"
+#include "monitor/resolver.h"
+
+#define MAX_WATCHED 4096u
+
+struct watched {
+	struct sampler_inode inode; /* device 0 */
+	struct build_id build_id;
+	char *path; /* owned */
+};
+
+struct lives {
+	struct watched *watched; /* owned */
+	size_t n_watched;
+	struct lifecycle pending;
+	bool is_urgent;
+};
+
+struct lives *lives_new(void)
+{
+	return calloc(1, sizeof(struct lives));
+}
+
+static void watched_done(struct watched *watched, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(watched[i].path);
+	free(watched);
+}
+
+void lives_free(struct lives *lives)
+{
+	if (!lives)
+		return;
+	watched_done(lives->watched, lives->n_watched);
+	lifecycle_done(&lives->pending);
+	free(lives);
+}
+
+static const struct watched *watched_find(const struct watched *watched, size_t n,
+					  const struct sampler_inode *inode)
+{
+	for (size_t i = 0; i < n; i++)
+		if (watched[i].inode.inode == inode->inode &&
+		    watched[i].inode.generation == inode->generation)
+			return &watched[i];
+	return NULL;
+}
+
+static bool watched_fill(const char *path, struct watched *ret)
+{
+	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct identity identity;
+
+	if (path[0] != '/' || fd < 0 || identity_of_fd(fd, &identity) < 0 ||
+	    resolver_inode_of(path, &ret->inode) < 0)
+		return false;
+	ret->build_id = identity.build_id;
+	ret->path = strdup(path);
+	return ret->path;
+}
+
+static int list_read(const char *list, struct watched **ret, size_t *retn, struct fault *reterr)
+{
+	struct watched *watched = calloc(MAX_WATCHED, sizeof(*watched));
+	FILE *file = fopen(list, "re");
+	_clean_(freep) char *line = NULL;
+	size_t size = 0, n = 0;
+
+	if (!watched || (!file && errno != ENOENT)) {
+		int r = watched ? -errno : -ENOMEM;
+
+		free(watched);
+		return fault_errno(reterr, r, "%s", list);
+	}
+	while (file && n < MAX_WATCHED && getline(&line, &size, file) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		n += watched_fill(line, &watched[n]);
+	}
+	if (file)
+		fclose(file);
+	*ret = watched;
+	*retn = n;
+	return 0;
+}
+
+int lives_watch(struct lives *lives, struct sampler *sampler, const char *list, struct fault *reterr)
+{
+	struct watched *watched;
+	size_t n;
+	int r = list_read(list, &watched, &n, reterr);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < lives->n_watched; i++)
+		if (!watched_find(watched, n, &lives->watched[i].inode))
+			sampler_watch(sampler, &lives->watched[i].inode, false);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = sampler_watch(sampler, &watched[i].inode, true);
+	watched_done(lives->watched, lives->n_watched);
+	lives->watched = watched;
+	lives->n_watched = n;
+	return r < 0 ? fault_errno(reterr, r, "cannot watch programs") : (int)n;
+}
+
+static uint64_t realtime_of(uint64_t monotonic_ns)
+{
+	struct timespec real, mono;
+
+	clock_gettime(CLOCK_REALTIME, &real);
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	return (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec -
+	       ((uint64_t)mono.tv_sec * 1000000000u + (uint64_t)mono.tv_nsec - monotonic_ns);
+}
+
+/* Who was it? Watched files are known for sure; others are asked for while they may still be there. */
+static void program_fill(struct lives *lives, struct collector *collector,
+			 const struct sampler_event *event, size_t size, struct lifecycle_event *ret)
+{
+	const struct watched *watched = watched_find(lives->watched, lives->n_watched, &event->module);
+	const struct catalog_module *module;
+
+	if (watched) {
+		ret->build_id = watched->build_id;
+		ret->path = watched->path;
+		return;
+	}
+	module = event->type == SAMPLER_EVENT_SIGNAL ? collector_program(collector, event, size) :
+						       collector_module(collector, &event->module);
+	if (module) {
+		ret->build_id = module->build_id;
+		ret->path = module->path;
+	}
+}
+
+static void fault_fill(struct lives *lives, struct collector *collector,
+		       const struct sampler_event *event, struct lifecycle_event *ret)
+{
+	const struct watched *watched = watched_find(lives->watched, lives->n_watched, &event->fault);
+	const struct catalog_module *module = collector_module(collector, &event->fault);
+
+	ret->fault_offset = event->fault_offset;
+	if (watched || module) {
+		ret->fault_build_id = watched ? watched->build_id : module->build_id;
+		ret->fault_path = watched ? watched->path : module->path;
+	}
+}
+
+int lives_event(struct lives *lives, struct collector *collector, const struct sampler_event *event,
+		size_t size)
+{
+	char comm[SAMPLER_COMM_BYTES + 1] = "";
+	struct lifecycle_event life = { .time_ns = realtime_of(event->time_ns), .pid = event->tgid,
+					.count = 1, .comm = comm };
+
+	if (lives->pending.n_events >= LIFECYCLE_MAX_EVENTS)
+		return 0; /* a storm; the first ones say what it is */
+	memcpy(comm, event->comm, SAMPLER_COMM_BYTES);
+	switch (event->type) {
+	case SAMPLER_EVENT_EXEC:
+		life.kind = LIFECYCLE_EXEC;
+		break;
+	case SAMPLER_EVENT_EXIT:
+		life.kind = LIFECYCLE_EXIT;
+		life.value = (int32_t)event->exit_code;
+		break;
+	case SAMPLER_EVENT_SIGNAL:
+		life.kind = LIFECYCLE_SIGNAL;
+		life.value = event->signal;
+		fault_fill(lives, collector, event, &life);
+		lives->is_urgent = true;
+		break;
+	default:
+		return 0;
+	}
+	program_fill(lives, collector, event, size, &life);
+	return lifecycle_add(&lives->pending, &life);
+}
+
+bool lives_is_urgent(const struct lives *lives)
+{
+	return lives->is_urgent;
+}
+
+const struct lifecycle *lives_pending(const struct lives *lives)
+{
+	return &lives->pending;
+}
+
+void lives_clear(struct lives *lives)
+{
+	lifecycle_done(&lives->pending);
+	lives->is_urgent = false;
+}

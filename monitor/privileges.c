@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "monitor/privileges.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+
+static const int kept[] = { CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE,
+			    CAP_DAC_READ_SEARCH, CAP_SYSLOG };
+
+static int get(uint64_t *reteffective, uint64_t *retpermitted)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return -errno;
+	*reteffective = data[0].effective | (uint64_t)data[1].effective << 32;
+	*retpermitted = data[0].permitted | (uint64_t)data[1].permitted << 32;
+	return 0;
+}
+
+static int set(uint64_t capabilities)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {
+		{ .effective = (uint32_t)capabilities, .permitted = (uint32_t)capabilities },
+		{ .effective = (uint32_t)(capabilities >> 32),
+		  .permitted = (uint32_t)(capabilities >> 32) },
+	};
+
+	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+}
+
+bool privileges_has(int capability)
+{
+	uint64_t effective, permitted;
+
+	return get(&effective, &permitted) == 0 && effective >> capability & 1;
+}
+
+int privileges_drop(struct fault *reterr)
+{
+	uint64_t effective, permitted, keep = 0;
+	int r = get(&effective, &permitted);
+
+	if (r < 0)
+		return fault_errno(reterr, r, "capabilities");
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		keep |= 1ull << kept[i];
+	for (int i = 0; i <= CAP_LAST_CAP && permitted; i++)
+		if (!(keep >> i & 1) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 && errno != EPERM &&
+		    errno != EINVAL)
+			return fault_errno(reterr, -errno, "cannot drop capability %d", i);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return fault_errno(reterr, -errno, "no_new_privs");
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	r = set(permitted & keep);
+	return r < 0 ? fault_errno(reterr, r, "cannot drop capabilities") : 0;
+}

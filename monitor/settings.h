@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * settings.h - what morph-monitor.conf and the command line decide
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+
+#define MONITOR_CONFIG_FILE "/etc/morph/monitor.conf"
+#define MONITOR_SPOOL "/var/spool/morph"
+#define MONITOR_RUN_DIRECTORY "/run/morph/monitor"
+
+enum monitor_source {
+	MONITOR_AUTO,	   /* the first of the following that works */
+	MONITOR_TICK,
+	MONITOR_CPU_CLOCK, /* BPF on perf's software clock */
+	MONITOR_CYCLES,	   /* BPF on the PMU */
+	MONITOR_PERF,	   /* ring buffers, no BPF */
+	MONITOR_USER,	   /* the user's own processes, no privilege */
+};
+
+struct monitor_settings {
+	char *spool;	     /* owned, as all text here */
+	char *run_directory; /* status, requests of the manager */
+	char *status_file;   /* NULL: RUN_DIRECTORY/status.json */
+	char *output;	     /* NULL, or: one log into this file instead of the spool */
+	char *overhead_budget, *source_name;
+	double budget;	     /* share of CPU time */
+	enum monitor_source source;
+	double rate_hz;	     /* 0: from the budget */
+	uint64_t interval_s; /* between logs, at most */
+	uint64_t spool_limit_bytes;
+	double duration_s;   /* 0: until stopped */
+	bool reference, lifecycle;
+	bool once;
+	bool is_denied_allowed; /* use what deny.h forbids */
+};
+
+/** monitor_settings_init() - defaults */
+int monitor_settings_init(struct monitor_settings *settings);
+void monitor_settings_done(struct monitor_settings *settings);
+static inline void monitor_settings_donep(struct monitor_settings *settings)
+{
+	monitor_settings_done(settings);
+}
+
+/** monitor_settings_read() - the file's settings over what is there; a missing file is fine if @may_miss */
+int monitor_settings_read(const char *path, bool may_miss, struct monitor_settings *settings,
+			  struct fault *reterr);
+/** monitor_settings_set() - one of them, as in the file */
+int monitor_settings_set(struct monitor_settings *settings, const char *key, const char *value,
+			 struct fault *reterr);
+/** monitor_settings_finish() - check, and work out budget and source from their texts */
+int monitor_settings_finish(struct monitor_settings *settings, struct fault *reterr);
+
+const char *monitor_source_name(enum monitor_source source);
