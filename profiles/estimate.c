@@ -19,6 +19,9 @@
 /* Clock samples only tell proportions. A round number makes counts of rare blocks come out above zero. */
 #define CYCLES_PER_SAMPLE 1000000.0
 #define MAX_WEIGHT 1e18
+
+/* A block without samples in a function that has some: known to be rare, or inferred from its neighbours. */
+#define UNSEEN_ERROR 3.0
 #define EXACT_CONFIDENCE 255
 
 /* Without any model an instruction takes about a cycle: blocks are off by about this (standard deviation of log). */
@@ -56,7 +59,7 @@ uint8_t estimate_confidence(double samples, double error)
 {
 	if (samples <= 0)
 		return 0;
-	return (uint8_t)(255 * fmax(0, 1 - sqrt(1 / samples + error * error)));
+	return profile_confidence(sqrt(1 / samples + error * error));
 }
 
 static int estimate_alloc(struct estimate *estimate, const struct block_map *map)
@@ -191,6 +194,25 @@ static void samples_copy(const struct code *code, struct estimate *ret)
 	ret->function_error = FUNCTION_ERROR;
 }
 
+/* What the estimator was silent about, but the function's samples or flow say something about. */
+static void unseen_mark(const struct code *code, struct estimate *ret)
+{
+	for (size_t f = 0; f < code->map->n_functions; f++) {
+		const struct block_function *function = &code->map->functions[f];
+		double samples = 0;
+
+		for (uint32_t i = 0; code->warm[f] && i < function->n_blocks; i++)
+			samples += code->blocks[function->first_block + i].samples;
+		for (uint32_t i = 0; code->warm[f] && i < function->n_blocks; i++) {
+			uint32_t b = function->first_block + i;
+			bool is_zero = samples > 0 && code->blocks[b].n_insns;
+
+			if (!ret->confidence[b] && (is_zero || ret->blocks[b] > 0))
+				ret->confidence[b] = profile_confidence(UNSEEN_ERROR);
+		}
+	}
+}
+
 static int estimate_fill(const struct code *code, enum estimator estimator, struct estimate *ret)
 {
 	int r = estimate_alloc(ret, code->map);
@@ -203,9 +225,12 @@ static int estimate_fill(const struct code *code, enum estimator estimator, stru
 	else
 		estimate_length(code, ret);
 	if (estimator != ESTIMATOR_LENGTH)
-		return flow_run(code, ret);
-	free(TAKE(ret->edges));
-	return 0;
+		r = flow_run(code, ret);
+	else
+		free(TAKE(ret->edges));
+	if (r == 0)
+		unseen_mark(code, ret);
+	return r;
 }
 
 int estimate_blocks(const struct block_map *map, const struct image *image,

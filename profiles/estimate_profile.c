@@ -57,12 +57,13 @@ static int functions_name(const struct block_map *map, struct profile *profile)
 /* Of a sum: absolute errors are independent, so their squares add up. */
 static uint8_t confidence_add(double a, uint8_t confidence_a, double b, uint8_t confidence_b)
 {
-	double error_a = a * (1 - confidence_a / 255.0), error_b = b * (1 - confidence_b / 255.0);
+	double error_a = a * profile_error(MAX(confidence_a, 1));
+	double error_b = b * profile_error(MAX(confidence_b, 1));
 
 	if (a + b <= 0)
 		return confidence_a && confidence_b ? MIN(confidence_a, confidence_b) :
 						      MAX(confidence_a, confidence_b);
-	return (uint8_t)fmax(1, 255 * (1 - hypot(error_a, error_b) / (a + b)));
+	return profile_confidence(hypot(error_a, error_b) / (a + b));
 }
 
 static int count_add(struct profile_function *function, uint32_t index, double executions,

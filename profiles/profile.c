@@ -201,13 +201,23 @@ static uint64_t count_scale(uint64_t count, double factor)
 	return scaled >= 0x1p64 ? UINT64_MAX : scaled > 0 ? (uint64_t)scaled : 0;
 }
 
+uint8_t profile_confidence(double error)
+{
+	return (uint8_t)fmax(1, 255 / (1 + fmax(error, 0)));
+}
+
+double profile_error(uint8_t confidence)
+{
+	return 255.0 / confidence - 1;
+}
+
 /*
  * Round to one of the two neighbours with the odds that keep the mean (a fixed hash is the die),
  * because a small merge moves a confidence by much less than 1, again and again.
  */
 static uint8_t confidence_round(double error, uint64_t seed)
 {
-	double exact = 255 * (1 - error), floor_ = floor(exact);
+	double exact = 255 / (1 + error), floor_ = floor(exact);
 
 	if (error == 0)
 		return 255;
@@ -221,16 +231,16 @@ static uint8_t confidence_round(double error, uint64_t seed)
 /* Of the sum of two independent estimates @x and @y with confidences @a and @b. */
 static uint8_t confidence_add(double x, uint8_t a, double y, uint8_t b, uint64_t seed)
 {
-	double ex = 1 - a / 255.0, ey = 1 - b / 255.0;
+	double ex = profile_error(MAX(a, 1)), ey = profile_error(MAX(b, 1));
 
 	if (!b && y == 0)
 		return a;
 	if (!a && x == 0)
 		return b;
-	if (x + y == 0)
-		return confidence_round(ex * ey, seed);
 	if (!a && !b)
 		return 0;
+	if (x + y == 0) /* twice not seen: as if it were one count with half the variance */
+		return confidence_round(hypot(ex, ey) / 2, seed);
 	return confidence_round(hypot(ex * x, ey * y) / (x + y), seed);
 }
 

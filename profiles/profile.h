@@ -27,9 +27,9 @@
 #define PROFILE_HALF_LIFE_NS (7 * 24 * 3600 * 1000000000ull)
 
 /*
- * What is known about one IR block. Confidence is 255 * (1 - relative standard error of the
- * count); 0: nothing is known (a zero count with confidence is a block that is known not to run),
- * 255: exact.
+ * What is known about one IR block. Confidence is 255 / (1 + relative standard error of the count)
+ * (profile_confidence()); 0: nothing is known (a zero count with confidence is a block that is known
+ * hardly to run), 255: exact.
  */
 struct profile_count {
 	uint64_t executions; /* estimate */
@@ -95,6 +95,11 @@ const struct profile_function *profile_find(const struct profile *profile, uint6
  * Return: 0; -E2BIG above PROFILE_MAX_COUNTS; -ENOMEM.
  */
 int profile_function_resize(struct profile_function *function, uint32_t n_counts);
+
+/** profile_confidence() - of a count with the relative standard error @error >= 0; at least 1 */
+uint8_t profile_confidence(double error);
+/** profile_error() - the inverse; infinite for 0 */
+double profile_error(uint8_t confidence);
 
 /**
  * profile_merge() - @into = @into * @weight + @from

@@ -243,8 +243,9 @@ TEST(confidence_grows_with_independent_evidence_but_never_becomes_exact)
 	uint8_t once = profile_find(a, 5)->counts[0].confidence;
 
 	CHECK_INT(profile_merge(a, 1, b, NULL), 0);
-	/* Two equal estimates with error e have error e / sqrt(2). */
-	CHECK_INT(profile_find(a, 5)->counts[0].confidence / 2, 165 / 2);
+	/* Two equal estimates with error e have error e / sqrt(2), up to the rounding of the confidence. */
+	CHECK(fabs(profile_error(profile_find(a, 5)->counts[0].confidence) * sqrt(2) -
+		   profile_error(once)) < 0.02);
 	CHECK(once == 128);
 	for (unsigned i = 0; i < 20; i++) {
 		_clean_(profile_freep) struct profile *same = copy(a);
@@ -252,6 +253,14 @@ TEST(confidence_grows_with_independent_evidence_but_never_becomes_exact)
 		CHECK_INT(profile_merge(a, 1, same, NULL), 0);
 	}
 	CHECK_INT(profile_find(a, 5)->counts[0].confidence, 254);
+}
+
+TEST(confidence_has_room_for_errors_above_one_and_never_says_unknown)
+{
+	CHECK(profile_confidence(0) == 255 && profile_confidence(1) == 127 && profile_confidence(1e9) == 1);
+	for (unsigned c = 1; c <= 255; c++)
+		CHECK(abs((int)profile_confidence(profile_error((uint8_t)c)) - (int)c) <= 1);
+	CHECK(isinf(profile_error(0)));
 }
 
 TEST(exact_counts_stay_exact)
