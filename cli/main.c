@@ -14,6 +14,7 @@
 int cc_run(int argc, char **argv);
 int cxx_run(int argc, char **argv);
 int record_run(int argc, char **argv);
+int top_run(int argc, char **argv);
 int profile_run(int argc, char **argv);
 int optimize_run(int argc, char **argv);
 int status_run(int argc, char **argv);
@@ -40,6 +41,8 @@ const struct verb verbs[] = {
 	  "make a new generation of a program from its IR and a profile" },
 	{ "status", status_run, "[-a] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "programs, samples, generations, and what morphd waits for" },
+	{ "top", top_run, "[-f] [-p PID]... [-d SECONDS] [-n ROUNDS] [-l LINES] [-F HZ] [--json]",
+	  "modules or functions the CPUs are in right now" },
 	{ "explain", explain_run, "PATH [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "what was done with a program, and why" },
 	{ "reoptimize", reoptimize_run, "PATH... [--json] [--socket=PATH | --bus=ADDRESS]",

@@ -9,15 +9,19 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <linux/capability.h>
 #include <math.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "cli/verb.h"
 #include "monitor/launch.h"
+#include "monitor/privileges.h"
 #include "monitor/recorder.h"
 #include "profiles/sample_log.h"
 
@@ -29,6 +33,7 @@
 
 struct request {
 	struct recorder_options recorder;
+	const char *rate; /* as given; NULL: the default */
 	pid_t pids[MAX_PIDS];
 	const char *output;
 	double duration_s; /* infinite: until the command ends, or an interrupt */
@@ -116,6 +121,7 @@ static int request_parse(int argc, char **argv, struct request *request)
 		case 'F':
 			if (!number_parse(optarg, 1, 100000, &request->recorder.rate_hz))
 				return bad_value("-F", optarg);
+			request->rate = optarg;
 			break;
 		case 'd':
 			if (!number_parse(optarg, 0.001, MAX_DURATION_S, &request->duration_s))
@@ -153,25 +159,66 @@ static int request_parse(int argc, char **argv, struct request *request)
 	return VERB_DONE;
 }
 
-/*
- * SIGINT ends the recording, not us: what was sampled is written. A command gets the terminal's SIGINT
- * itself; we go on until it has ended.
- */
-static int interrupts_open(struct fault *reterr)
+/* What ends a recording: an interrupt, or the end of the command. */
+struct ending {
+	int signals, epoll; /* -1: none */
+	pid_t command;	    /* 0: none */
+};
+
+static void ending_done(struct ending *ending)
+{
+	if (ending->signals >= 0)
+		close(ending->signals);
+	if (ending->epoll >= 0)
+		close(ending->epoll);
+}
+
+static int poll_add(int epoll, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+/* @launch: NULL without a command. Signals are taken before anything is started, so none is missed. */
+static int ending_open(const struct launch *launch, struct ending *ret, struct fault *reterr)
 {
 	sigset_t set;
-	int fd;
 
+	*ret = (struct ending){ .signals = -1, .epoll = epoll_create1(EPOLL_CLOEXEC) };
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? fault_errno(reterr, -errno, "signalfd") : fd;
+	ret->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (ret->epoll < 0 || ret->signals < 0 || poll_add(ret->epoll, ret->signals) < 0 ||
+	    (launch && poll_add(ret->epoll, launch->pidfd) < 0))
+		return fault_errno(reterr, -errno, "cannot wait for signals");
+	ret->command = launch ? launch->pid : 0;
+	return 0;
 }
 
-/* Until the time is over, the watched thing (@fd) has ended, or an interrupt arrives. */
-static int sample(struct recorder *recorder, const struct request *request, int fd, struct fault *reterr)
+/*
+ * Is it over? Without a command an interrupt ends the recording, and what was sampled is written. A
+ * command gets SIGTERM passed on (SIGINT comes to it from the terminal), and its end is what counts.
+ */
+static bool ending_came(const struct ending *ending)
+{
+	struct signalfd_siginfo info;
+	struct epoll_event event;
+
+	if (read(ending->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (!ending->command)
+			return true;
+		if (info.ssi_signo == SIGTERM || info.ssi_code == SI_USER)
+			kill(ending->command, (int)info.ssi_signo);
+		return false;
+	}
+	return ending->command && epoll_wait(ending->epoll, &event, 1, 0) > 0;
+}
+
+static int sample(struct recorder *recorder, const struct request *request,
+		  const struct ending *ending, struct fault *reterr)
 {
 	uint64_t start = now_ns();
 	int r = 0;
@@ -181,53 +228,127 @@ static int sample(struct recorder *recorder, const struct request *request, int 
 
 		if (left_s <= 0)
 			break;
-		r = recorder_wait(recorder, fd, left_s * 1e3 < POLL_MS ? (int)ceil(left_s * 1e3) : POLL_MS,
-				  reterr);
+		r = recorder_wait(recorder, ending->epoll,
+				  left_s * 1e3 < POLL_MS ? (int)ceil(left_s * 1e3) : POLL_MS, reterr);
+		if (r > 0 && !ending_came(ending))
+			r = 0;
 	}
 	return r < 0 ? r : recorder_stop(recorder, reterr);
+}
+
+static int record_launched(const struct request *request, struct launch *launch,
+			   struct sample_log **ret, int *retstatus, struct fault *reterr)
+{
+	_clean_(recorder_freep) struct recorder *recorder = NULL;
+	_clean_(ending_done) struct ending ending;
+	struct recorder_options options = request->recorder;
+	int r = ending_open(launch, &ending, reterr);
+
+	options.pids = &launch->pid;
+	options.n_pids = 1;
+	options.enable_on_exec = true;
+	if (r == 0)
+		r = recorder_open(&options, &recorder, reterr);
+	if (r == 0)
+		r = launch_go(launch, request->command[0], reterr);
+	if (r == 0)
+		r = sample(recorder, request, &ending, reterr);
+	if (r == 0)
+		r = recorder_log(recorder, ret, reterr);
+	if (r < 0)
+		return r;
+	recorder_free(TAKE(recorder)); /* the command may go on, at full speed */
+	return launch_wait(launch, retstatus, reterr);
 }
 
 static int record_command(const struct request *request, struct sample_log **ret, int *retstatus,
 			  struct fault *reterr)
 {
 	_clean_(launch_donep) struct launch launch = { .pidfd = -1, .gate = -1, .result = -1 };
-	_clean_(recorder_freep) struct recorder *recorder = NULL;
-	struct recorder_options options = request->recorder;
 	int r = launch_open(request->command, &launch, reterr);
 
-	if (r < 0)
-		return r;
-	options.pids = &launch.pid;
-	options.n_pids = 1;
-	options.enable_on_exec = true;
-	r = recorder_open(&options, &recorder, reterr);
-	if (r < 0)
-		return r;
-	signal(SIGINT, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
-	r = launch_go(&launch, request->command[0], reterr);
-	if (r == 0)
-		r = sample(recorder, request, launch.pidfd, reterr);
-	if (r == 0)
-		r = recorder_log(recorder, ret, reterr);
-	if (r == 0)
-		r = launch_wait(&launch, retstatus, reterr);
-	return r;
+	return r < 0 ? r : record_launched(request, &launch, ret, retstatus, reterr);
 }
 
 static int record_running(const struct request *request, struct sample_log **ret, struct fault *reterr)
 {
 	_clean_(recorder_freep) struct recorder *recorder = NULL;
+	_clean_(ending_done) struct ending ending;
 	struct recorder_options options = request->recorder;
-	_clean_(fd_closep) int fd = interrupts_open(reterr);
-	int r = fd < 0 ? fd : 0;
+	int r = ending_open(NULL, &ending, reterr);
 
 	options.pids = request->pids;
 	if (r == 0)
 		r = recorder_open(&options, &recorder, reterr);
 	if (r == 0)
-		r = sample(recorder, request, fd, reterr);
+		r = sample(recorder, request, &ending, reterr);
 	return r < 0 ? r : recorder_log(recorder, ret, reterr);
+}
+
+/*
+ * The whole machine is the monitor's business: it samples in the kernel, at the tick, within its budget.
+ * Looked for beside this program, and in ../sbin.
+ */
+static bool monitor_find(char *ret, size_t size)
+{
+	static const char *const places[] = { "", "../sbin/" };
+	char self[PATH_MAX] = "", *slash;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	slash = n > 0 ? strrchr(self, '/') : NULL;
+	for (size_t i = 0; slash && i < ARRAY_SIZE(places); i++) {
+		snprintf(ret, size, "%.*s%smorph-monitor", (int)(slash + 1 - self), self, places[i]);
+		if (access(ret, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int monitor_run(char *argv[], struct fault *reterr)
+{
+	_clean_(launch_donep) struct launch launch = { .pidfd = -1, .gate = -1, .result = -1 };
+	_clean_(ending_done) struct ending ending = { -1, -1, 0 };
+	int status = 0, r = launch_open(argv, &launch, reterr);
+
+	if (r == 0)
+		r = ending_open(&launch, &ending, reterr);
+	if (r == 0)
+		r = launch_go(&launch, argv[0], reterr);
+	while (r == 0) {
+		struct epoll_event event;
+
+		if (epoll_wait(ending.epoll, &event, 1, -1) > 0 && ending_came(&ending))
+			break;
+	}
+	if (r == 0)
+		r = launch_wait(&launch, &status, reterr);
+	if (r == 0 && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
+		r = fault_set(reterr, -ECHILD, "%s failed; its message is above", argv[0]);
+	return r;
+}
+
+/* Return: 1: done; 0: there is no monitor program, or it may not use BPF; -errno. */
+static int record_by_monitor(const struct request *request, struct fault *reterr)
+{
+	char program[PATH_MAX + 32], duration[64];
+	char *argv[12] = { program, "--output", (char *)request->output, "--config", "/dev/null", "--quiet" };
+	int n = 6, r;
+
+	if (request->recorder.target != RECORDER_ALL || request->recorder.clock != PERF_CLOCK_CPU ||
+	    !privileges_has(CAP_BPF) || !monitor_find(program, sizeof(program)))
+		return 0;
+	if (isfinite(request->duration_s)) {
+		snprintf(duration, sizeof(duration), "%.6f", request->duration_s);
+		argv[n++] = "--duration";
+		argv[n++] = duration;
+	}
+	if (request->rate) {
+		argv[n++] = "--source=cpu-clock";
+		argv[n++] = "--rate";
+		argv[n++] = (char *)request->rate;
+	}
+	r = monitor_run(argv, reterr);
+	return r < 0 ? r : 1;
 }
 
 static void summary(const struct sample_log *log, const struct request *request)
@@ -241,7 +362,7 @@ static void summary(const struct sample_log *log, const struct request *request)
 	if (lost)
 		fprintf(stderr, ", %" PRIu64 " lost (%.2f %%)", lost,
 			100 * (double)lost / (double)MAX(log->user, 1u));
-	if (!log->kernel && request->recorder.target == RECORDER_TASKS)
+	if (!log->kernel && !privileges_has(CAP_PERFMON))
 		fputs(", user mode only", stderr);
 	fputc('\n', stderr);
 }
@@ -260,6 +381,17 @@ static int command_verdict(const struct request *request, int status)
 	return VERB_FAILED;
 }
 
+static int record_here(const struct request *request, struct sample_log **ret, int *retstatus,
+		       struct fault *reterr)
+{
+	int r = request->command ? record_command(request, ret, retstatus, reterr) :
+				   record_running(request, ret, reterr);
+
+	if (r == 0)
+		r = sample_log_check(*ret, reterr);
+	return r < 0 ? r : sample_log_write(*ret, request->output, reterr);
+}
+
 int record_run(int argc, char **argv)
 {
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
@@ -273,14 +405,11 @@ int record_run(int argc, char **argv)
 
 	if (r != VERB_DONE)
 		return r < 0 ? VERB_DONE : r;
-	if (request.command)
-		r = record_command(&request, &log, &status, &fault);
-	else
-		r = record_running(&request, &log, &fault);
-	if (r == 0)
-		r = sample_log_check(log, &fault);
-	if (r == 0)
-		r = sample_log_write(log, request.output, &fault);
+	r = record_by_monitor(&request, &fault);
+	if (r > 0)
+		r = sample_log_read(request.output, &log, &fault);
+	else if (r == 0)
+		r = record_here(&request, &log, &status, &fault);
 	if (r < 0)
 		return verb_fail("record", &fault);
 	if (!request.quiet)

@@ -14,11 +14,15 @@
 
 static _noreturn_ void child(char *const argv[], int gate, int result)
 {
+	sigset_t none;
 	char byte;
 	int error;
 
+	/* Whatever we do about signals ourselves is not the command's business. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (read(gate, &byte, 1) != 1)
 		_exit(127); /* the recorder gave up */
 	execvp(argv[0], argv);

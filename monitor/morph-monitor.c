@@ -46,6 +46,8 @@ static uint64_t now_ns(clockid_t clock)
 
 /* --- options -------------------------------------------------------------------------------------- */
 
+#define SHORT_OPTIONS "s:c:r:i:S:F:b:qvVh"
+
 enum { OPTION_OUTPUT = 256, OPTION_ONCE, OPTION_DURATION, OPTION_STATUS, OPTION_FOREGROUND };
 
 static const struct option options[] = {
@@ -61,6 +63,7 @@ static const struct option options[] = {
 	{ "duration", required_argument, NULL, OPTION_DURATION },
 	{ "status-file", required_argument, NULL, OPTION_STATUS },
 	{ "foreground", no_argument, NULL, OPTION_FOREGROUND },
+	{ "quiet", no_argument, NULL, 'q' },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "version", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
@@ -93,7 +96,7 @@ static int usage(FILE *out)
 	fputs("usage: morph-monitor [--spool DIR] [--config FILE] [--run-directory DIR]\n"
 	      "           [--interval TIME] [--source auto|tick|cpu-clock|cycles|perf|user] [--rate HZ]\n"
 	      "           [--budget SHARE] [--output FILE] [--once] [--duration SECONDS]\n"
-	      "           [--status-file FILE] [--foreground] [--verbose]\n"
+	      "           [--status-file FILE] [--foreground] [--quiet | --verbose]\n"
 	      "See morph-monitor(8).\n", out);
 	return out == stderr ? EXIT_USAGE : EXIT_DONE;
 }
@@ -124,6 +127,9 @@ static int option_take(int option, const char *value, struct monitor_settings *s
 		if (end == value || *end || !(settings->duration_s > 0 && settings->duration_s < 1e9))
 			return fault_set(reterr, -EINVAL, "--duration %s: give seconds", value);
 		return 0;
+	case 'q':
+		log_init(PROGRAM, LOG_LEVEL_WARNING);
+		return 0;
 	case 'v':
 		log_init(PROGRAM, LOG_LEVEL_DEBUG);
 		return 0;
@@ -139,11 +145,13 @@ static int config_read(int argc, char **argv, struct monitor_settings *settings,
 	int c;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "s:c:r:i:S:F:b:vVh", options, NULL)) != -1)
+	while ((c = getopt_long(argc, argv, SHORT_OPTIONS, options, NULL)) != -1)
 		if (c == 'c')
 			path = optarg;
 	opterr = 1;
 	optind = 0;
+	if (path && strcmp(path, "/dev/null") == 0)
+		return 0;
 	return monitor_settings_read(path ? path : MONITOR_CONFIG_FILE, !path, settings, reterr);
 }
 
@@ -153,7 +161,7 @@ static int options_parse(int argc, char **argv, struct monitor_settings *setting
 	struct fault fault;
 	int c, r = config_read(argc, argv, settings, &fault);
 
-	while (r == 0 && (c = getopt_long(argc, argv, "s:c:r:i:S:F:b:vVh", options, NULL)) != -1) {
+	while (r == 0 && (c = getopt_long(argc, argv, SHORT_OPTIONS, options, NULL)) != -1) {
 		const char *setting = setting_of(c);
 
 		if (c == '?')
@@ -346,7 +354,7 @@ static int run(const struct monitor_settings *settings, struct fault *reterr)
 	if (r < 0)
 		return r;
 	former_report(settings);
-	r = privileges_drop(reterr);
+	r = privileges_drop(settings->output, reterr);
 	if (r < 0)
 		return r;
 	monitor_status(monitor, &status);

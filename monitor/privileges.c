@@ -46,9 +46,9 @@ bool privileges_has(int capability)
 	return get(&effective, &permitted) == 0 && effective >> capability & 1;
 }
 
-int privileges_drop(struct fault *reterr)
+int privileges_drop(bool writes_anywhere, struct fault *reterr)
 {
-	uint64_t effective, permitted, keep = 0;
+	uint64_t effective, permitted, keep = writes_anywhere ? 1ull << CAP_DAC_OVERRIDE : 0;
 	int r = get(&effective, &permitted);
 
 	if (r < 0)

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * morph top: which modules, or functions, the CPUs are in right now. Samples by itself, with whatever
+ * this user may watch: the whole machine, or the user's own processes.
+ */
+
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/table.h"
+#include "cli/verb.h"
+#include "module/image.h"
+#include "monitor/recorder.h"
+
+#define DEFAULT_RATE_HZ 99.0
+#define DEFAULT_INTERVAL_S 2.0
+#define DEFAULT_LINES 20u
+#define MAX_PIDS 1024u
+#define MAX_IMAGES 256u
+
+struct request {
+	struct recorder_options recorder;
+	pid_t pids[MAX_PIDS];
+	double interval_s;
+	unsigned long rounds; /* 0: until interrupted */
+	unsigned lines;	      /* 0: as many as the terminal has */
+	bool by_function, json, is_terminal;
+};
+
+struct line {
+	const char *module, *function; /* borrowed */
+	uint64_t samples;
+	bool is_kernel;
+};
+
+/* Images stay open from round to round: symbols are sorted once. */
+struct image_cache {
+	struct {
+		char *path; /* owned */
+		struct image *image; /* NULL: cannot be read */
+	} entries[MAX_IMAGES];
+	size_t n;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(_unused_ int signal)
+{
+	interrupted = 1;
+}
+
+/* --- options -------------------------------------------------------------------------------------- */
+
+static bool number_parse(const char *text, double low, double high, double *ret)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !(value >= low && value <= high))
+		return false;
+	*ret = value;
+	return true;
+}
+
+static int bad_value(const char *option, const char *value)
+{
+	fprintf(stderr, "morph top: %s: \"%s\" is not usable; see morph-top(1)\n", option, value);
+	return VERB_USAGE;
+}
+
+static int option_take(int option, const char *value, struct request *request)
+{
+	double number;
+
+	switch (option) {
+	case 'F':
+		return number_parse(value, 1, 10000, &request->recorder.rate_hz) ? 0 : bad_value("-F", value);
+	case 'd':
+		return number_parse(value, 0.1, 3600, &request->interval_s) ? 0 : bad_value("--delay", value);
+	case 'n':
+		if (!number_parse(value, 1, 1e9, &number))
+			return bad_value("--rounds", value);
+		request->rounds = (unsigned long)number;
+		return 0;
+	case 'l':
+		if (!number_parse(value, 1, 10000, &number))
+			return bad_value("--lines", value);
+		request->lines = (unsigned)number;
+		return 0;
+	case 'p':
+		if (!number_parse(value, 1, INT32_MAX, &number) || request->recorder.n_pids == MAX_PIDS)
+			return bad_value("--pid", value);
+		request->pids[request->recorder.n_pids++] = (pid_t)number;
+		return 0;
+	case 'f':
+		request->by_function = true;
+		return 0;
+	case 'j':
+		request->json = true;
+		return 0;
+	default:
+		return VERB_USAGE;
+	}
+}
+
+static int request_parse(int argc, char **argv, struct request *request)
+{
+	static const struct option options[] = {
+		{ "functions", no_argument, NULL, 'f' },    { "pid", required_argument, NULL, 'p' },
+		{ "delay", required_argument, NULL, 'd' },  { "rounds", required_argument, NULL, 'n' },
+		{ "lines", required_argument, NULL, 'l' },  { "frequency", required_argument, NULL, 'F' },
+		{ "json", no_argument, NULL, 'j' },	    { "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "fp:d:n:l:F:jh", options, NULL)) != -1) {
+		int r;
+
+		if (c == 'h') {
+			verb_help("top");
+			return -1;
+		}
+		r = c == '?' ? VERB_USAGE : option_take(c, optarg, request);
+		if (r)
+			return c == '?' ? verb_usage("top") : r;
+	}
+	return optind < argc ? verb_usage("top") : 0;
+}
+
+/* --- what may be watched -------------------------------------------------------------------------- */
+
+static void own_processes(struct request *request)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	while (dir && request->recorder.n_pids < MAX_PIDS && (entry = readdir(dir))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		struct stat st;
+
+		if (pid > 0 && pid != getpid() && fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 &&
+		    st.st_uid == geteuid())
+			request->pids[request->recorder.n_pids++] = pid;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int watch(struct request *request, struct recorder **ret, struct fault *reterr)
+{
+	int r;
+
+	request->recorder.pids = request->pids;
+	if (request->recorder.n_pids) {
+		request->recorder.target = RECORDER_TASKS;
+		return recorder_open(&request->recorder, ret, reterr);
+	}
+	request->recorder.target = RECORDER_ALL;
+	r = recorder_open(&request->recorder, ret, reterr);
+	if (r != -EACCES && r != -EPERM)
+		return r;
+	own_processes(request);
+	request->recorder.target = RECORDER_TASKS;
+	request->recorder.skip_refused = true;
+	return recorder_open(&request->recorder, ret, reterr);
+}
+
+/* --- functions ------------------------------------------------------------------------------------ */
+
+static struct image *image_of(struct image_cache *cache, const char *path)
+{
+	for (size_t i = 0; i < cache->n; i++)
+		if (strcmp(cache->entries[i].path, path) == 0)
+			return cache->entries[i].image;
+	if (cache->n == MAX_IMAGES)
+		return NULL;
+	cache->entries[cache->n].path = strdup(path);
+	if (!cache->entries[cache->n].path ||
+	    image_open(path, &cache->entries[cache->n].image, NULL) < 0)
+		cache->entries[cache->n].image = NULL;
+	return cache->entries[cache->n].path ? cache->entries[cache->n++].image : NULL;
+}
+
+static void cache_done(struct image_cache *cache)
+{
+	for (size_t i = 0; i < cache->n; i++) {
+		image_free(cache->entries[i].image);
+		free(cache->entries[i].path);
+	}
+}
+
+/* The symbol that covers @offset of the file, or NULL. */
+static const char *function_at(const struct image *image, uint64_t offset)
+{
+	size_t low = 0, high = image ? image_n_symbols(image) : 0;
+	uint64_t address;
+
+	if (!image || !image_offset_to_address(image, offset, &address))
+		return NULL;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (image_symbol_at(image, middle)->address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low > 0) {
+		const struct image_symbol *symbol = image_symbol_at(image, --low);
+
+		if (symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC)
+			return address < symbol->address + MAX(symbol->size, 1u) ? symbol->name : NULL;
+	}
+	return NULL;
+}
+
+/* --- lines ---------------------------------------------------------------------------------------- */
+
+static int by_name(const void *pa, const void *pb)
+{
+	const struct line *a = pa, *b = pb;
+	int order = strcmp(a->module, b->module);
+
+	return order ? order : strcmp(a->function, b->function);
+}
+
+static int by_samples(const void *pa, const void *pb)
+{
+	const struct line *a = pa, *b = pb;
+
+	if (a->samples != b->samples)
+		return a->samples < b->samples ? 1 : -1;
+	return by_name(pa, pb);
+}
+
+static size_t unite(struct line *lines, size_t n)
+{
+	size_t kept = 0;
+
+	if (n)
+		qsort(lines, n, sizeof(*lines), by_name);
+	for (size_t i = 0; i < n; i++) {
+		if (kept && by_name(&lines[kept - 1], &lines[i]) == 0)
+			lines[kept - 1].samples += lines[i].samples;
+		else
+			lines[kept++] = lines[i];
+	}
+	if (kept)
+		qsort(lines, kept, sizeof(*lines), by_samples);
+	return kept;
+}
+
+static size_t lines_fill(const struct sample_log *log, const struct request *request,
+			 struct image_cache *cache, struct line *lines)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < log->n_modules; i++) {
+		const struct sample_module *module = &log->modules[i];
+		bool by_function = request->by_function && module->kind == SAMPLE_MODULE_FILE;
+		struct image *image = by_function ? image_of(cache, module->path) : NULL;
+
+		for (size_t k = 0; by_function && k < module->n_counts; k++) {
+			const char *name = function_at(image, module->counts[k].offset);
+
+			lines[n++] = (struct line){ module->path, name ? name : "?",
+						    module->counts[k].count, false };
+		}
+		if (!by_function)
+			lines[n++] = (struct line){ module->path, "", module->total,
+						    module->kind == SAMPLE_MODULE_KERNEL };
+	}
+	return unite(lines, n);
+}
+
+static size_t lines_max(const struct sample_log *log)
+{
+	size_t n = log->n_modules;
+
+	for (size_t i = 0; i < log->n_modules; i++)
+		n += log->modules[i].n_counts;
+	return n;
+}
+
+/* --- showing -------------------------------------------------------------------------------------- */
+
+static unsigned n_shown(const struct request *request)
+{
+	struct winsize size;
+
+	if (request->lines)
+		return request->lines;
+	if (request->is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 5)
+		return size.ws_row - 4u;
+	return DEFAULT_LINES;
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void show_text(const struct sample_log *log, const struct line *lines, size_t n,
+		      const struct request *request)
+{
+	_clean_(table_freep) struct table *table =
+		table_new(request->by_function ? ">samples|>share|function|module" : ">samples|>share|module");
+	uint64_t seen = log->user + log->kernel;
+	double cpu_s = (double)seen / log->rate_hz;
+
+	if (!table)
+		return;
+	if (request->is_terminal)
+		fputs("\033[H\033[2J", stdout);
+	printf("%" PRIu64 " samples in %.1f s: %.0f %% of one CPU; user %.1f %%, kernel %.1f %%, unknown %.2f %%\n\n",
+	       seen, (double)log->duration_ns / 1e9, 100 * cpu_s / ((double)log->duration_ns / 1e9),
+	       share(log->user, seen), share(log->kernel, seen),
+	       share(log->user - log->attributed - log->anonymous, seen));
+	for (size_t i = 0; i < n && i < n_shown(request); i++) {
+		table_cell(table, "%" PRIu64, lines[i].samples);
+		table_cell(table, "%.2f %%", share(lines[i].samples, seen));
+		if (request->by_function)
+			table_cell(table, "%s", lines[i].function);
+		table_cell(table, "%s", lines[i].module);
+	}
+	table_print(table, stdout);
+	if (!request->is_terminal)
+		putchar('\n');
+	fflush(stdout);
+}
+
+static void show_json(const struct sample_log *log, const struct line *lines, size_t n,
+		      const struct request *request)
+{
+	struct json json = json_to(stdout);
+	uint64_t seen = log->user + log->kernel;
+
+	json_object_begin(&json, NULL);
+	json_double(&json, "duration_s", (double)log->duration_ns / 1e9);
+	json_double(&json, "rate_hz", log->rate_hz);
+	json_u64(&json, "samples", seen);
+	json_u64(&json, "user", log->user);
+	json_u64(&json, "kernel", log->kernel);
+	json_u64(&json, "idle", log->idle);
+	json_array_begin(&json, request->by_function ? "functions" : "modules");
+	for (size_t i = 0; i < n && (!request->lines || i < request->lines); i++) {
+		json_object_begin(&json, NULL);
+		json_string(&json, "module", lines[i].module);
+		if (request->by_function)
+			json_string(&json, "function", lines[i].function);
+		json_u64(&json, "samples", lines[i].samples);
+		json_double(&json, "share_percent", share(lines[i].samples, seen));
+		json_object_end(&json);
+	}
+	json_array_end(&json);
+	json_object_end(&json);
+	fflush(stdout);
+}
+
+static int show(struct recorder *recorder, const struct request *request, struct image_cache *cache,
+		struct fault *reterr)
+{
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	_clean_(freep) struct line *lines = NULL;
+	int r = recorder_log(recorder, &log, reterr);
+	size_t n;
+
+	if (r < 0)
+		return r;
+	lines = calloc(lines_max(log) + 1, sizeof(*lines));
+	if (!lines)
+		return fault_errno(reterr, -ENOMEM, "samples");
+	n = lines_fill(log, request, cache, lines);
+	if (request->json)
+		show_json(log, lines, n, request);
+	else
+		show_text(log, lines, n, request);
+	return 0;
+}
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int rounds(struct recorder *recorder, const struct request *request, struct image_cache *cache,
+		  struct fault *reterr)
+{
+	int r = 0;
+
+	for (unsigned long i = 0; r == 0 && !interrupted && (!request->rounds || i < request->rounds); i++) {
+		double end_s = now_s() + request->interval_s, left_s;
+
+		while (r == 0 && !interrupted && (left_s = end_s - now_s()) > 0)
+			r = recorder_wait(recorder, -1, (int)ceil(MIN(left_s, 0.2) * 1e3), reterr);
+		if (r == 0)
+			r = show(recorder, request, cache, reterr);
+	}
+	return r;
+}
+
+int top_run(int argc, char **argv)
+{
+	_clean_(recorder_freep) struct recorder *recorder = NULL;
+	struct sigaction action = { .sa_handler = on_interrupt };
+	struct image_cache cache = { .n = 0 };
+	struct request request = {
+		.recorder = { .clock = PERF_CLOCK_CPU, .rate_hz = DEFAULT_RATE_HZ },
+		.interval_s = DEFAULT_INTERVAL_S,
+		.is_terminal = isatty(STDOUT_FILENO),
+	};
+	struct fault fault;
+	int r = request_parse(argc, argv, &request);
+
+	if (r != 0)
+		return r < 0 ? VERB_DONE : r;
+	request.is_terminal &= !request.json;
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	r = watch(&request, &recorder, &fault);
+	if (r == 0)
+		r = rounds(recorder, &request, &cache, &fault);
+	cache_done(&cache);
+	return r < 0 ? verb_fail("top", &fault) : VERB_DONE;
+}
