@@ -1,177 +1,301 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- *	1. .llvmbc -> modules, one behind the other, each with the name of its source file
- *	2. address map and probes -> block map
- *	3. command line and trace -> link plan, with the shared libraries that the output needs
- *	4. the sections that these came from go, .morph comes
+ * Packing:
+ *	1. open the linked file; the modules stand one behind the other in .llvmbc
+ *	2. build its block map
+ *	3. read which inputs were used, and make the link plan
+ *	4. encode everything
+ *	5. llvm-objcopy: the linker's sections out, .morph in
+ *	6. compare what is loaded, and rename over the output
  */
 
 #define _GNU_SOURCE
 #include "backend/pack.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#include "backend/driver.h"
-#include "backend/trace.h"
+#include "backend/plan.h"
+#include "backend/tools.h"
+#include "backend/used_inputs.h"
 #include "base/child.h"
-#include "base/config.h"
 #include "base/file.h"
+#include "module/array.h"
 #include "module/bitcode.h"
-#include "module/image.h"
-#include "module/image_append.h"
+#include "module/morph_data.h"
 
-/* Step 1. */
-static int modules_split(const struct image_section *section, struct morph_data *data, struct fault *reterr)
+static const char *const linker_sections[] = {
+	".llvmbc", ".llvmcmd", ".llvm_bb_addr_map", ".pseudo_probe", ".pseudo_probe_desc",
+};
+
+struct packer {
+	const struct ld_line *line;
+	struct image *image;
+	struct morph_data *data;
+	struct used_inputs used;
+	struct plan_files files;
+	struct buffer container;
+	struct fault *reterr;
+};
+
+static void packer_done(struct packer *p)
 {
-	const uint8_t *at = section->data, *end = at + section->size;
-	int r = 0;
-
-	while (r == 0 && at < end) {
-		struct morph_module *modules = reallocarray(data->modules, data->n_modules + 1, sizeof(*modules));
-		char name[512];
-		size_t size;
-
-		if (!modules)
-			return fault_errno(reterr, -ENOMEM, "packing the IR");
-		data->modules = modules;
-		r = bitcode_size(at, (size_t)(end - at), &size, reterr);
-		if (r == 0)
-			r = bitcode_source_name(at, size, name, sizeof(name), reterr);
-		if (r < 0)
-			break;
-		modules[data->n_modules] = (struct morph_module){ strdup(name), at, size };
-		if (!modules[data->n_modules++].name)
-			r = fault_errno(reterr, -ENOMEM, "packing the IR");
-		at += size;
-	}
-	return r;
+	morph_data_free(p->data);
+	plan_files_done(&p->files);
+	used_inputs_done(&p->used);
+	image_free(p->image);
+	buffer_done(&p->container);
 }
 
-static const char *dynamic_string(const struct image_section *strings, uint64_t offset)
+static bool text_set(char **ret, const char *text)
 {
-	if (offset >= strings->size || !memchr(strings->data + offset, 0, strings->size - offset))
-		return NULL;
-	return (const char *)strings->data + offset;
+	*ret = text && *text ? strdup(text) : NULL;
+	return *ret || !text || !*text;
 }
 
-/* Step 3: needed libraries, in the order of the output; --no-as-needed keeps every one. */
-static int libraries_plan(const struct image *image, struct link_plan *plan, struct fault *reterr)
+static int module_add(struct packer *p, const uint8_t *bitcode, size_t size, size_t *capacity)
 {
-	const struct image_section *dynamic = image_section_find(image, ".dynamic");
-	const struct image_section *strings = image_section_find(image, ".dynstr");
-	struct reader reader = reader_of(dynamic ? dynamic->data : NULL, dynamic ? dynamic->size : 0);
-	int r = link_plan_add(plan, LINK_ARGUMENT, "--no-as-needed", NULL, 0);
-
-	while (r == 0 && strings && reader_left(&reader) >= 16) {
-		int64_t tag = (int64_t)reader_u64(&reader);
-		const char *soname = dynamic_string(strings, reader_u64(&reader));
-
-		if (tag == 0)
-			break;
-		if (tag == 1 && soname) /* DT_NEEDED */
-			r = link_plan_add(plan, LINK_SHARED, soname, NULL, 0);
-	}
-	return r < 0 ? fault_errno(reterr, -ENOMEM, "link plan") : 0;
-}
-
-static int head_fill(const struct linker_options *options, struct morph_data *data)
-{
-	const char *selftest = getenv(DRIVER_SELFTEST_ENV);
-	bool ok = true;
-
-	data->llvm_version = strdup(MORPH_LLVM_VERSION);
-	data->triple = strdup(MORPH_TRIPLE);
-	data->lto = options->thin ? MORPH_LTO_THIN : MORPH_LTO_FULL;
-	data->opt_level = MIN(options->opt_level, 3u);
-	data->pic = options->pic;
-	data->cpu = options->cpu ? strdup(options->cpu) : NULL;
-	data->selftest = selftest && *selftest ? strdup(selftest) : NULL;
-	data->options = calloc(options->n_codegen + 1, sizeof(*data->options));
-	for (size_t i = 0; data->options && i < options->n_codegen; i++) {
-		data->options[i] = strdup(options->codegen[i]);
-		ok = ok && data->options[i];
-		data->n_options += ok;
-	}
-	return ok && data->llvm_version && data->triple && data->options ? 0 : -ENOMEM;
-}
-
-static int data_collect(const struct image *image, const struct image_section *ir, int argc, char **argv,
-			const struct linker_options *options, const char *trace, struct morph_data *data,
-			struct buffer *retrest, struct fault *reterr)
-{
-	int r;
-
-	data->build_id = *image_build_id(image);
-	data->plan = calloc(1, sizeof(*data->plan));
-	if (!data->plan || head_fill(options, data) < 0)
-		return fault_errno(reterr, -ENOMEM, "packing");
-	r = modules_split(ir, data, reterr);
-	if (r == 0)
-		r = block_map_build(image, &data->map, reterr);
-	if (r == 0 && block_map_make_unique(data->map) < 0)
-		r = fault_errno(reterr, -ENOMEM, "packing");
-	if (r == 0)
-		r = linker_options_plan(argc, argv, data->plan, reterr);
-	if (r == 0)
-		r = trace_plan(trace, data->plan, retrest, reterr);
-	return r < 0 ? r : libraries_plan(image, data->plan, reterr);
-}
-
-/* Step 4: llvm-objcopy takes sections out; what is loaded stays the same to the bit. */
-static int sections_remove(const char *path, bool strip, struct fault *reterr)
-{
-	char *argv[16] = { MORPH_LLVM_DIR "/bin/llvm-objcopy", "--remove-section=.llvmbc",
-			   "--remove-section=.llvmcmd", "--remove-section=.llvm_bb_addr_map",
-			   "--remove-section=.pseudo_probe", "--remove-section=.pseudo_probe_desc" };
-	int n = 6;
-
-	if (strip)
-		argv[n++] = "--strip-all";
-	argv[n] = (char *)(uintptr_t)path;
-	return child_check(argv, NULL, reterr);
-}
-
-static int morph_append(const char *path, const struct buffer *container, struct fault *reterr)
-{
-	_clean_(image_freep) struct image *image = NULL;
-	_clean_(buffer_donep) struct buffer file = { 0 };
-	struct image_new_section section = { MORPH_SECTION, SHT_PROGBITS, container->data, container->size };
-	struct stat st;
-	int r;
-
-	if (stat(path, &st) < 0)
-		return fault_errno(reterr, -errno, "%s", path);
-	r = image_open(path, &image, reterr);
-	if (r == 0)
-		r = image_append(image, &section, 1, &file, reterr);
-	return r < 0 ? r : file_write(path, file.data, file.size, st.st_mode & 0777, reterr);
-}
-
-int pack_file(const char *path, int argc, char **argv, const struct linker_options *options,
-	      const char *trace, struct buffer *retrest, struct fault *reterr)
-{
-	_clean_(morph_data_freep) struct morph_data *data = calloc(1, sizeof(*data));
-	_clean_(buffer_donep) struct buffer container = { 0 };
-	_clean_(image_freep) struct image *image = NULL;
-	const struct image_section *ir;
-	int r = image_open(path, &image, reterr);
+	struct morph_data *data = p->data;
+	struct bitcode_facts facts;
+	int r = bitcode_facts_read(bitcode, size, &facts, p->reterr);
 
 	if (r < 0)
 		return r;
-	if (!data)
-		return fault_errno(reterr, -ENOMEM, "packing");
-	ir = image_section_find(image, ".llvmbc");
-	if (!ir || !ir->size)
-		return PACK_NOTHING;
-	r = data_collect(image, ir, argc, argv, options, trace, data, retrest, reterr);
-	if (r == 0 && morph_data_encode(data, &container) < 0)
-		r = fault_errno(reterr, -ENOMEM, "packing");
+	if (!array_reserve(data->modules, data->n_modules, capacity) ||
+	    (!data->n_modules && !text_set(&data->triple, facts.triple)) ||
+	    (!data->n_modules &&
+	     !text_set(&data->llvm_version, facts.producer + (strncmp(facts.producer, "LLVM", 4) ? 0 : 4))))
+		return fault_errno(p->reterr, -ENOMEM, "IR");
+	data->modules[data->n_modules] = (struct morph_module){ .bitcode = bitcode, .size = size };
+	if (!text_set(&data->modules[data->n_modules].name, *facts.source ? facts.source : "unnamed"))
+		return fault_errno(p->reterr, -ENOMEM, "IR");
+	data->n_modules++;
+	return 0;
+}
+
+/* 1 */
+static int modules_read(struct packer *p, const struct image_section *s)
+{
+	size_t capacity = 0, at = 0;
+
+	while (at < s->size) {
+		size_t size;
+		int r = bitcode_size(s->data + at, s->size - at, &size, p->reterr);
+
+		if (r == 0)
+			r = module_add(p, s->data + at, size, &capacity);
+		if (r < 0)
+			return fault_prefix(p->reterr, r, "%s: section .llvmbc", p->line->output);
+		at += size;
+	}
+	if (!p->data->llvm_version || !p->data->triple)
+		return fault_set(p->reterr, -EBADMSG, "%s: its IR names no compiler or target",
+				 p->line->output);
+	return 0;
+}
+
+/* -mllvm X, --plugin-opt=-X: options of the caller's that shape the code. */
+static int options_take(struct packer *p)
+{
+	const struct ld_line *line = p->line;
+	struct morph_data *data = p->data;
+
+	data->options = calloc(line->n_items + 1, sizeof(char *));
+	if (!data->options)
+		return fault_errno(p->reterr, -ENOMEM, "options");
+	for (size_t i = 0; i < line->n_items; i++) {
+		const struct ld_item *item = &line->items[i];
+		bool plugin = item->option && strcmp(item->option, "plugin-opt") == 0;
+
+		if (item->kind != LD_CODEGEN || !item->value || item->value[0] != '-' ||
+		    (!plugin && strcmp(item->option, "mllvm") != 0))
+			continue;
+		if (!text_set(&data->options[data->n_options], item->value))
+			return fault_errno(p->reterr, -ENOMEM, "options");
+		data->n_options++;
+	}
+	return 0;
+}
+
+static int facts_take(struct packer *p)
+{
+	const struct ld_line *line = p->line;
+	struct morph_data *data = p->data;
+
+	data->build_id = *image_build_id(p->image);
+	if (!data->build_id.size)
+		return fault_set(p->reterr, -ENODATA, "%s: the linker gave it no build ID", line->output);
+	data->lto = line->is_thin ? MORPH_LTO_THIN : MORPH_LTO_FULL;
+	data->lto_level = line->lto_level;
+	data->opt_level = line->codegen_level;
+	data->strips = line->strips;
+	data->pic = line->is_shared || line->is_pie;
+	if (!text_set(&data->cpu, line->cpu) || !text_set(&data->selftest, line->selftest))
+		return fault_errno(p->reterr, -ENOMEM, "options");
+	return options_take(p);
+}
+
+/* 2 */
+static int map_take(struct packer *p)
+{
+	int r = block_map_build(p->image, &p->data->map, p->reterr);
+
+	if (r == 0 && block_map_make_unique(p->data->map) < 0)
+		r = fault_errno(p->reterr, -ENOMEM, "block map");
+	return r;
+}
+
+/* 3; an object with .llvmbc of its own would be mistaken for IR of this link. */
+static int plan_take(struct packer *p, const struct buffer *trace, struct buffer *retother)
+{
+	int r = used_inputs_read(trace, &p->used, retother, p->reterr);
+
+	for (size_t i = 0; r == 0 && i < p->used.n_inputs; i++) {
+		const struct used_input *input = &p->used.inputs[i];
+		_clean_(image_freep) struct image *image = NULL;
+
+		if (input->kind == USED_OBJECT &&
+		    image_open_bytes(input->bytes, input->size, input->name, &image, NULL) == 0 &&
+		    image_section_find(image, ".llvmbc"))
+			r = fault_set(p->reterr, -ENOTSUP, "%s: compiled with -fembed-bitcode", input->name);
+	}
+	return r < 0 ? r :
+		       plan_build(p->line, &p->used, p->image, p->data->map, &p->files, &p->data->plan,
+				  p->reterr);
+}
+
+/* 5: @section: a descriptor that the child inherits; its path is good for the child, too. */
+static int objcopy_run(struct packer *p, int section, const char *to)
+{
+	char tool[PATH_MAX];
+	struct arguments args = { 0 };
+	int r = tool_llvm("llvm-objcopy", tool, sizeof(tool), p->reterr);
+
+	if (r < 0)
+		return r;
+	arguments_add(&args, tool);
+	for (size_t i = 0; i < ARRAY_SIZE(linker_sections); i++)
+		arguments_printf(&args, "--remove-section=%s", linker_sections[i]);
+	if (p->line->strips)
+		arguments_add(&args, "--strip-all-gnu");
+	arguments_printf(&args, "--keep-section=%s", MORPH_SECTION);
+	arguments_printf(&args, "--add-section=%s=/proc/self/fd/%d", MORPH_SECTION, section);
+	arguments_add(&args, p->line->output);
+	arguments_add(&args, to);
+	r = args.bad ? fault_errno(p->reterr, -ENOMEM, "llvm-objcopy") :
+		       child_check(args.v, NULL, p->reterr);
+	arguments_done(&args);
+	return r;
+}
+
+/* 6: all that is mapped at run time, but for the section header's place in the ELF header. */
+static int loaded_compare(struct packer *p, const char *path)
+{
+	_clean_(image_freep) struct image *after = NULL;
+	size_t n_before, n_after, skip = sizeof(Elf64_Ehdr);
+	const uint8_t *before = image_bytes(p->image, &n_before), *bytes;
+	int r = image_open(path, &after, p->reterr);
+
+	if (r < 0)
+		return r;
+	bytes = image_bytes(after, &n_after);
+	if (image_n_segments(p->image) != image_n_segments(after))
+		return fault_set(p->reterr, -EIO, "%s: llvm-objcopy changed its segments", p->line->output);
+	for (size_t i = 0; i < image_n_segments(after); i++) {
+		const Elf64_Phdr *a = image_segment_at(p->image, i), *b = image_segment_at(after, i);
+		uint64_t from = MAX(a->p_offset, (uint64_t)skip), end = a->p_offset + a->p_filesz;
+
+		if (memcmp(a, b, sizeof(*a)) != 0 ||
+		    (a->p_type == PT_LOAD &&
+		     (end > n_before || end > n_after ||
+		      (from < end && memcmp(before + from, bytes + from, end - from) != 0))))
+			return fault_set(p->reterr, -EIO, "%s: llvm-objcopy changed what is loaded",
+					 p->line->output);
+	}
+	return 0;
+}
+
+static int section_write(struct packer *p, int *retfd)
+{
+	int fd = memfd_create("morph", 0);
+	size_t at = 0;
+
+	while (fd >= 0 && at < p->container.size) {
+		ssize_t n = write(fd, p->container.data + at, p->container.size - at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			close(fd);
+			return fault_errno(p->reterr, -errno, "section .morph");
+		}
+		at += (size_t)n;
+	}
+	*retfd = fd;
+	return fd < 0 ? fault_errno(p->reterr, -errno, "section .morph") : 0;
+}
+
+static int output_replace(struct packer *p)
+{
+	_clean_(fd_closep) int section = -1, fd = -1;
+	char temp[PATH_MAX];
+	struct stat st;
+	int r = section_write(p, &section);
+
+	if (r < 0)
+		return r;
+	if (stat(p->line->output, &st) < 0)
+		return fault_errno(p->reterr, -errno, "%s", p->line->output);
+	if (snprintf(temp, sizeof(temp), "%s.morph-XXXXXX", p->line->output) >= (int)sizeof(temp))
+		return fault_errno(p->reterr, -ENAMETOOLONG, "%s", p->line->output);
+	fd = mkostemp(temp, O_CLOEXEC);
+	if (fd < 0)
+		return fault_errno(p->reterr, -errno, "%s: cannot create a file beside it",
+				   p->line->output);
+	r = objcopy_run(p, section, temp);
 	if (r == 0)
-		r = sections_remove(path, options->strip_all, reterr);
-	return r < 0 ? r : morph_append(path, &container, reterr);
+		r = loaded_compare(p, temp);
+	if (r == 0 && chmod(temp, st.st_mode & 07777) < 0)
+		r = fault_errno(p->reterr, -errno, "%s", temp);
+	if (r == 0 && rename(temp, p->line->output) < 0)
+		r = fault_errno(p->reterr, -errno, "%s", p->line->output);
+	if (r < 0)
+		unlink(temp);
+	return r;
+}
+
+int pack(const struct ld_line *line, const struct buffer *trace, struct buffer *retother,
+	 struct fault *reterr)
+{
+	_clean_(packer_done) struct packer p = { .line = line, .reterr = reterr };
+	const struct image_section *ir;
+	int r = image_open(line->output, &p.image, reterr);
+
+	if (r < 0)
+		return r;
+	ir = image_section_find(p.image, ".llvmbc");
+	if (!ir || !ir->size)
+		return 1;
+	p.data = calloc(1, sizeof(*p.data));
+	if (!p.data)
+		return fault_errno(reterr, -ENOMEM, "%s", line->output);
+	r = modules_read(&p, ir);
+	if (r == 0)
+		r = facts_take(&p);
+	if (r == 0)
+		r = map_take(&p);
+	if (r == 0)
+		r = plan_take(&p, trace, retother);
+	if (r < 0)
+		return r;
+	r = morph_data_encode(p.data, &p.container); /* 4 */
+	if (r < 0)
+		return fault_errno(reterr, r, "%s: its Morph data", line->output);
+	return output_replace(&p);
 }

@@ -2,16 +2,20 @@
 #pragma once
 
 /**
- * pack.h - what the linker left behind becomes one .morph section
+ * pack.h - from a file that ld.lld just wrote to a Morph executable
  */
 
-#include "backend/linker_options.h"
+#include "backend/ld_line.h"
+#include "base/bytes.h"
+#include "base/fault.h"
 
 /**
- * pack_file() - replace the file @path, freshly linked, by its packed form
- * @trace: what ld.lld --trace printed
- * Return: 0; PACK_NOTHING when the link had no IR (@path is as it was); -errno with @reterr (likewise).
+ * pack() - put IR, block map and link plan of the output into its section .morph
+ * @trace: what the linker printed under --trace; @retother: receives the lines that are not the trace's
+ *
+ * The file is replaced at once or not at all, and nothing that is loaded changes. On an error it is
+ * still the working program that the linker wrote.
+ * Return: 0; 1: the output has no IR, nothing was done; -errno with @reterr.
  */
-enum { PACK_NOTHING = 1 };
-int pack_file(const char *path, int argc, char **argv, const struct linker_options *options,
-	      const char *trace, struct buffer *retrest, struct fault *reterr);
+int pack(const struct ld_line *line, const struct buffer *trace, struct buffer *retother,
+	 struct fault *reterr);

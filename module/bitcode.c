@@ -7,22 +7,23 @@
 #include "module/bitcode.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "module/bits.h"
 #include "module/bitstream.h"
 
+#define IDENTIFICATION_BLOCK 13u
+#define IDENTIFICATION_STRING 1u
 #define MODULE_BLOCK 8u
+#define MODULE_TRIPLE 2u
 #define MODULE_SOURCE_FILENAME 16u
 
 struct scan {
-	struct bitstream_walk walk;
+	struct bitstream_walk walk; /* first: the walk's functions find the scan by it */
 	struct bit_reader in;
-	char *name; /* borrowed from the caller; NULL: not wanted */
-	size_t name_size, name_at;
-	bool found;
+	struct bitcode_facts facts;
+	bool complete; /* no later record says more */
 };
 
 bool bitcode_is(const void *bytes, size_t size)
@@ -35,17 +36,32 @@ static struct scan *scan_of(struct bitstream_walk *walk)
 	return (struct scan *)walk;
 }
 
-/* The name is an array of characters; it is collected as they pass, being longer than what is kept. */
-static void name_note(struct scan *s, uint64_t v)
+static char *text_of(struct scan *s, unsigned block, uint64_t code, size_t *retsize)
+{
+	struct bitcode_facts *f = &s->facts;
+
+	*retsize = sizeof(f->producer);
+	if (block == IDENTIFICATION_BLOCK && code == IDENTIFICATION_STRING)
+		return f->producer;
+	*retsize = sizeof(f->triple);
+	if (block == MODULE_BLOCK && code == MODULE_TRIPLE)
+		return f->triple;
+	*retsize = sizeof(f->source);
+	return block == MODULE_BLOCK && code == MODULE_SOURCE_FILENAME ? f->source : NULL;
+}
+
+/* Texts are records of one character a value; each is put in its place as it passes. */
+static void character_note(struct scan *s, uint64_t v)
 {
 	const struct bitstream_walk *w = &s->walk;
+	size_t size;
+	char *text;
 
-	if (!s->name || !w->depth || w->stack[w->depth - 1].id != MODULE_BLOCK || w->n_values == 0 ||
-	    w->values[0] != MODULE_SOURCE_FILENAME)
+	if (!w->depth || w->n_values == 0)
 		return;
-	if (s->name_at + 1 < s->name_size)
-		s->name[s->name_at++] = (char)v;
-	s->name[s->name_at] = '\0';
+	text = text_of(s, w->stack[w->depth - 1].id, w->values[0], &size);
+	if (text && w->n_values < size)
+		text[w->n_values - 1] = (char)v;
 }
 
 static char char6(uint64_t v)
@@ -70,7 +86,7 @@ static bool scan_fixed(struct bitstream_walk *w, enum primitive_role role, unsig
 
 	*ret = bits_read(&s->in, width);
 	if (role == ROLE_VALUE)
-		name_note(s, value_is_char6(w) ? (uint64_t)char6(*ret) : *ret);
+		character_note(s, value_is_char6(w) ? (uint64_t)char6(*ret) : *ret);
 	return !s->in.bad;
 }
 
@@ -80,7 +96,7 @@ static bool scan_vbr(struct bitstream_walk *w, enum primitive_role role, unsigne
 
 	*ret = bits_read_vbr(&s->in, width);
 	if (role == ROLE_VALUE)
-		name_note(s, *ret);
+		character_note(s, *ret);
 	return !s->in.bad;
 }
 
@@ -107,10 +123,8 @@ static bool scan_record_end(struct bitstream_walk *w)
 {
 	struct scan *s = scan_of(w);
 
-	if (!s->name || !s->name_at)
-		return true;
-	s->found = true;
-	return false;
+	s->complete = w->stack[w->depth - 1].id == MODULE_BLOCK && w->values[0] == MODULE_SOURCE_FILENAME;
+	return !s->complete;
 }
 
 static bool scan_more(struct bitstream_walk *w, bool *ret)
@@ -125,27 +139,6 @@ static const struct bitstream_source scan_source = {
 	.fixed = scan_fixed, .vbr = scan_vbr, .align = scan_align, .block_begin = scan_block_begin,
 	.block_end = scan_block_end, .record_end = scan_record_end, .more = scan_more,
 };
-
-static int scan_run(struct scan *s, struct fault *reterr)
-{
-	bool ok = bitcode_is(s->in.bytes, s->in.size) && bitstream_walk(&s->walk);
-
-	bitstream_walk_done(&s->walk);
-	if (!ok && !s->found)
-		return fault_set(reterr, -EBADMSG, "bitcode damaged at byte %zu", s->in.at / 8);
-	return 0;
-}
-
-static struct scan *scan_new(const void *bytes, size_t size)
-{
-	struct scan *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return NULL;
-	s->walk.source = &scan_source;
-	s->in = (struct bit_reader){ .bytes = bytes, .size = size };
-	return s;
-}
 
 /* Top-level blocks carry their length; a module ends where the next magic stands, or the bytes do. */
 int bitcode_size(const void *bytes, size_t size, size_t *retsize, struct fault *reterr)
@@ -172,15 +165,21 @@ int bitcode_size(const void *bytes, size_t size, size_t *retsize, struct fault *
 	return 0;
 }
 
-int bitcode_source_name(const void *bytes, size_t size, char *ret, size_t ret_size,
-			struct fault *reterr)
+int bitcode_facts_read(const void *bytes, size_t size, struct bitcode_facts *ret,
+		       struct fault *reterr)
 {
-	_clean_(freep) struct scan *s = scan_new(bytes, size);
+	_clean_(freep) struct scan *s = calloc(1, sizeof(*s));
+	bool ok;
 
 	if (!s)
 		return fault_errno(reterr, -ENOMEM, "bitcode");
-	ret[0] = '\0';
-	s->name = ret;
-	s->name_size = ret_size;
-	return scan_run(s, reterr);
+	s->walk.source = &scan_source;
+	s->in = (struct bit_reader){ .bytes = bytes, .size = size };
+	ok = bitcode_is(bytes, size) && bitstream_walk(&s->walk);
+	bitstream_walk_done(&s->walk);
+	if (!ok && !s->complete)
+		return fault_set(reterr, -EBADMSG, "bitcode damaged at byte %llu",
+				 (unsigned long long)(s->in.at / 8));
+	*ret = s->facts;
+	return 0;
 }

@@ -23,10 +23,13 @@ bool bitcode_is(const void *bytes, size_t size);
  */
 int bitcode_size(const void *bytes, size_t size, size_t *retsize, struct fault *reterr);
 
-/**
- * bitcode_source_name() - the module's source file, as the compiler was given it
- * @ret: NUL-terminated, cut to @ret_size; "" when the module does not say
- * Return: 0; -EBADMSG with @reterr; -ENOMEM.
- */
-int bitcode_source_name(const void *bytes, size_t size, char *ret, size_t ret_size,
-			struct fault *reterr);
+/* What a module says about itself; "" where it is silent, longer texts are cut. */
+struct bitcode_facts {
+	char producer[64];  /* "LLVM22.1.8" */
+	char triple[128];   /* "x86_64-pc-linux-gnu" */
+	char source[1024];  /* as the compiler was given it */
+};
+
+/** bitcode_facts_read() - 0; -EBADMSG with @reterr; -ENOMEM */
+int bitcode_facts_read(const void *bytes, size_t size, struct bitcode_facts *ret,
+		       struct fault *reterr);

@@ -20,6 +20,7 @@
 
 struct image {
 	struct file_map map;
+	bool is_borrowed; /* the mapping is the caller's */
 	char *path;
 	Elf64_Ehdr header;
 	struct build_id build_id;
@@ -251,6 +252,22 @@ int image_open_fd(int fd, const char *name, struct image **ret, struct fault *re
 	return r;
 }
 
+int image_open_bytes(const void *bytes, size_t size, const char *name, struct image **ret,
+		     struct fault *reterr)
+{
+	_clean_(image_freep) struct image *image = calloc(1, sizeof(*image));
+	int r;
+
+	if (!image)
+		return fault_errno(reterr, -ENOMEM, "%s", name);
+	image->map = (struct file_map){ .data = bytes, .size = size };
+	image->is_borrowed = true;
+	r = image_new(image, name, reterr);
+	if (r == 0)
+		*ret = TAKE(image);
+	return r;
+}
+
 int image_open(const char *path, struct image **ret, struct fault *reterr)
 {
 	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -264,7 +281,8 @@ void image_free(struct image *image)
 {
 	if (!image)
 		return;
-	file_map_done(&image->map);
+	if (!image->is_borrowed)
+		file_map_done(&image->map);
 	free(image->path);
 	free(image->segments);
 	free(image->sections);

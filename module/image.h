@@ -36,6 +36,9 @@ struct image_symbol {
 int image_open(const char *path, struct image **ret, struct fault *reterr);
 /** image_open_fd() - the same for a descriptor, which stays the caller's; @name is for messages */
 int image_open_fd(int fd, const char *name, struct image **ret, struct fault *reterr);
+/** image_open_bytes() - the same for bytes in memory, which must outlive the image */
+int image_open_bytes(const void *bytes, size_t size, const char *name, struct image **ret,
+		     struct fault *reterr);
 void image_free(struct image *image); /* accepts NULL */
 DEFINE_CLEANUP(struct image *, image_free);
 

@@ -7,9 +7,13 @@
  * The linker's command line in order, with every input replaced by what it was:
  *	an argument	kept as it is (-z now, --hash-style=gnu, -dynamic-linker ...)
  *	an object	its bytes: crt files, assembly, members pulled from archives
- *	a shared library its soname, looked up again on the host (as-needed state kept)
+ *	a shared library its soname, as DT_NEEDED has it: looked up again on the host, needed or not
  *	a file argument	bytes too: version script, dynamic list, linker script
  *	the IR		one marker: here stand the objects that codegen makes, in module order
+ *
+ * Linking again is ld.lld with these in order and -o. Not in a plan, for whoever links to decide: the
+ * build ID, stripping (struct morph_data says whether the shipped file was), the order of symbols,
+ * anything about LTO.
  */
 
 #include <stddef.h>

@@ -52,6 +52,8 @@ int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer
 	text_encode(&out, data->selftest);
 	buffer_u8(&out, (uint8_t)data->lto);
 	buffer_u8(&out, (uint8_t)data->opt_level);
+	buffer_u8(&out, (uint8_t)data->lto_level);
+	buffer_u8(&out, data->strips);
 	buffer_u8(&out, data->pic);
 	buffer_uleb(&out, data->n_options);
 	for (size_t i = 0; i < data->n_options; i++)
@@ -140,8 +142,11 @@ static int head_decode(struct morph_data *data, struct reader *in, struct fault 
 		return damaged("names no compiler", reterr);
 	data->lto = (enum morph_lto)reader_u8(in);
 	data->opt_level = reader_u8(in);
+	data->lto_level = reader_u8(in);
+	data->strips = reader_u8(in) != 0;
 	data->pic = reader_u8(in) != 0;
-	if (in->bad || (data->lto != MORPH_LTO_THIN && data->lto != MORPH_LTO_FULL) || data->opt_level > 3)
+	if (in->bad || (data->lto != MORPH_LTO_THIN && data->lto != MORPH_LTO_FULL) || data->opt_level > 3 ||
+	    data->lto_level > 3)
 		return damaged("options of the codegen", reterr);
 	return options_decode(data, in, reterr);
 }

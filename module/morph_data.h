@@ -40,6 +40,8 @@ struct morph_data {
 	char *selftest;		  /* packager's command, or NULL */
 	enum morph_lto lto;
 	unsigned opt_level;	  /* of the LTO codegen: 0..3 */
+	unsigned lto_level;	  /* of the LTO passes: 0..3 */
+	bool strips;		  /* the shipped link dropped the symbol table (-s) */
 	bool pic;		  /* relocation model of the codegen: PIC, else static */
 	char *cpu;		  /* -mcpu of the link, or NULL; functions carry their own, too */
 	char **options;		  /* owned; what the link said with -mllvm that is not ours, "-NAME=VALUE" */

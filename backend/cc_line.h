@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * cc_line.h - what a compiler command line asks for, as far as `morph cc` must know
+ */
+
+#include <stdbool.h>
+
+enum cc_mode {
+	CC_PLAIN = 1, /* nothing of ours: preprocess, print, -r, another target, no input ... */
+	CC_COMPILE,   /* -c */
+	CC_LINK,      /* the default, perhaps with compiling before */
+};
+
+struct cc_line {
+	enum cc_mode mode;
+	bool has_lto;	     /* some -flto... of the caller's stands */
+	bool has_fat;	     /* -ffat-lto-objects or -fno-fat-lto-objects */
+	bool wants_lld;      /* -fuse-ld=lld */
+	const char *linker;  /* another linker that the caller wants, or NULL */
+	const char *selftest; /* --morph-selftest=, or NULL */
+};
+
+/** cc_line_read() - @argv[0] is skipped; @argv is expanded already */
+struct cc_line cc_line_read(int argc, char *const argv[]);

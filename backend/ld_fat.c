@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "backend/ld_fat.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/archive.h"
+#include "backend/tools.h"
+#include "base/child.h"
+#include "base/file.h"
+#include "module/bitcode.h"
+#include "module/image.h"
+
+static bool object_is_glued(const char *name, const uint8_t *bytes, size_t size)
+{
+	_clean_(image_freep) struct image *image = NULL;
+	const struct image_section *s;
+	size_t n;
+
+	if (!memmem(bytes, size, ".llvm.lto", 10) || image_open_bytes(bytes, size, name, &image, NULL) < 0)
+		return false;
+	s = image_section_find(image, ".llvm.lto");
+	if (!s || !s->data)
+		return false;
+	return bitcode_size(s->data, s->size, &n, NULL) < 0 || n < s->size;
+}
+
+static bool archive_is_glued(const char *path, const struct file_map *map)
+{
+	_clean_(archive_donep) struct archive archive = { 0 };
+
+	if (!memmem(map->data, map->size, ".llvm.lto", 10) ||
+	    archive_read(path, map->data, map->size, &archive, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < archive.n_members; i++) {
+		const struct archive_member *m = &archive.members[i];
+
+		if (m->bytes && object_is_glued(m->name, m->bytes, m->size))
+			return true;
+	}
+	return false;
+}
+
+static bool file_is_glued(const char *path)
+{
+	_clean_(file_map_donep) struct file_map map = { 0 };
+
+	if (path[0] == '-' || file_map_open(path, &map, NULL) < 0 || map.size < 8)
+		return false;
+	return memcmp(map.data, "!<arch>\n", 8) == 0 ? archive_is_glued(path, &map) :
+						      object_is_glued(path, map.data, map.size);
+}
+
+static int directory_make(struct fat_objects *fat, struct fault *reterr)
+{
+	const char *dir = getenv("TMPDIR");
+	char *path = NULL;
+
+	if (fat->directory)
+		return 0;
+	if (asprintf(&path, "%s/morph-ld-XXXXXX", dir && *dir ? dir : "/tmp") < 0)
+		return fault_errno(reterr, -ENOMEM, "temporary directory");
+	if (!mkdtemp(path)) {
+		int r = fault_errno(reterr, -errno, "%s", path);
+
+		free(path);
+		return r;
+	}
+	fat->directory = path;
+	return 0;
+}
+
+static int copy_make(struct fat_objects *fat, char **path, struct fault *reterr)
+{
+	const char *slash = strrchr(*path, '/'), *base = slash ? slash + 1 : *path;
+	char tool[PATH_MAX], *copy = NULL;
+	int r = directory_make(fat, reterr);
+
+	if (r == 0)
+		r = tool_llvm("llvm-objcopy", tool, sizeof(tool), reterr);
+	if (r == 0 && asprintf(&copy, "%s/%u-%s", fat->directory, fat->n_copies++, base) < 0)
+		return fault_errno(reterr, -ENOMEM, "%s", *path);
+	if (r < 0)
+		return r;
+	r = child_check((char *[]){ tool, "--remove-section=.llvm.lto", *path, copy, NULL }, NULL, reterr);
+	if (r == 0) {
+		free(*path);
+		*path = copy;
+	} else {
+		free(copy);
+	}
+	return r;
+}
+
+int fat_objects_mend(struct arguments *args, struct fat_objects *ret, struct fault *reterr)
+{
+	struct fat_objects fat = { 0 };
+	int r = 0;
+
+	for (size_t i = 1; r == 0 && i < args->n; i++)
+		if (strcmp(args->v[i - 1], "-o") != 0 && file_is_glued(args->v[i]))
+			r = copy_make(&fat, &args->v[i], reterr);
+	if (r < 0)
+		fat_objects_done(&fat);
+	else
+		*ret = fat;
+	return r;
+}
+
+void fat_objects_done(struct fat_objects *fat)
+{
+	if (fat->directory)
+		file_remove_tree(fat->directory, NULL);
+	free(fat->directory);
+	*fat = (struct fat_objects){ 0 };
+}

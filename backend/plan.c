@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The order of a plan repeats what ld.lld did:
+ *	1. options that shape the output, in the caller's order, with the contents of the files they name
+ *	2. machine-code objects in the order in which they were taken in; what came out of archives is
+ *	   taken in unconditionally now
+ *	3. the IR: lld puts the objects of LTO behind all others. Where an object behind the first IR
+ *	   input defines a weak function that the link took from the IR, the IR goes to that input's
+ *	   place instead, for there the first definition wins.
+ *	4. the libraries of DT_NEEDED in its order, needed or not: it comes out the same
+ */
+
+#define _GNU_SOURCE
+#include "backend/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "module/array.h"
+
+void plan_files_done(struct plan_files *files)
+{
+	for (size_t i = 0; i < files->n_maps; i++)
+		file_map_done(&files->maps[i]);
+	free(files->maps);
+	buffer_done(&files->generated);
+	*files = (struct plan_files){ 0 };
+}
+
+struct planner {
+	const struct ld_line *line;
+	const struct used_inputs *used;
+	const struct image *output;
+	const struct block_map *map;
+	struct plan_files *files;
+	struct link_plan *plan;
+	struct fault *reterr;
+};
+
+static int add(struct planner *p, enum link_input_kind kind, const char *text, const void *bytes,
+	       size_t size)
+{
+	int r = link_plan_add(p->plan, kind, text, bytes, size);
+
+	return r < 0 ? fault_errno(p->reterr, r, "link plan") : 0;
+}
+
+static int file_add(struct planner *p, const char *option, const char *path)
+{
+	struct plan_files *files = p->files;
+	struct file_map *map;
+	int r;
+
+	if (!array_reserve(files->maps, files->n_maps, &files->capacity))
+		return fault_errno(p->reterr, -ENOMEM, "link plan");
+	map = &files->maps[files->n_maps];
+	*map = (struct file_map){ 0 };
+	r = file_map_open(path, map, p->reterr);
+	if (r < 0)
+		return r;
+	files->n_maps++;
+	return add(p, LINK_FILE, option, map->data, map->size);
+}
+
+/* Options with a file: the plan spells them "--NAME=". */
+static int file_option_add(struct planner *p, const struct ld_item *item)
+{
+	_clean_(freep) char *option = NULL;
+	const char *name = item->option;
+
+	if (strcmp(name, "T") == 0)
+		name = "script";
+	if (asprintf(&option, "--%s=", name) < 0) {
+		option = NULL;
+		return fault_errno(p->reterr, -ENOMEM, "link plan");
+	}
+	return file_add(p, option, item->value);
+}
+
+/* A linker script among the inputs; one that only names inputs has done its work. */
+static int script_add(struct planner *p, const char *path)
+{
+	_clean_(file_map_donep) struct file_map map = { 0 };
+
+	if (file_map_open(path, &map, NULL) < 0 || map.size < 4 || memchr(map.data, 0, map.size) ||
+	    memcmp(map.data, "!<", 2) == 0 || memcmp(map.data, ELFMAG, SELFMAG) == 0 ||
+	    memmem(map.data, map.size, "INPUT", 5) || memmem(map.data, map.size, "GROUP", 5))
+		return 0;
+	return file_add(p, "", path);
+}
+
+static const struct image_section *section_data(const struct planner *p, const char *name)
+{
+	const struct image_section *s = image_section_find(p->output, name);
+
+	return s && s->data ? s : NULL;
+}
+
+static const char *dynamic_string(const struct planner *p, uint64_t at)
+{
+	const struct image_section *s = section_data(p, ".dynstr");
+
+	return s && at < s->size && s->data[s->size - 1] == '\0' ? (const char *)s->data + at : NULL;
+}
+
+/*
+ * --exclude-libs hides what comes from archives, and the plan has none: the symbols that the link
+ * exported become a version script. A script of the caller's stays as it is; the editor compares
+ * exports anyway.
+ */
+static int exports_add(struct planner *p)
+{
+	const struct image_section *s = section_data(p, ".dynsym");
+	struct buffer *text = &p->files->generated;
+
+	if (p->line->has_version_script || !p->line->is_shared || !s || text->size)
+		return 0;
+	buffer_printf(text, "{ global:\n");
+	for (size_t i = 1; i < s->size / sizeof(Elf64_Sym); i++) {
+		const char *name;
+		Elf64_Sym sym;
+
+		memcpy(&sym, s->data + i * sizeof(sym), sizeof(sym));
+		name = dynamic_string(p, sym.st_name);
+		if (sym.st_shndx != SHN_UNDEF && name && *name)
+			buffer_printf(text, "\t\"%s\";\n", name);
+	}
+	buffer_printf(text, "local: *; };\n");
+	return text->bad ? fault_errno(p->reterr, -ENOMEM, "link plan") :
+			   add(p, LINK_FILE, "--version-script=", text->data, text->size);
+}
+
+/* The @i-th needed library; NULL behind the last. */
+static const char *needed_at(const struct planner *p, size_t i)
+{
+	const struct image_section *s = section_data(p, ".dynamic");
+
+	for (size_t at = 0; s && at < s->size / sizeof(Elf64_Dyn); at++) {
+		Elf64_Dyn d;
+
+		memcpy(&d, s->data + at * sizeof(d), sizeof(d));
+		if (d.d_tag == DT_NEEDED && i-- == 0)
+			return dynamic_string(p, d.d_un.d_val);
+	}
+	return NULL;
+}
+
+static bool has_needed(const struct planner *p)
+{
+	return needed_at(p, 0) != NULL;
+}
+
+static int item_add(struct planner *p, const struct ld_item *item)
+{
+	int r = 0;
+
+	switch (item->kind) {
+	case LD_FILE:
+		return item->value ? file_option_add(p, item) : 0;
+	case LD_INPUT:
+		return script_add(p, item->value);
+	case LD_EXCLUDE_LIBS:
+		return exports_add(p);
+	case LD_STATIC:
+		if (has_needed(p))
+			return 0;
+		break;
+	case LD_KEEP:
+		break;
+	default:
+		return 0;
+	}
+	for (size_t i = 0; r == 0 && i < item->n; i++)
+		r = add(p, LINK_ARGUMENT, p->line->words.v[item->first + i], NULL, 0);
+	return r;
+}
+
+static int name_compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Does @object define a weak function that the output has from the IR? @names: of those, sorted. */
+static bool object_competes(const struct used_input *object, const char **names, size_t n_names)
+{
+	_clean_(image_freep) struct image *image = NULL;
+
+	if (image_open_bytes(object->bytes, object->size, object->name, &image, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < image_n_symbols(image); i++) {
+		const struct image_symbol *s = image_symbol_at(image, i);
+
+		if (s->binding == STB_WEAK && s->type == STT_FUNC &&
+		    bsearch(&s->name, names, n_names, sizeof(char *), name_compare))
+			return true;
+	}
+	return false;
+}
+
+static int ir_competes(struct planner *p, bool *ret)
+{
+	_clean_(freep) const char **names = calloc(MAX(p->map->n_functions, 1u), sizeof(char *));
+	bool behind = false;
+	size_t n = 0;
+
+	if (!names)
+		return fault_errno(p->reterr, -ENOMEM, "link plan");
+	for (size_t i = 0; i < p->map->n_functions; i++)
+		if (p->map->functions[i].name)
+			names[n++] = p->map->functions[i].name;
+	qsort(names, n, sizeof(char *), name_compare);
+	*ret = false;
+	for (size_t i = 0; i < p->used->n_inputs && !*ret; i++) {
+		const struct used_input *input = &p->used->inputs[i];
+
+		behind |= input->kind == USED_IR;
+		if (behind && input->kind == USED_OBJECT)
+			*ret = object_competes(input, names, n);
+	}
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* 2 and 3 */
+static int objects_add(struct planner *p)
+{
+	bool in_place, done = false;
+	int r = ir_competes(p, &in_place);
+
+	for (size_t i = 0; r == 0 && i < p->used->n_inputs; i++) {
+		const struct used_input *input = &p->used->inputs[i];
+
+		if (input->kind == USED_OBJECT)
+			r = add(p, LINK_OBJECT, base_name(input->name), input->bytes, input->size);
+		if (input->kind == USED_IR && in_place && !done) {
+			r = add(p, LINK_IR, NULL, NULL, 0);
+			done = true;
+		}
+	}
+	return r == 0 && !done ? add(p, LINK_IR, NULL, NULL, 0) : r;
+}
+
+/* 4; what they need themselves need not all be there: the program ran with what it names. */
+static int libraries_add(struct planner *p)
+{
+	int r = has_needed(p) ? add(p, LINK_ARGUMENT, "--allow-shlib-undefined", NULL, 0) : 0;
+	const char *soname;
+
+	for (size_t i = 0; r == 0 && (soname = needed_at(p, i)); i++)
+		r = add(p, LINK_SHARED, soname, NULL, 0);
+	return r;
+}
+
+int plan_build(const struct ld_line *line, const struct used_inputs *used, const struct image *output,
+	       const struct block_map *map, struct plan_files *files, struct link_plan **ret,
+	       struct fault *reterr)
+{
+	_clean_(link_plan_freep) struct link_plan *plan = calloc(1, sizeof(*plan));
+	struct planner p = { line, used, output, map, files, plan, reterr };
+	int r = plan ? 0 : fault_errno(reterr, -ENOMEM, "link plan");
+
+	for (size_t i = 0; r == 0 && i < line->n_items; i++) /* 1 */
+		r = item_add(&p, &line->items[i]);
+	if (r == 0)
+		r = objects_add(&p);
+	if (r == 0)
+		r = libraries_add(&p);
+	if (r == 0)
+		*ret = TAKE(plan);
+	return r;
+}

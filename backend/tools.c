@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "backend/tools.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/config.h"
+
+static const struct {
+	const char *tool, *package;
+} packages[] = {
+	{ "clang", "clang-22" }, { "clang++", "clang-22" }, { "ld.lld", "lld-22" },
+	{ "llvm-objcopy", "llvm-22" }, { "opt", "llvm-22" },
+};
+
+static const char *package_of(const char *tool)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(packages); i++)
+		if (strcmp(packages[i].tool, tool) == 0)
+			return packages[i].package;
+	return "llvm-22";
+}
+
+int tool_llvm(const char *name, char *ret, size_t size, struct fault *reterr)
+{
+	const char *dir = getenv("MORPH_LLVM_DIR");
+
+	if (!dir || !*dir)
+		dir = MORPH_LLVM_DIR;
+	if ((size_t)snprintf(ret, size, "%s/bin/%s", dir, name) >= size)
+		return fault_errno(reterr, -ENAMETOOLONG, "%s", dir);
+	if (access(ret, X_OK) < 0)
+		return fault_set(reterr, -ENOENT, "%s: %s; install the package %s", ret, strerror(errno),
+				 package_of(name));
+	return 0;
+}
+
+int tool_own(const char *name, char *ret, size_t size, struct fault *reterr)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n > 0) {
+		self[n] = '\0';
+		slash = strrchr(self, '/');
+		if (slash && (size_t)snprintf(ret, size, "%.*s/%s", (int)(slash - self), self, name) < size &&
+		    access(ret, X_OK) == 0)
+			return 0;
+	}
+	if ((size_t)snprintf(ret, size, "%s/%s", MORPH_LIBEXEC_DIR, name) >= size)
+		return fault_errno(reterr, -ENAMETOOLONG, MORPH_LIBEXEC_DIR);
+	if (access(ret, X_OK) < 0)
+		return fault_set(reterr, -ENOENT, "%s: %s; install Morph again", ret, strerror(errno));
+	return 0;
+}

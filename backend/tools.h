@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * tools.h - where the programs are that the backend runs
+ */
+
+#include <stddef.h>
+
+#include "base/fault.h"
+
+/**
+ * tool_llvm() - a program of LLVM 22: "clang", "ld.lld", "llvm-objcopy", "opt"
+ * Looked for in $MORPH_LLVM_DIR/bin, else where the build was told (base/config.h).
+ * Return: 0; -ENOENT with @reterr, which names the package to install.
+ */
+int tool_llvm(const char *name, char *ret, size_t size, struct fault *reterr);
+
+/**
+ * tool_own() - a program of Morph that is no command: "morph-ld"
+ * Looked for beside the running executable (a build tree), else in the libexec directory.
+ */
+int tool_own(const char *name, char *ret, size_t size, struct fault *reterr);
