@@ -57,9 +57,9 @@ __attribute__((noinline)) void rare(void)
 int main(int argc, char **argv)
 {
 	for (unsigned i = 0; i < 600; i++) {
-		sink += busy(100000 + i) + changing(50000 + i);
+		sink += busy(100000 + i) + changing(25000 + i);
 #if !BUILD
-		sink += removed(20000 + i);
+		sink += removed(10000 + i);
 #endif
 	}
 	if (argc > 5 && argv[5][0] == 'x')
