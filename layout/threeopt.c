@@ -433,7 +433,7 @@ int threeopt_improve(struct arena *arena, const struct cfg *cfg, enum threeopt_m
 	struct search s = { .cfg = cfg, .order = order, .by_exttsp = measure == THREEOPT_EXTTSP,
 			    .budget = TRIES_MAX, .random = cfg->n };
 	struct exchange *journal = arena_array(arena, struct exchange, JOURNAL_MAX);
-	uint32_t kicks = cfg->n * 4;
+	uint32_t kicks = measure == THREEOPT_COST ? cfg->n * 4 : cfg->n;
 
 	if (cfg->n < 3)
 		return 0;
