@@ -58,16 +58,24 @@ static int fail(const struct fault *fault)
 	return -EIO;
 }
 
-/* Only what runs is ordered, as layout_function() does it. */
+/* Only what stays in line is ordered, as layout_function() does it. */
 static int executed_part(struct bench *b, const struct layout_graph *graph,
 			 struct layout_graph *ret)
 {
+	const struct fluff_options options = { .min_bytes = 1 };
 	uint32_t *keep = arena_array(b->arena, uint32_t, graph->n_blocks), n = 0;
+	uint8_t *place = arena_array(b->arena, uint8_t, graph->n_blocks);
+	struct fluff_summary summary;
+	struct fault fault;
 
-	for (uint32_t i = 0; i < graph->n_blocks && keep; i++)
-		if (i == 0 || layout_count(graph->blocks[i].count) > 0)
+	if (!keep || !place)
+		return -ENOMEM;
+	if (fluff_split(b->arena, graph, &options, place, &summary, &fault) < 0)
+		return fail(&fault);
+	for (uint32_t i = 0; i < graph->n_blocks && !summary.is_cold; i++)
+		if (place[i] == FLUFF_HOT)
 			keep[n++] = i;
-	return keep ? layout_graph_subset(b->arena, graph, keep, n, ret) : -ENOMEM;
+	return layout_graph_subset(b->arena, graph, keep, n, ret);
 }
 
 static int align_run(struct bench *b, const struct layout_graph *graph, enum align_method method,
@@ -98,8 +106,10 @@ static int function_run(struct bench *b, const struct layout_graph *whole)
 	struct fault fault;
 	double start;
 
-	if (whole->n_blocks == 0 || executed_part(b, whole, &graph) < 0)
-		return 0;
+	int r = executed_part(b, whole, &graph);
+
+	if (r < 0 || graph.n_blocks == 0)
+		return r;
 	start = cpu_s();
 	if (block_bound(b->scratch, &graph, NULL, 0, &bound, &fault) < 0)
 		return fail(&fault);
@@ -109,7 +119,7 @@ static int function_run(struct bench *b, const struct layout_graph *whole)
 	b->n_blocks += graph.n_blocks;
 	b->n_ran++;
 	for (unsigned method = 0; method < ALIGN_METHOD_END; method++) {
-		int r = align_run(b, &graph, method, bound.exttsp);
+		r = align_run(b, &graph, method, bound.exttsp);
 
 		arena_reset(b->scratch);
 		if (r < 0)

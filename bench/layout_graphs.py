@@ -61,7 +61,8 @@ class Function:
         self.address = self.blocks[0]["address"]
         scale = pgo.get("FuncEntryCount", 0) / max(entries[0]["Frequency"], 1) if entries else 0
         for block, entry in zip(self.blocks, entries):
-            block["count"] = entry["Frequency"] * scale
+            count = entry["Frequency"] * scale
+            block["count"] = count if count >= 0.5 else 0  # LLVM's frequencies are never quite 0
             self.successors(number[block["ID"]], block, entry["Successors"], number)
 
     def successors(self, index, block, successors, number):
@@ -74,7 +75,13 @@ class Function:
             self.edges.append((index, number[s["ID"]], count, kind))
 
     def size(self):
-        return sum(b["Size"] for b in self.blocks)
+        """Bytes of the blocks that run: the others are out of line when functions are placed."""
+        return sum(b["Size"] for b in self.blocks if b.get("count", 0) > 0)
+
+    def offset(self, address):
+        """Of an address, in the blocks that run."""
+        return sum(min(b["Size"], address - b["address"]) for b in self.blocks
+                   if b.get("count", 0) > 0 and b["address"] <= address)
 
     def weight(self):
         return sum(b["Size"] * b.get("count", 0) for b in self.blocks)
@@ -83,7 +90,7 @@ class Function:
         out.write(f"function {self.name}\n")
         for b in self.blocks:
             words = (" pad" if b["IsEHPad"] else "") + (" indirect" if b["HasIndirectBranch"] else "")
-            out.write(f"block {b['Size']} {b.get('count', 0):.8g}{words}\n")
+            out.write(f"block {b['Size']} {b.get('count', 0):.8g}{words} # id {b['ID']}\n")
         for source, target, count, kind in self.edges:
             out.write(f"edge {source} {target} {count:.8g} {kind}\n")
 
@@ -105,7 +112,7 @@ def calls_of(program, functions):
             continue
         _, caller, block = blocks[k]
         if address < block["address"] + block["Size"] and block.get("count", 0) > 0:
-            yield caller, by_address[target], block["count"], address - functions[caller].address
+            yield caller, by_address[target], block["count"], functions[caller].offset(address)
 
 
 def main():

@@ -34,9 +34,10 @@ int callgraph_init(struct callgraph *graph, struct arena *arena,
 		   const struct layout_program *program, struct fault *reterr);
 
 /**
- * closest_order(), c3_order() - the methods of place.h
+ * closest_order(), c3_order(), cdsort_order() - the methods of place.h
  * @retorder: all live parts
  * Return: 0 or -ENOMEM. Cost: O(E log E) time, O(V + E) scratch.
  */
 int closest_order(struct arena *arena, const struct callgraph *graph, uint32_t *retorder);
+int cdsort_order(struct arena *arena, const struct callgraph *graph, uint32_t *retorder);
 int c3_order(struct arena *arena, const struct callgraph *graph, uint32_t *retorder);

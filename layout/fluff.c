@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * 1. Temperature of each block from its count, if that can be trusted.
+ * 1. Temperature of each block from its count, if that can be trusted. A block is as hot as the hottest
+ *    edge at it, too: compilers lose block frequencies in late passes (LLVM 22 says 0 for a block of
+ *    sqlite3VdbeExec that its own edges enter 10^8 times), and splitting at such a place would be ruinous.
  * 2. Sticky runs share their warmest member's temperature, and so do all landing pads.
  * 3. Cold blocks too small to pay for the longer branches to them stay, repeatedly, because a block
  *    that stays may itself branch to others.
@@ -20,16 +22,28 @@
 #define JUMP_GROWTH 5u
 #define MAX_ROUNDS 8u /* chains of tiny cold blocks are shorter than this */
 
-static enum fluff_place temperature(const struct layout_block *block,
+static enum fluff_place temperature(const struct layout_block *block, double count,
 				    const struct fluff_options *options)
 {
-	double count = layout_count(block->count);
-
 	if ((block->flags & LAYOUT_KEEP) || block->confidence < options->min_confidence)
 		return FLUFF_HOT;
 	if (count <= layout_count(options->cold_count))
 		return FLUFF_COLD;
 	return count <= layout_count(options->warm_count) ? FLUFF_WARM : FLUFF_HOT;
+}
+
+/* Executions of each block, as its own count or the hottest edge at it says. */
+static void heat_fill(const struct layout_graph *graph, double *heat)
+{
+	for (size_t i = 0; i < graph->n_blocks; i++)
+		heat[i] = layout_count(graph->blocks[i].count);
+	for (size_t i = 0; i < graph->n_edges; i++) {
+		const struct layout_edge *edge = &graph->edges[i];
+		double count = layout_count(edge->count);
+
+		heat[edge->from] = MAX(heat[edge->from], count);
+		heat[edge->to] = MAX(heat[edge->to], count);
+	}
 }
 
 static void sticky_share(const struct layout_graph *graph, uint8_t *place)
@@ -112,21 +126,23 @@ static void summary_fill(const struct layout_graph *graph, const uint8_t *place,
 	}
 }
 
-static bool graph_is_cold(const struct layout_graph *graph, const struct fluff_options *options)
+static bool all_cold(const double *heat, size_t n, const struct fluff_options *options)
 {
-	for (size_t i = 0; i < graph->n_blocks; i++)
-		if (layout_count(graph->blocks[i].count) > layout_count(options->cold_count))
-			return false;
-	return true;
+	size_t i = 0;
+
+	while (i < n && heat[i] <= layout_count(options->cold_count))
+		i++;
+	return i == n;
 }
 
-static void places_choose(const struct layout_graph *graph, const struct fluff_options *options,
-			  uint8_t *place, uint32_t *growth, struct fluff_summary *summary)
+static void places_choose(const struct layout_graph *graph, const double *heat,
+			  const struct fluff_options *options, uint8_t *place, uint32_t *growth,
+			  struct fluff_summary *summary)
 {
 	uint32_t min_bytes = options->min_bytes ? options->min_bytes : FLUFF_MIN_BYTES;
 
 	for (size_t i = 0; i < graph->n_blocks; i++)
-		place[i] = temperature(&graph->blocks[i], options);
+		place[i] = temperature(&graph->blocks[i], heat[i], options);
 	place[0] = FLUFF_HOT;
 	groups_share(graph, place);
 	for (unsigned round = 0; round < MAX_ROUNDS; round++) {
@@ -149,18 +165,20 @@ int fluff_split(struct arena *arena, const struct layout_graph *graph,
 {
 	static const struct fluff_options defaults = { 0 };
 	uint32_t *growth = arena_array(arena, uint32_t, graph->n_blocks);
+	double *heat = arena_array(arena, double, graph->n_blocks);
 	struct fluff_summary summary = { 0 };
 	int r = layout_graph_check(graph, reterr);
 
 	if (r < 0)
 		return r;
-	if (!growth)
+	if (!growth || !heat)
 		return fault_set(reterr, -ENOMEM, "layout: out of memory");
 	options = options ? options : &defaults;
-	summary.is_cold = graph_is_cold(graph, options);
+	heat_fill(graph, heat);
+	summary.is_cold = all_cold(heat, graph->n_blocks, options);
 	memset(retplace, FLUFF_HOT, graph->n_blocks);
 	if (!summary.is_cold)
-		places_choose(graph, options, retplace, growth, &summary);
+		places_choose(graph, heat, options, retplace, growth, &summary);
 	summary_fill(graph, retplace, growth, &summary);
 	if (ret)
 		*ret = summary;

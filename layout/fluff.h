@@ -43,7 +43,8 @@ struct fluff_summary {
  * @retplace: n_blocks of enum fluff_place
  * @ret:      may be NULL
  *
- * Hot whatever their count: the entry, LAYOUT_KEEP blocks, blocks whose count is not trusted enough,
+ * A block's count is its own or that of the hottest edge at it, whichever is more. Hot whatever their
+ * count: the entry, LAYOUT_KEEP blocks, blocks whose count is not trusted enough,
  * and sticky runs with a hot member; all landing pads as soon as one of them is (the compiler wants
  * them in one cluster); and cold blocks that are no larger than the growth of the branches
  * that lead to them, which would only cost a jump each way. When too little is left to move, or nothing

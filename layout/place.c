@@ -20,9 +20,11 @@ static const char *const method_names[] = {
 	[PLACE_ORIGINAL] = "original",
 	[PLACE_CLOSEST] = "closest",
 	[PLACE_C3] = "c3",
+	[PLACE_CDSORT] = "cdsort",
 };
 
-static const enum place_method candidates[] = { PLACE_C3, PLACE_CLOSEST, PLACE_ORIGINAL };
+static const enum place_method candidates[] = { PLACE_CDSORT, PLACE_C3, PLACE_CLOSEST,
+						    PLACE_ORIGINAL };
 
 const char *place_method_name(enum place_method method)
 {
@@ -46,6 +48,8 @@ static int method_run(struct arena *arena, const struct callgraph *graph, enum p
 		return closest_order(arena, graph, retorder);
 	case PLACE_C3:
 		return c3_order(arena, graph, retorder);
+	case PLACE_CDSORT:
+		return cdsort_order(arena, graph, retorder);
 	default:
 		break;
 	}

@@ -16,6 +16,7 @@ enum place_method {
 	PLACE_ORIGINAL, /* as they were */
 	PLACE_CLOSEST,	/* Pettis & Hansen (PLDI 1990), section 3: "closest is best" */
 	PLACE_C3,	/* Ottoni & Maher, "Optimizing Function Placement" (CGO 2017): call-chain clustering */
+	PLACE_CDSORT,	/* cache-directed sort, after Newell & Pupyrev (LLVM, 2023) */
 	PLACE_METHOD_END
 };
 
@@ -23,7 +24,7 @@ struct place_options {
 	enum place_method method;
 };
 
-/** place_method_name() - "best", "original", "closest", "c3"; never NULL */
+/** place_method_name() - "best", "original", "closest", "c3", "cdsort"; never NULL */
 const char *place_method_name(enum place_method method);
 /** place_method_parse() - by name; PLACE_METHOD_END when unknown */
 enum place_method place_method_parse(const char *name);

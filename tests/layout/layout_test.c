@@ -80,6 +80,15 @@ TEST(a_cold_block_as_small_as_the_branch_to_it_stays)
 	CHECK_INT(layout_of(arena, &graph, NULL).first_cold, 5); /* one byte is not worth a split */
 }
 
+TEST(a_block_without_a_count_that_a_hot_edge_enters_stays_in_line)
+{
+	_clean_(arena_freep) struct arena *arena = arena_new();
+	struct layout_graph graph = loop_with_error_path(arena);
+
+	graph.edges[1].count = 50;
+	CHECK_INT(layout_of(arena, &graph, NULL).first_cold, 5);
+}
+
 TEST(landing_pads_stay_together)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
