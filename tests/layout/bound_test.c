@@ -56,18 +56,20 @@ TEST(no_order_beats_the_bounds)
 	}
 }
 
-TEST(the_tour_of_a_structured_function_is_within_two_percent_of_its_bound)
+TEST(the_tours_of_structured_functions_are_within_one_percent_of_their_bounds)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
 	struct random random = { 2 };
+	double sum = 0;
 
 	for (unsigned round = 0; round < 60; round++, arena_reset(arena)) {
 		struct layout_graph graph = function_without_flags(&random, arena, 40, false);
 		struct block_bound bound;
 
 		CHECK_INT(block_bound(arena, &graph, NULL, 0, &bound, NULL), 0);
-		CHECK(score_of(arena, &graph, ALIGN_TSP).cost <= bound.cost * 1.02);
+		sum += score_of(arena, &graph, ALIGN_TSP).cost / bound.cost;
 	}
+	CHECK(sum <= 60 * 1.01);
 }
 
 /* Tries all subsets of arcs. */
