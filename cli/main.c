@@ -13,6 +13,8 @@
 
 int cc_run(int argc, char **argv);
 int cxx_run(int argc, char **argv);
+int inspect_run(int argc, char **argv);
+int split_run(int argc, char **argv);
 int record_run(int argc, char **argv);
 int top_run(int argc, char **argv);
 int profile_run(int argc, char **argv);
@@ -23,10 +25,14 @@ int reoptimize_run(int argc, char **argv);
 int rollback_run(int argc, char **argv);
 int history_run(int argc, char **argv);
 int pin_run(int argc, char **argv);
+int dump_run(int argc, char **argv);
 
 const struct verb verbs[] = {
 	{ "cc", cc_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...", "compile C for Morph: CC=\"morph cc\"" },
 	{ "c++", cxx_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...", "compile C++ for Morph: CXX=\"morph c++\"" },
+	{ "inspect", inspect_run, "FILE [--json] [--sidecar-dir DIR]", "what a program carries for Morph" },
+	{ "split", split_run, "FILE [-o SIDECAR | --dir DIR] [--keep]",
+	  "move a program's Morph data into a sidecar" },
 	{ "record", record_run, "[-o FILE] [-F HZ] [--duration S] (COMMAND [ARG...] | -p PID | -G CGROUP | -a)",
 	  "sample a program, or the machine, into a sample log" },
 	{ "profile", profile_run,
@@ -53,6 +59,7 @@ const struct verb verbs[] = {
 	  "generations and events" },
 	{ "pin", pin_run, "[[--reason=TEXT | --unpin] PATH...] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "never touch a program; without a path: list the pins" },
+	{ "dump", dump_run, "FILE [--json] [--sidecar-dir DIR]", "any file that Morph writes, as text" },
 	{ NULL },
 };
 

@@ -144,3 +144,7 @@ int block_map_adopt_probes(struct block_map *map, const struct block_map *from);
 
 /** block_map_dump() - text for people and golden files */
 void block_map_dump(const struct block_map *map, FILE *out);
+void block_map_dump_json(const struct block_map *map, FILE *out);
+struct json;
+/** block_map_json() - the same as a member @key of an object that is being written */
+void block_map_json(const struct block_map *map, struct json *json, const char *key);

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 
+#include "base/json.h"
 #include "module/block_map.h"
 
 static const char *const flag_texts[] = {
@@ -61,4 +62,89 @@ void block_map_dump(const struct block_map *map, FILE *out)
 		for (uint32_t j = 0; j < f->n_blocks; j++)
 			block_dump(map, f, &map->blocks[f->first_block + j], out);
 	}
+}
+
+static void hex_json(struct json *json, const char *key, uint64_t value)
+{
+	char text[17];
+
+	snprintf(text, sizeof(text), "%016" PRIx64, value); /* JSON numbers lose bits beyond 2^53 */
+	json_string(json, key, text);
+}
+
+static void probes_json(const struct block_map *map, const struct block_function *f,
+			const struct block *b, struct json *json)
+{
+	json_array_begin(json, "probes");
+	for (uint32_t i = 0; i < b->n_probes; i++) {
+		const struct block_probe *p = &map->probes[b->first_probe + i];
+
+		json_object_begin(json, NULL);
+		json_u64(json, "index", p->index);
+		if (p->guid != f->guid)
+			hex_json(json, "guid", p->guid);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void block_json(const struct block_map *map, const struct block_function *f,
+		       const struct block *b, struct json *json)
+{
+	json_object_begin(json, NULL);
+	json_u64(json, "id", b->id);
+	json_u64(json, "address", b->address);
+	json_u64(json, "size", b->size);
+	json_u64(json, "flags", b->flags);
+	json_array_begin(json, "call_ends");
+	for (uint32_t i = 0; i < b->n_calls; i++)
+		json_u64(json, NULL, map->calls[b->first_call + i]);
+	json_array_end(json);
+	probes_json(map, f, b, json);
+	json_array_begin(json, "edges");
+	for (uint32_t i = 0; i < b->n_edges; i++) {
+		const struct block_edge *e = &map->edges[b->first_edge + i];
+
+		json_object_begin(json, NULL);
+		json_u64(json, "to", map->blocks[e->target].id);
+		json_double(json, "probability", (double)e->probability / (1u << 31));
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_object_end(json);
+}
+
+void block_map_json(const struct block_map *map, struct json *json, const char *key)
+{
+	char id[BUILD_ID_MAX_TEXT];
+
+	json_object_begin(json, key);
+	json_string(json, "build_id", map->build_id.size ? build_id_text(&map->build_id, id) : NULL);
+	json_u64(json, "unplaced_probes", map->n_unplaced);
+	json_array_begin(json, "functions");
+	for (size_t i = 0; i < map->n_functions; i++) {
+		const struct block_function *f = &map->functions[i];
+		const struct block_ir_function *ir = block_map_ir_function(map, f->guid);
+
+		json_object_begin(json, NULL);
+		json_string(json, "name", f->name);
+		json_u64(json, "address", f->address);
+		hex_json(json, "guid", f->guid);
+		if (ir)
+			hex_json(json, "cfg_hash", ir->cfg_hash);
+		json_array_begin(json, "blocks");
+		for (uint32_t j = 0; j < f->n_blocks; j++)
+			block_json(map, f, &map->blocks[f->first_block + j], json);
+		json_array_end(json);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_object_end(json);
+}
+
+void block_map_dump_json(const struct block_map *map, FILE *out)
+{
+	struct json json = json_to(out);
+
+	block_map_json(map, &json, NULL);
 }

@@ -58,6 +58,9 @@ int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer
 /** morph_data_decode() - foreign bytes; -EBADMSG, -EPROTONOSUPPORT, -ENOMEM with @reterr */
 int morph_data_decode(const void *container, size_t size, struct morph_data **ret,
 		      struct fault *reterr);
+/** morph_data_dump() - everything but the IR itself, as text for people and golden files */
+void morph_data_dump(const struct morph_data *data, FILE *out);
+void morph_data_dump_json(const struct morph_data *data, FILE *out);
 void morph_data_free(struct morph_data *data); /* accepts NULL */
 DEFINE_CLEANUP(struct morph_data *, morph_data_free);
 

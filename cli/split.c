@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * morph split: Morph data out of a program, into a sidecar that is found by build ID. The sidecar is
+ * written first: whatever fails, the data is in one of the two places.
+ */
+
+#define _GNU_SOURCE
+#include "cli/verb.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/tools.h"
+#include "base/child.h"
+#include "base/file.h"
+#include "module/morph_data.h"
+
+int split_run(int argc, char **argv);
+
+struct split {
+	const char *path;
+	const char *output; /* the sidecar's name, or NULL */
+	const char *dir;    /* where sidecars are, by build ID; NULL: the system's */
+	bool keep;	    /* leave the section in the program */
+};
+
+static int sidecar_name(const struct split *split, const struct image *image, char ret[PATH_MAX],
+			struct fault *reterr)
+{
+	char *slash;
+	int r;
+
+	if (split->output) {
+		if (snprintf(ret, PATH_MAX, "%s", split->output) >= PATH_MAX)
+			return fault_errno(reterr, -ENAMETOOLONG, "%s", split->output);
+		return 0;
+	}
+	r = morph_data_sidecar_path(image_build_id(image), split->dir, ret, PATH_MAX);
+	if (r < 0)
+		return fault_set(reterr, r, "%s: has no build ID to find a sidecar by", split->path);
+	slash = strrchr(ret, '/');
+	*slash = '\0';
+	r = file_mkdirs(ret, 0755, reterr);
+	*slash = '/';
+	return r;
+}
+
+/* As dh_strip does with debug sections; all that is loaded stays. */
+static int section_remove(const char *path, struct fault *reterr)
+{
+	char tool[PATH_MAX], temp[PATH_MAX];
+	_clean_(fd_closep) int fd = -1;
+	struct stat st;
+	int r = tool_llvm("llvm-objcopy", tool, sizeof(tool), reterr);
+
+	if (r < 0)
+		return r;
+	if (stat(path, &st) < 0)
+		return fault_errno(reterr, -errno, "%s", path);
+	if (snprintf(temp, sizeof(temp), "%s.XXXXXX", path) >= (int)sizeof(temp))
+		return fault_errno(reterr, -ENAMETOOLONG, "%s", path);
+	fd = mkostemp(temp, O_CLOEXEC);
+	if (fd < 0)
+		return fault_errno(reterr, -errno, "%s: cannot create a file beside it", path);
+	r = child_check((char *[]){ tool, "--remove-section=" MORPH_SECTION, (char *)path, temp, NULL },
+			NULL, reterr);
+	if (r == 0 && (chown(temp, st.st_uid, st.st_gid) < 0 || chmod(temp, st.st_mode & 07777) < 0 ||
+		       rename(temp, path) < 0))
+		r = fault_errno(reterr, -errno, "%s", path);
+	if (r < 0)
+		unlink(temp);
+	return r;
+}
+
+static int split(const struct split *split, struct fault *reterr)
+{
+	_clean_(morph_data_freep) struct morph_data *data = NULL;
+	_clean_(image_freep) struct image *image = NULL;
+	const struct image_section *section;
+	char name[PATH_MAX];
+	int r = image_open(split->path, &image, reterr);
+
+	if (r < 0)
+		return r;
+	section = image_section_find(image, MORPH_SECTION);
+	if (!section || !section->data)
+		return fault_set(reterr, -ENODATA, "%s: has no section %s to split off", split->path,
+				 MORPH_SECTION);
+	r = morph_data_load(image, NULL, &data, reterr); /* never move what is damaged */
+	if (r == 0)
+		r = sidecar_name(split, image, name, reterr);
+	if (r == 0)
+		r = file_write(name, section->data, section->size, 0644, reterr);
+	if (r == 0 && !split->keep)
+		r = section_remove(split->path, reterr);
+	if (r == 0)
+		printf("%s\n", name);
+	return r;
+}
+
+int split_run(int argc, char **argv)
+{
+	static const struct option options[] = { { "output", required_argument, NULL, 'o' },
+						 { "dir", required_argument, NULL, 'd' },
+						 { "keep", no_argument, NULL, 'k' },
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL } };
+	struct split s = { 0 };
+	struct fault fault;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "o:h", options, NULL)) >= 0) {
+		if (c == 'o')
+			s.output = optarg;
+		else if (c == 'd')
+			s.dir = optarg;
+		else if (c == 'k')
+			s.keep = true;
+		else
+			return c == 'h' ? verb_help("split") : verb_usage("split");
+	}
+	if (optind + 1 != argc || (s.output && s.dir))
+		return verb_usage("split");
+	s.path = argv[optind];
+	return split(&s, &fault) < 0 ? verb_fail("split", &fault) : VERB_DONE;
+}
