@@ -105,22 +105,46 @@ static int counts_add(const struct block_map *map, const struct estimate *estima
 	return r;
 }
 
+/* The IR function of a machine function's code without probes: in a generation its symbol is a new one. */
+static uint64_t owner_of(const struct block_map *map, const struct block_function *function)
+{
+	for (uint32_t i = 0; i < function->n_blocks; i++) {
+		const struct block *block = &map->blocks[function->first_block + i];
+
+		if (block->n_probes)
+			return map->probes[block->first_probe].guid;
+	}
+	return function->guid;
+}
+
+static void samples_give(struct profile *profile, uint64_t guid, double samples)
+{
+	if (profile_find(profile, guid))
+		profile_function(profile, guid)->samples += samples;
+}
+
+/* Samples of a block go to the IR functions that its probes are from, in equal parts. */
 static void samples_add(const struct block_map *map, const struct estimate *estimate,
 			struct profile *profile)
 {
 	for (size_t f = 0; f < map->n_functions; f++) {
 		const struct block_function *from = &map->functions[f];
-		struct profile_function *to;
-		double samples = 0;
+		uint64_t owner = owner_of(map, from);
 
-		for (uint32_t b = 0; b < from->n_blocks; b++)
-			samples += estimate->samples[from->first_block + b];
-		if (samples == 0 || !profile_find(profile, from->guid))
-			continue;
-		to = profile_function(profile, from->guid);
-		to->samples += samples;
-		to->confidence = estimate_confidence(to->samples, estimate->function_error);
+		for (uint32_t b = from->first_block; b < from->first_block + from->n_blocks; b++) {
+			const struct block *block = &map->blocks[b];
+			double part = estimate->samples[b] / MAX(block->n_probes, 1u);
+
+			for (uint32_t p = 0; part > 0 && p < block->n_probes; p++)
+				samples_give(profile, map->probes[block->first_probe + p].guid, part);
+			if (part > 0 && !block->n_probes)
+				samples_give(profile, owner, part);
+		}
 	}
+	for (size_t f = 0; f < profile->n_functions; f++)
+		if (profile->functions[f].samples > 0)
+			profile->functions[f].confidence =
+				estimate_confidence(profile->functions[f].samples, estimate->function_error);
 	profile->samples = estimate->mapped;
 	profile->unmapped = estimate->unmapped;
 }

@@ -219,6 +219,24 @@ TEST(a_function_without_samples_that_nobody_calls_stays_unknown)
 	program_free();
 }
 
+TEST(samples_of_a_generation_go_to_the_ir_functions_whatever_its_symbols_are)
+{
+	struct sample_count counts[] = { { TEXT + 5, 30 }, { TEXT + 20, 20 }, { TEXT + 33, 7 } };
+	struct profile *profile = profile_new();
+	struct estimate e;
+
+	program_make(EM_X86_64);
+	map->functions[0].guid = 33; /* foo.m0 */
+	CHECK_INT(estimate(ESTIMATOR_BEST, counts, 3, &e), 0);
+	CHECK_INT(estimate_profile(map, &e, profile, &fault), 0);
+	CHECK_INT(profile_find(profile, FOO)->samples, 50);
+	CHECK_INT(profile_find(profile, BAR)->samples, 7);
+	CHECK(!profile_find(profile, 33) && profile_find(profile, FOO)->confidence > 0);
+	estimate_done(&e);
+	profile_free(profile);
+	program_free();
+}
+
 TEST(estimators_have_names)
 {
 	CHECK_INT(estimator_parse("best"), ESTIMATOR_BEST);
