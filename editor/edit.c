@@ -235,28 +235,34 @@ static int shipped_generate(struct edit *edit, struct fault *reterr)
 	return r;
 }
 
+static void objects_free(char **objects)
+{
+	for (char **o = objects; o && *o; o++)
+		free(*o);
+	free(objects);
+}
+
 static int shipped_compare(struct edit *edit, struct fault *reterr)
 {
 	_clean_(image_freep) struct image *again = NULL;
 	_clean_(block_map_freep) struct block_map *map = NULL;
 	size_t n = edit->data->n_modules;
-	char **objects = calloc(n + 1, sizeof(*objects)), path[PATH_MAX];
-	int r = objects ? 0 : -ENOMEM;
+	char **objects = calloc(n + 1, sizeof(*objects)), **imports = NULL, path[PATH_MAX];
+	int r = objects ? symbols_import_order(edit->program, &imports) : -ENOMEM;
 
 	for (size_t i = 0; i < n && r == 0; i++)
 		if (asprintf(&objects[i], "%s/base-%zu.o", edit->options->directory, i) < 0)
 			r = -ENOMEM;
 	if (r == 0)
-		r = link_objects(edit, objects, NULL, path_in(edit, path, "again"), reterr);
+		r = link_objects(edit, objects, (const char *const *)imports, path_in(edit, path, "again"), reterr);
 	if (r == 0)
 		r = image_map(path, &again, &map, reterr);
 	if (r == 0)
 		r = block_map_make_unique(map);
 	if (r == 0)
 		r = trust_compare(edit->program, edit->data->map, again, map, &edit->report->trust, reterr);
-	for (size_t i = 0; objects && i < n; i++)
-		free(objects[i]);
-	free(objects);
+	objects_free(objects);
+	objects_free(imports);
 	return r > 0 ? EDIT_UNTRUSTED : r;
 }
 
@@ -284,13 +290,6 @@ static char **objects_list(struct edit *edit, const char *hot)
 			ok = asprintf(&objects[at++], "%s/cut-%zu.o", edit->options->directory, ++n_cold) >= 0;
 	}
 	return ok ? objects : NULL;
-}
-
-static void objects_free(char **objects)
-{
-	for (char **o = objects; o && *o; o++)
-		free(*o);
-	free(objects);
 }
 
 /* Step 5: the hot module with its counts, the cold halves as they were. */
@@ -444,21 +443,31 @@ int edit_run(const struct image *program, const struct profile *profile,
 	     const struct edit_options *options, char *retpath, struct edit_report *ret,
 	     struct fault *reterr)
 {
-	struct edit edit = { .program = program, .profile = profile, .options = options, .report = ret };
+	struct edit_options resolved = *options;
+	struct edit edit = { .program = program, .profile = profile, .options = &resolved, .report = ret };
+	_clean_(freep) char *native = NULL;
 	struct rusage usage;
 	int r;
 
 	*ret = (struct edit_report){ 0 };
+	if (options->cpu && strcmp(options->cpu, "native") == 0)
+		resolved.cpu = native = host_cpu();
 	pipeline_init();
 	progress_begin(&edit.progress, options->show_progress ? STDERR_FILENO : -1);
 	r = morph_data_load(program, options->sidecar_dir, &edit.data, reterr);
+	if (r == 0 && !build_id_is_equal(&edit.data->build_id, &profile->build_id))
+		r = fault_set(reterr, -EXDEV, "%s: the profile is of another build; make one with `morph profile`",
+			      image_path(program));
+	if (r == 0 && edit.data->origin.size)
+		r = fault_set(reterr, -ENODATA, "%s: a generation, without IR; edit the shipped file it was made from",
+			      image_path(program));
 	if (r == 0) {
 		edit.units = calloc(edit.data->n_modules + 1, sizeof(*edit.units));
 		edit.visible = name_set_new();
 		r = edit.units && edit.visible ? 0 : fault_errno(reterr, -ENOMEM, "starting the edit");
 	}
 	if (r == 0)
-		r = generation_identify(program, edit.data, profile, options, ret, reterr);
+		r = generation_identify(program, edit.data, profile, &resolved, ret, reterr);
 	if (r == 0)
 		r = steps_run(&edit, retpath, reterr);
 	getrusage(RUSAGE_CHILDREN, &usage);

@@ -255,6 +255,8 @@ static int worker_wait(pid_t pid, unsigned timeout_s, struct fault *reterr)
 	if (WIFSIGNALED(status))
 		return fault_set(reterr, -ECHILD, "the compiler died of signal %d (%s); nothing was changed",
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (WEXITSTATUS(status) != 0) /* LLVM ends the process on what it calls a fatal error */
+		return fault_set(reterr, -ECHILD, "the compiler gave up (its message is above); nothing was changed");
 	return 0;
 }
 
@@ -310,12 +312,7 @@ static int inputs_open(const struct arguments *a, struct image **retprogram, str
 {
 	int r = image_open(a->program, retprogram, reterr);
 
-	if (r == 0)
-		r = profile_read(a->profile, retprofile, reterr);
-	if (r == 0 && !build_id_is_equal(image_build_id(*retprogram), &(*retprofile)->build_id))
-		r = fault_set(reterr, -EXDEV, "%s: a profile of another build than %s; make one with `morph profile`",
-			      a->profile, a->program);
-	return r;
+	return r < 0 ? r : profile_read(a->profile, retprofile, reterr);
 }
 
 static int edit(const struct arguments *a, struct outcome *outcome)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#define _GNU_SOURCE
 #include "editor/symbols.h"
 
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -38,17 +40,23 @@ static int table_collect(const struct symbol_table *table, bool want_defined, st
 	return r;
 }
 
-static int exports_collect(const struct image *program, struct name_set *ret)
+static bool dynamic_table(const struct image *program, struct symbol_table *ret)
 {
 	const struct image_section *symbols = image_section_find(program, ".dynsym");
 	const struct image_section *strings = image_section_find(program, ".dynstr");
-	struct symbol_table table;
 
 	if (!symbols || !strings || !symbols->data || !strings->data)
-		return 0;
-	table = (struct symbol_table){ symbols->data, symbols->size / sizeof(Elf64_Sym),
-				       (const char *)strings->data, strings->size };
-	return table_collect(&table, true, ret);
+		return false;
+	*ret = (struct symbol_table){ symbols->data, symbols->size / sizeof(Elf64_Sym),
+				      (const char *)strings->data, strings->size };
+	return true;
+}
+
+static int exports_collect(const struct image *program, struct name_set *ret)
+{
+	struct symbol_table table;
+
+	return dynamic_table(program, &table) ? table_collect(&table, true, ret) : 0;
 }
 
 static bool section_read(const uint8_t *bytes, size_t size, const Elf64_Ehdr *header, unsigned index,
@@ -137,4 +145,41 @@ int symbols_collect(const struct image *program, const struct link_plan *plan, s
 			return fault_set(reterr, r, "%s: an object of the link plan is damaged", input->text);
 	}
 	return r < 0 ? fault_errno(reterr, r, "collecting symbol names") : 0;
+}
+
+static const char *import_name(const struct symbol_table *table, uint64_t index)
+{
+	Elf64_Sym symbol;
+
+	if (index == 0 || index >= table->n)
+		return NULL;
+	memcpy(&symbol, table->symbols + index * sizeof(symbol), sizeof(symbol));
+	if (symbol.st_shndx != SHN_UNDEF || symbol.st_name >= table->n_strings ||
+	    !memchr(table->strings + symbol.st_name, 0, table->n_strings - symbol.st_name))
+		return NULL;
+	return table->strings + symbol.st_name;
+}
+
+int symbols_import_order(const struct image *program, char ***ret)
+{
+	const struct image_section *plt = image_section_find(program, ".rela.plt");
+	size_t n = plt && plt->data ? plt->size / sizeof(Elf64_Rela) : 0, n_names = 0;
+	char **names = calloc(n + 1, sizeof(*names));
+	struct symbol_table table;
+
+	if (!names)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && dynamic_table(program, &table); i++) {
+		const char *name;
+		Elf64_Rela rela;
+
+		memcpy(&rela, plt->data + i * sizeof(rela), sizeof(rela));
+		name = import_name(&table, ELF64_R_SYM(rela.r_info));
+		if (name && asprintf(&names[n_names++], "--undefined=%s", name) < 0) {
+			names[n_names - 1] = NULL;
+			break;
+		}
+	}
+	*ret = names;
+	return 0;
 }

@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The whole way on a small real program: morph cc, record, profile, optimize; and what must be refused.
+set -euo pipefail
+morph=$MORPH_BIN/morph
+programs=$MORPH_SOURCE/tests/programs
+work=$(mktemp -d)
+trap 'umount "$work/tiny" 2>/dev/null || true; rm -rf "$work"' EXIT
+chmod 755 "$work"
+cd "$work"
+export TMPDIR=$work ASAN_OPTIONS=detect_leaks=0
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+# refused WHAT TEXT COMMAND...: exit status 1, one line, which has TEXT in it
+refused() {
+	local what=$1 text=$2 status=0
+	shift 2
+	"$@" >out.txt 2>err.txt || status=$?
+	[ $status -eq 1 ] || fail "$what: exit status $status, not 1: $(cat err.txt)"
+	[ "$(wc -l <err.txt)" -eq 1 ] || fail "$what: not one line: $(cat err.txt)"
+	grep -q -- "$text" err.txt || fail "$what: \"$text\" is not in: $(cat err.txt)"
+}
+
+echo "a program builds, runs and carries its IR"
+for file in vm main; do "$morph" cc -O2 -c "$programs/vm/$file.c" -o $file.o; done
+"$morph" cc -O2 -o vm vm.o main.o
+./vm 3000 2 >expected.txt
+grep -q ' 42$' expected.txt || fail "the constructor did not run"
+readelf -SW vm | grep -q '\.morph' || fail "no .morph section"
+
+echo "a recording becomes a profile"
+"$morph" record -F 4000 -o vm.samples -- ./vm 3000000 4 >/dev/null 2>&1
+"$morph" profile vm vm.samples -o vm.prof >/dev/null
+
+echo "the new generation gives the same output, also on another input"
+"$morph" optimize vm --profile vm.prof -o vm.new --report report.json
+./vm.new 3000 2 | cmp - expected.txt
+cmp <(./vm 77 5) <(./vm.new 77 5)
+
+echo "all functions of the shipped text regenerate, byte for byte"
+value() { sed -n "s/^ *\"$1\": \([0-9.]*\),*$/\1/p" report.json; }
+[ "$(value functions)" -gt 0 ] || fail "no functions"
+[ "$(value functions_regenerated)" = "$(value functions)" ] || fail "$(grep functions_ report.json)"
+[ "$(value functions_identical)" = "$(value functions)" ] || fail "$(grep functions_ report.json)"
+[ "$(value hot_functions)" -gt 0 ] || fail "no hot function"
+
+echo "the sandbox had all its walls"
+if [ "$(id -u)" = 0 ]; then
+	grep -q '"own_user": true' report.json || fail "it ran as root"
+fi
+grep -q '"seccomp": true' report.json || fail "no system call filter"
+
+echo "the same inputs give the same bytes"
+"$morph" optimize vm --profile vm.prof -o vm.again
+cmp vm.new vm.again
+
+echo "another generation has another build ID, and names its origin"
+id() { readelf -n "$1" 2>/dev/null | sed -n 's/.*Build ID: //p' | head -n 1; }
+[ "$(id vm)" != "$(id vm.new)" ] || fail "one build ID for two files"
+readelf -p .note.morph vm.new | grep -q "origin $(id vm)" || fail "the note does not name the origin"
+
+echo "samples of the new generation map back to the shipped blocks"
+"$morph" record -F 4000 -o new.samples -- ./vm.new 3000000 4 >/dev/null 2>&1
+"$morph" profile vm new.samples --generation vm.new -o new.prof >/dev/null
+"$morph" profile show new.prof | grep -q vm_run || fail "vm_run is not in the profile of the new generation"
+"$morph" optimize vm --profile new.prof -o vm.second
+cmp <(./vm.second 3000 2) expected.txt
+
+echo "layout alone works too"
+"$morph" optimize vm --profile vm.prof --layout-only -o vm.layout
+cmp <(./vm.layout 3000 2) expected.txt
+
+echo "code for this very CPU gives the same output"
+"$morph" optimize vm --profile vm.prof --cpu native -o vm.native
+cmp <(./vm.native 3000 2) expected.txt
+
+echo "what cannot be edited is refused in one line, and nothing is written"
+refused "a file without Morph data" "carries no Morph data\|no Morph data" "$morph" optimize /bin/true --profile vm.prof -o x
+"$morph" cc -O1 -o other "$programs/vm/vm.c" "$programs/vm/main.c"
+refused "a profile of another build" "another build" "$morph" optimize other --profile vm.prof -o x
+head -c 100 vm.prof >short.prof
+refused "a truncated profile" "truncated\|damaged" "$morph" optimize vm --profile short.prof -o x
+refused "a missing profile" "No such file" "$morph" optimize vm --profile none.prof -o x
+head -c 20000 vm >short
+refused "a truncated program" "" "$morph" optimize short --profile vm.prof -o x
+refused "a missing directory" "No such file" "$morph" optimize vm --profile vm.prof -o none/x
+[ ! -e x ] || fail "a refused edit left a file"
+
+echo "IR that is not the program is refused"
+at=$(readelf -SW vm | sed -n 's/.*\] \.text *PROGBITS *[0-9a-f]* *\([0-9a-f]*\) .*/\1/p')
+size=$(readelf -SW vm | sed -n 's/.*\] \.text *PROGBITS *[0-9a-f]* *[0-9a-f]* *\([0-9a-f]*\) .*/\1/p')
+cp vm tampered
+printf '\x90' | dd of=tampered bs=1 seek=$((0x$at + 0x$size - 16)) conv=notrunc status=none
+"$morph" optimize tampered --profile vm.prof -o x 2>err.txt && fail "tampered text was accepted"
+grep -q "not the program" err.txt || fail "tampered text: $(cat err.txt)"
+
+if [ "$(id -u)" = 0 ]; then
+	echo "a full disk costs the edit and nothing else"
+	mkdir tiny
+	mount -t tmpfs -o size=16k tmpfs tiny
+	refused "a full disk" "No space left" "$morph" optimize vm --profile vm.prof -o tiny/x
+	[ -z "$(ls tiny)" ] || fail "a full disk left $(ls tiny)"
+	umount tiny
+fi
+
+echo "no work directory is left behind"
+! ls -d morph-edit.* 2>/dev/null || fail "work directories were left"
+echo "20 passed, 0 failed"
