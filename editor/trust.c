@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "profiles/insn.h"
 
 struct key {
 	uint64_t guid;
@@ -52,23 +53,59 @@ static bool has_same_blocks(const struct block_map *a, const struct block_functi
 	return true;
 }
 
-static bool has_same_bytes(const struct image *a, const struct block_map *a_map, const struct block_function *f,
-			   const struct image *b, const struct block_function *g)
-{
-	if (f->address != g->address)
-		return false;
-	for (uint32_t i = 0; i < f->n_blocks; i++) {
-		const struct block *block = &a_map->blocks[f->first_block + i];
-		const uint8_t *x, *y;
+enum likeness { DIFFERENT, SAME_CODE, SAME_BYTES };
 
-		if (!block->size)
-			continue;
-		x = image_code(a, block->address, block->size);
-		y = image_code(b, block->address, block->size);
-		if (!x || !y || memcmp(x, y, block->size) != 0)
-			return false;
+/* Two instructions that differ in nothing but one relocated operand of at most four bytes? */
+static bool is_same_instruction(const struct insn *a, const uint8_t *x, const struct insn *b, const uint8_t *y)
+{
+	unsigned first = 0, last = a->size;
+
+	if (a->size != b->size || a->class != b->class || a->flags != b->flags || a->reads != b->reads ||
+	    a->writes != b->writes)
+		return false;
+	while (first < last && x[first] == y[first])
+		first++;
+	while (last > first && x[last - 1] == y[last - 1])
+		last--;
+	return last - first <= 4;
+}
+
+static enum likeness code_compare(uint16_t machine, const uint8_t *x, uint64_t x_address, const uint8_t *y,
+				  uint64_t y_address, uint32_t size)
+{
+	if (memcmp(x, y, size) == 0)
+		return SAME_BYTES;
+	for (uint32_t at = 0; at < size;) {
+		struct insn a, b;
+
+		if (!insn_decode(machine, x + at, size - at, x_address + at, &a) ||
+		    !insn_decode(machine, y + at, size - at, y_address + at, &b) ||
+		    !is_same_instruction(&a, x + at, &b, y + at))
+			return DIFFERENT;
+		at += a.size;
 	}
-	return true;
+	return SAME_CODE;
+}
+
+static enum likeness function_compare(const struct image *a, const struct block_map *a_map,
+				      const struct block_function *f, const struct image *b,
+				      const struct block_map *b_map, const struct block_function *g)
+{
+	enum likeness worst = SAME_BYTES;
+
+	for (uint32_t i = 0; i < f->n_blocks && worst != DIFFERENT; i++) {
+		const struct block *x = &a_map->blocks[f->first_block + i], *y = &b_map->blocks[g->first_block + i];
+		const uint8_t *p, *q;
+
+		if (!x->size)
+			continue;
+		p = image_code(a, x->address, x->size);
+		q = image_code(b, y->address, y->size);
+		if (!p || !q)
+			return DIFFERENT;
+		worst = MIN(worst, code_compare(image_machine(a), p, x->address, q, y->address, x->size));
+	}
+	return worst;
 }
 
 int trust_compare(const struct image *shipped, const struct block_map *shipped_map,
@@ -91,18 +128,22 @@ int trust_compare(const struct image *shipped, const struct block_map *shipped_m
 			j++;
 		g = j < again_map->n_functions && ys[j].guid == xs[i].guid ?
 			    &again_map->functions[ys[j++].function] : NULL;
+		enum likeness likeness = DIFFERENT;
+
 		if (g && has_same_blocks(shipped_map, f, again_map, g)) {
+			likeness = function_compare(shipped, shipped_map, f, again, again_map, g);
 			ret->n_same_blocks++;
-			ret->n_same_bytes += has_same_bytes(shipped, shipped_map, f, again, g);
-		} else if (!first) {
-			first = f->name ? f->name : "a function without a name";
+			ret->n_same_code += likeness >= SAME_CODE;
+			ret->n_same_bytes += likeness == SAME_BYTES;
 		}
+		if (likeness == DIFFERENT && !first)
+			first = f->name ? f->name : "a function without a name";
 	}
-	if (ret->n_same_blocks == ret->n_functions)
+	if (ret->n_same_code == ret->n_functions)
 		return 0;
 	fault_set(reterr, 1,
 		  "the shipped IR is not the program: %zu of %zu functions do not regenerate, the first is %s; "
 		  "it was built by another LLVM, or altered",
-		  ret->n_functions - ret->n_same_blocks, ret->n_functions, first);
+		  ret->n_functions - ret->n_same_code, ret->n_functions, first);
 	return 1;
 }

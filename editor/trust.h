@@ -5,7 +5,8 @@
  * trust.h - is the shipped IR the program?
  *
  * Before a module is optimized its shipped text is regenerated from its shipped IR: same functions,
- * same block IDs, same sizes, and the same bytes once linked. IR that does not is refused, whatever
+ * same block IDs, same sizes, and the same instructions once linked: the same bytes, but for operands that
+ * a linker with other libraries at hand fills in differently. IR that does not is refused, whatever
  * the reason: another LLVM, a damaged file, or an attempt to slip other code into an update.
  */
 
@@ -18,12 +19,13 @@
 struct trust_report {
 	size_t n_functions;   /* in the shipped file's map */
 	size_t n_same_blocks; /* regenerated with the same block IDs and sizes */
-	size_t n_same_bytes;  /* at the same address with the same bytes, relocations applied */
+	size_t n_same_code;   /* of those, with the same instructions, relocated operands aside */
+	size_t n_same_bytes;  /* of those, with the same bytes, relocations applied */
 };
 
 /**
  * trust_compare() - fill @ret
- * Return: 0 when every function regenerates with the same blocks; 1 when not, @reterr names the first
+ * Return: 0 when every function regenerates with the same code; 1 when not, @reterr names the first
  * that differs; -ENOMEM. Cost: O(functions log functions + text).
  */
 int trust_compare(const struct image *shipped, const struct block_map *shipped_map,

@@ -87,10 +87,11 @@ refused "a missing directory" "No such file" "$morph" optimize vm --profile vm.p
 [ ! -e x ] || fail "a refused edit left a file"
 
 echo "IR that is not the program is refused"
-at=$(readelf -SW vm | sed -n 's/.*\] \.text *PROGBITS *[0-9a-f]* *\([0-9a-f]*\) .*/\1/p')
-size=$(readelf -SW vm | sed -n 's/.*\] \.text *PROGBITS *[0-9a-f]* *[0-9a-f]* *\([0-9a-f]*\) .*/\1/p')
+offset=$((0x$(nm vm | sed -n 's/ t check$//p' | head -n 1)))
+segment=$(readelf -lW vm | sed -n 's/^ *LOAD *\(0x[0-9a-f]*\) \(0x[0-9a-f]*\) .* R E .*/\1 \2/p')
+offset=$((offset - ${segment#* } + ${segment% *}))
 cp vm tampered
-printf '\x90' | dd of=tampered bs=1 seek=$((0x$at + 0x$size - 16)) conv=notrunc status=none
+printf '\xcc' | dd of=tampered bs=1 seek=$offset conv=notrunc status=none
 "$morph" optimize tampered --profile vm.prof -o x 2>err.txt && fail "tampered text was accepted"
 grep -q "not the program" err.txt || fail "tampered text: $(cat err.txt)"
 
