@@ -48,7 +48,15 @@ variant_make()
 	local variant=$1 dir
 	dir=$(variant_dir "$variant")
 
+	case $variant in
+	shipped) outdated "$dir" "$MORPH_BIN/morph-cc" "$MORPH_BIN/morph-ld" ;;
+	morph*) outdated "$dir" "$MORPH_BIN/morph" "$MORPH_BIN/morph-edit" ;;
+	esac
+	case $variant in
+	again | morph*) [[ ! $(variant_dir shipped)/complete -nt $dir/complete ]] || rm -f "$dir/complete" ;;
+	esac
 	[[ ! -e $dir/complete ]] || return 0
+	rm -rf "$dir/prefix"
 	mkdir -p "$dir"
 	rm -f "$dir/failed" "$dir/commands"
 	say "$workload_name: making $variant"

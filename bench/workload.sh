@@ -157,12 +157,25 @@ program_build()
 	local dir=$2
 
 	[[ ! -e $dir/complete ]] || return 0
-	rm -rf "$dir"
 	mkdir -p "$dir"
 	# A shell of its own: `set -e` would mean nothing inside of a function that a condition calls.
 	bash "$MORPH_ROOT/bench/build" "$@" >"$dir/build.log" 2>&1 && return 0
 	grep -iE '(error|cannot|not found)' "$dir/build.log" | tail -n 5 >&2
 	return 1
+}
+
+# outdated DIRECTORY FILE...: were the programs FILEs others when DIRECTORY was made? Then it is removed.
+outdated()
+{
+	local dir=$1 digest
+
+	shift
+	digest=$(cat "$@" | sha256sum)
+	if [[ -e $dir/complete && $(cat "$dir/tools" 2>/dev/null) != "$digest" ]]; then
+		rm -rf "$dir"
+	fi
+	mkdir -p "$dir"
+	printf '%s\n' "$digest" >"$dir/tools"
 }
 
 # script_make train|test PERCENT: the path of the loaded workload's script for that
