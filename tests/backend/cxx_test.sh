@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# morph c++, and build systems: exceptions, templates, plain make, CMake.
+. "$MORPH_SOURCE/tests/backend/common.sh"
+
+cat >shape.h <<'END'
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+struct shape { virtual ~shape() {} virtual double area() const = 0; };
+struct square : shape { double a; explicit square(double a) : a(a) {} double area() const override; };
+template <class T> struct total { T sum{}; void add(T x) { sum += x; } };
+double parse(const std::string &s);
+END
+cat >shape.cc <<'END'
+#include "shape.h"
+double square::area() const { return a * a; }
+double parse(const std::string &s) {
+	if (s.empty()) throw std::invalid_argument("empty");
+	return std::stod(s);
+}
+END
+cat >main.cc <<'END'
+#include "shape.h"
+#include <memory>
+static std::string early = "early";
+int main(int argc, char **argv) {
+	total<double> t;
+	for (int i = 1; i < argc; i++) {
+		try {
+			std::unique_ptr<shape> s(new square(parse(argv[i])));
+			t.add(s->area());
+		} catch (const std::invalid_argument &e) {
+			printf("bad: %s\n", e.what());
+		}
+	}
+	printf("%s %g\n", early.c_str(), t.sum);
+}
+END
+wanted=$(printf 'bad: empty\nearly 13')
+
+case_of "exceptions, virtual calls, static constructors"
+must morph c++ -O2 main.cc shape.cc -o prog && same "$(./prog 2 '' 3)" "$wanted" "output" && carries prog
+same "$(field prog unplaced_probes)" 0 "unplaced probes"
+relinks prog
+same "$(relink/out 2 '' 3)" "$wanted" "the relink's output"
+must morph-c++ -O2 -g main.cc shape.cc -static-libstdc++ -static-libgcc -o prog && same "$(./prog 2 '' 3)" "$wanted" "static"
+carries prog
+relinks prog
+same "$(relink/out 2 '' 3)" "$wanted" "the relink's output"
+
+case_of "plain make with an unmodified makefile"
+cat >Makefile <<'END'
+OBJS = main.o b.o c.o
+m: libbc.a main.o ; $(CC) $(CFLAGS) $(LDFLAGS) main.o -L. -lbc -o m
+libbc.a: b.o c.o ; $(AR) rcs $@ $^
+END
+must make CC="morph cc" CFLAGS=-O2 LDFLAGS="-Wl,-z,relro -Wl,-z,now" m && carries m && same "$(./m)" 4 "make"
+
+case_of "CMake: both spellings of the compiler"
+command -v cmake >/dev/null || { echo "skipped: cmake is not installed"; end; }
+cat >CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(small C CXX)
+add_library(bc STATIC b.c c.c)
+add_library(lib SHARED shape.cc)
+add_executable(m main.c)
+target_link_libraries(m bc)
+add_executable(prog main.cc)
+target_link_libraries(prog lib)
+END
+CC="morph cc" CXX=morph-c++ must cmake -S . -B one -DCMAKE_BUILD_TYPE=Release
+must cmake --build one
+carries one/m && carries one/prog && carries one/liblib.so
+same "$(one/m)" 4 "one/m"
+same "$(one/prog 2 '' 3)" "$wanted" "one/prog"
+end

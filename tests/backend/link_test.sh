@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+# morph cc as a linker: inputs and options of all kinds; each result relinks from its plan to the same.
+. "$MORPH_SOURCE/tests/backend/common.sh"
+must morph cc -O2 -c main.c b.c c.c
+
+case_of "static libraries by plain ar"
+must ar rcs libbc.a b.o c.o && must ranlib libbc.a
+must morph cc -O2 main.o -L. -lbc -o m && same "$(./m)" 4 "-lbc" && carries m
+same "$(field m unplaced_probes)" 0 "unplaced probes"
+relinks m
+must ar rcsT thin.a b.o c.o && must morph cc -O2 main.o thin.a -o m && carries m && same "$(./m)" 4 "thin"
+must morph cc -O2 main.o -L. -l:libbc.a -o m && carries m && same "$(./m)" 4 "-l:libbc.a"
+must morph cc -O2 main.o -Wl,--whole-archive libbc.a -Wl,--no-whole-archive -o m && carries m
+must morph cc -O2 main.o -Wl,--start-group libbc.a -Wl,--end-group -Wl,-Map=m.map -o m && carries m
+must test -s m.map
+
+case_of "objects without IR: assembly, another compiler, members of archives"
+printf '\t.globl b\n\t.type b,@function\nb:\tlea (%%rdi,%%rdi,2),%%eax\n\tret\n\t.section .note.GNU-stack\n' >b.s
+must morph cc -c b.s -o b-asm.o
+must morph cc -O2 main.o c.o b-asm.o -o m && carries m && same "$(./m)" 4 "assembly"
+relinks m
+must gcc -O2 -c b.c -o b-gcc.o && must ar rcs libgcc-b.a b-gcc.o
+must morph cc -O2 main.o c.o libgcc-b.a -o m && carries m && same "$(./m)" 4 "an archive of gcc's"
+relinks m
+mkdir -p sub && cp b-gcc.o sub/x.o && gcc -O2 -x c -c - -o x.o <<<'int unused_one(void) { return 1; }'
+must ar qcs libtwins.a x.o sub/x.o
+morph cc -O2 main.o c.o libtwins.a -o m >out.log 2>&1; same "$?$(./m)" 04 "members of one name"
+says "has several members x.o, and the link used only some"
+
+case_of "objects glued by ld -r are linked by their machine code"
+must ld -r b.o c.o -o bc.o && must morph cc -O2 main.o bc.o -o m && carries m && same "$(./m)" 4 "ld -r"
+same "$(field m functions)" 1 "functions with IR"
+must ar rcs libglued.a bc.o && must morph cc -O2 main.o libglued.a -o m && same "$(./m)" 4 "glued member"
+must morph cc -r b.o c.o -o bc2.o && readelf -h bc2.o | grep -q REL || fail "-r"
+
+case_of "links without IR are the system linker's"
+must morph cc -shared b-asm.o -o libasm.so && carries_nothing libasm.so
+readelf -p .comment libasm.so 2>/dev/null | grep -q LLD && fail "linked by lld"
+must morph cc -fuse-ld=lld -shared b-asm.o -o libasm.so && readelf -p .comment libasm.so | grep -q LLD ||
+	fail "-fuse-ld=lld was not followed"
+
+case_of "shared libraries: version script, soname, what is exported"
+cat >lib.c <<'END'
+static int hidden(int x) { return x * x + 1; }
+int inner(int x) { return hidden(x) + hidden(x + 1); }
+int lib_one(int x) { return inner(x); }
+int lib_two(int x) { return inner(x) * 2; }
+END
+echo 'LIB_1 { global: lib_*; local: *; };' >lib.map
+must morph cc -O2 -fPIC -shared lib.c -Wl,-soname,libx.so.1 -Wl,--version-script=lib.map -o libx.so.1
+carries libx.so.1
+same "$(exports libx.so.1)" "lib_one@@LIB_1 lib_two@@LIB_1" "exports"
+same "$(field libx.so.1 pic)" true "PIC"
+relinks libx.so.1
+ln -sf libx.so.1 libx.so
+echo 'int lib_one(int); int main(int n, char **v) { (void)v; return lib_one(n); }' >use.c
+must morph cc -O2 use.c -L. -lx -Wl,-rpath,'$ORIGIN' -o use && ./use; same $? 7 "use"
+morph dump use | grep -q "library libx.so.1" || fail "the library is not in the plan"
+must ar rcs libinner.a b.o && printf 'int b(int); int outer(int x) { return b(x); }' >outer.c
+must morph cc -O2 -fPIC -c outer.c
+must morph cc -O2 -shared outer.o -Wl,--exclude-libs,ALL b-gcc.o -L. -linner -o libouter.so
+relinks libouter.so
+
+case_of "kinds of programs"
+for kind in "-no-pie" "-static" "-static-pie" "-rdynamic -Wl,-z,now -Wl,--gc-sections" \
+	"-Wl,--icf=all -Wl,--as-needed -lm" "-g -fPIE -pie -Wl,-O2 -Wl,--hash-style=both"; do
+	must morph cc -O2 $kind main.c b.c c.c -o kind && carries kind && same "$(./kind)" 4 "$kind"
+	relinks kind
+done
+
+case_of "-s strips, and the data stays; strip leaves it, too"
+must morph cc -O2 -s main.o b.o c.o -o stripped && carries stripped && same "$(./stripped)" 4 "-s"
+same "$(nm stripped 2>&1 | grep -c 'no symbols')" 1 "symbols"
+same "$(field stripped strips)" true "strips"
+same "$(field stripped unplaced_probes)" 0 "unplaced probes"
+must morph cc -O2 main.o b.o c.o -o m && must strip m && carries m && same "$(./m)" 4 "strip"
+
+case_of "linker scripts and lists become part of the plan"
+cat >insert.ld <<'END'
+SECTIONS { .mine : { KEEP(*(.mine)) } } INSERT AFTER .data;
+END
+printf '#include <stdio.h>\n__attribute__((section(".mine"), used)) int mine = 7;\nint main(void) { printf("%%d\\n", mine); }\n' >mine.c
+must morph cc -O2 mine.c -Wl,-T,insert.ld -o m && carries m && same "$(./m)" 7 "-T"
+relinks m
+echo '{ c; };' >c.list
+must morph cc -O2 main.c b.c c.c -Wl,--dynamic-list=c.list -o m && carries m
+relinks m
+
+case_of "response files"
+printf -- '-O2\n"main.o" b.o\n' >in.rsp && printf -- "@in.rsp 'c.o' -o rsp" >all.rsp
+must morph cc @all.rsp && carries rsp && same "$(./rsp)" 4 "response files"
+
+case_of "what the linker prints reaches the caller, and nothing more"
+same "$(morph cc -O2 main.o b.o c.o -o m)" "" "standard output"
+morph cc -O2 main.o b.o c.o -Wl,--trace -o m >out.log && says "^b.o$"
+morph cc -O2 main.o b.o c.o -Wl,--print-map -o m >out.log && says "VMA"
+
+case_of "a weak definition of machine code behind the IR does not win in the relink"
+printf '__attribute__((weak, noinline)) int pick(void) { return 1; }\nint main(void) { return pick(); }\n' >weak.c
+printf '__attribute__((weak)) int pick(void) { return 2; }\nint other(void) { return pick(); }\n' >weak2.c
+must gcc -O2 -c weak2.c -o weak-gcc.o
+must morph cc -O2 weak.c weak-gcc.o -o weak && ./weak; same $? 1 "the link"
+rm -rf relink && mkdir relink && must "$MORPH_BIN/relink" weak relink relink/out && relink/out; same $? 1 "the relink"
+
+case_of "static functions of one name keep their own counts' names"
+printf 'static __attribute__((noinline)) int twin(int x) { return x > 2 ? x * 5 : 3; }\nint t1(int x) { return twin(x) + twin(x * 2); }\n' >t1.c
+printf 'static __attribute__((noinline)) int twin(int x) { return x > 9 ? x / 5 : 4; }\nint t2(int x) { return twin(x) + twin(x * 3); }\n' >t2.c
+printf 'int t1(int); int t2(int); int main(int n, char **v) { (void)v; return t1(n) + t2(n); }' >t.c
+must morph cc -O1 t.c t1.c t2.c -o twins && same "$(field twins unplaced_probes)" 0 "unplaced probes"
+same "$(morph dump twins | sed -n 's/^function twin.*guid \([0-9a-f]*\),.*/\1/p' | sort -u | wc -l)" 2 "GUIDs of twins"
+end
