@@ -12,7 +12,6 @@
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-id128.h>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "manager/bus_name.h"
 #include "manager/path.h"
@@ -344,7 +343,7 @@ static int socket_make(struct bus *bus, struct fault *reterr)
 		return fault_set(reterr, -ENAMETOOLONG, "%s: too long for a socket (at most %zu bytes); "
 				 "choose another runtime_directory", bus->socket,
 				 sizeof(address.sun_path) - 1);
-	r = file_mkdirs(directory, 0755, reterr);
+	r = manager_mkdir(directory, 0755, reterr);
 	if (r < 0)
 		return r;
 	strcpy(address.sun_path, bus->socket);

@@ -41,10 +41,20 @@ void manager_log_fault(struct manager *m, int code, const struct fault *fault)
 	}
 }
 
+int manager_mkdir(const char *path, mode_t mode, struct fault *reterr)
+{
+	struct stat st;
+	int r;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return 0;
+	r = file_mkdirs(path, mode, reterr);
+	return r == 0 && chmod(path, mode) < 0 ? fault_errno(reterr, -errno, "%s", path) : r;
+}
+
 static int directories_open(struct manager *m, struct fault *reterr)
 {
 	char state[PATH_MAX];
-	struct stat st;
 	int r;
 
 	if (!settings_path(&m->settings, m->settings.state_directory, state) ||
@@ -53,16 +63,11 @@ static int directories_open(struct manager *m, struct fault *reterr)
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", m->settings.root);
 	snprintf(m->store, sizeof(m->store), "%.*s/store", PATH_MAX - 16, state);
 	snprintf(m->work, sizeof(m->work), "%.*s/work", PATH_MAX - 16, state);
-	if (stat(state, &st) < 0) {
-		r = file_mkdirs(state, 0755, reterr);
-		/* Others may pass through it to the work directory, and see nothing on the way. */
-		if (r < 0 || chmod(state, 0711) < 0)
-			return r < 0 ? r : fault_errno(reterr, -errno, "%s", state);
-	}
-	r = file_mkdirs(m->store, 0700, reterr);
+	/* Others may pass through it to the work directory, and see nothing on the way. */
+	r = manager_mkdir(state, 0711, reterr);
 	if (r == 0)
-		r = file_mkdirs(m->spool, 0755, reterr);
-	return r;
+		r = manager_mkdir(m->store, 0700, reterr);
+	return r < 0 ? r : manager_mkdir(m->spool, 0755, reterr);
 }
 
 static int database_open(struct manager *m, struct fault *reterr)

@@ -75,6 +75,9 @@ int manager_rollback_all(struct manager *manager, unsigned *retn, struct fault *
 int manager_pin(struct manager *manager, const char *path, const char *reason, struct fault *reterr);
 int manager_unpin(struct manager *manager, const char *path, struct fault *reterr);
 
+/** manager_mkdir() - make @path with @mode, whatever the umask; an existing directory keeps its own */
+int manager_mkdir(const char *path, mode_t mode, struct fault *reterr);
+
 /** manager_log_fault() - one line for the administrator, and remember a full disk */
 void manager_log_fault(struct manager *manager, int code, const struct fault *fault);
 

@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What systemd, D-Bus and polkit are told: well-formed, complete, and as tight as the decision says.
+
+set -euo pipefail
+: "${MORPH_SOURCE:?}" "${MORPH_BIN:?}"
+
+fail()
+{
+	echo "FAILED: $*" >&2
+	exit 1
+}
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+units=$MORPH_BIN/../systemd
+
+# ---- every key has its default in the sample, and the sample is right
+"$MORPH_BIN/morphd" --check-config --config=/dev/null >"$dir/defaults"
+sed -n 's/^#\([a-z_]* = \)/\1/p' "$MORPH_SOURCE/systemd/morphd.conf" >"$dir/sample"
+"$MORPH_BIN/morphd" --check-config --config="$dir/sample" >"$dir/from-sample"
+diff "$dir/defaults" "$dir/from-sample" || fail "morphd.conf shows other values than the defaults"
+cut -d' ' -f1 "$dir/sample" | sort >"$dir/keys-sample"
+cut -d' ' -f1 "$dir/defaults" | grep -v '^root$' | sort >"$dir/keys"
+diff "$dir/keys" "$dir/keys-sample" || fail "morphd.conf does not show every key"
+for key in $(cat "$dir/keys"); do
+	grep -q "^\\.It.*\\b$key\\b" "$MORPH_SOURCE/docs/man/morphd.conf.5" || fail "morphd.conf(5) lacks $key"
+done
+
+# ---- XML
+if command -v python3 >/dev/null; then
+	for file in org.morph.Manager1.conf org.morph.policy; do
+		python3 -c 'import sys, xml.dom.minidom as x; x.parse(sys.argv[1])' "$MORPH_SOURCE/systemd/$file"
+	done
+fi
+grep -q 'id="org.morph.manage"' "$MORPH_SOURCE/systemd/org.morph.policy" || fail "the action's name"
+
+# ---- units
+command -v systemd-analyze >/dev/null || { echo "skipped: there is no systemd-analyze"; exit 77; }
+sed "s|^ExecStart=.*|ExecStart=$MORPH_BIN/morphd|; /^Documentation=/d" "$units/morphd.service" \
+	>"$dir/morphd.service"
+systemd-analyze verify "$dir/morphd.service" >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
+! grep -q "morphd.service" "$dir/verify" || fail "$(cat "$dir/verify")"
+systemd-analyze security --offline=yes --threshold=25 --no-pager "$dir/morphd.service" >"$dir/security" 2>&1 ||
+	fail "$(tail -1 "$dir/security")"
