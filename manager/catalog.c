@@ -10,7 +10,7 @@
 
 #define MODULE_COLUMNS                                                                            \
 	"id, key, path, note, llvm_version, condemned, verdict, kind, carries, samples, "         \
-	"age_samples, edit_samples, edit_ns, failures, needed, verdict_ns, first_ns, last_ns"
+	"activity_ns, age_ns, edit_samples, edit_ns, failures, needed, verdict_ns, first_ns, last_ns"
 #define GENERATION_COLUMNS                                                                        \
 	"id, module, number, build_id, digest, state, cpu, llvm_version, reason, size, "          \
 	"created_ns, samples, source, starts, crashes, gain, cost_s, profile_samples, rate_hz"
@@ -67,7 +67,8 @@ static void module_take(sqlite3_stmt *statement, struct module_row *row)
 {
 	char **texts[] = { &row->key,	       &row->path,	&row->note,
 			   &row->llvm_version, &row->condemned, &row->verdict };
-	int64_t *values[] = { &row->kind,     &row->carries,	&row->samples,	&row->age_samples,
+	int64_t *values[] = { &row->kind,     &row->carries,	&row->samples,	&row->activity_ns,
+			      &row->age_ns,
 			      &row->edit_samples, &row->edit_ns, &row->failures, &row->needed,
 			      &row->verdict_ns, &row->first_ns, &row->last_ns };
 

@@ -24,7 +24,7 @@ enum carries {
 struct module_row {
 	int64_t id;
 	char *key, *path, *note, *llvm_version, *condemned, *verdict;
-	int64_t kind, carries, samples, age_samples, edit_samples, edit_ns, failures, needed;
+	int64_t kind, carries, samples, activity_ns, age_ns, edit_samples, edit_ns, failures, needed;
 	int64_t verdict_ns, first_ns, last_ns;
 };
 

@@ -396,7 +396,7 @@ static int give_generation(struct manager *m, struct edit *edit, int64_t number,
 	if (r == 0 && strcmp(row.state, "dropped") == 0)
 		r = -ENODATA;
 	if (r == 0)
-		r = tally_log(m->state, &edit->module, &row, m->settings.half_life, &log, reterr);
+		r = tally_log(m->state, &edit->module, &row, m->settings.half_life_s, &log, reterr);
 	generation_row_done(&row);
 	if (r < 0)
 		return r;
@@ -429,6 +429,8 @@ static int give_samples(struct manager *m, struct edit *edit, struct fault *rete
 	}
 	if (r == 0 && !edit->samples->n_modules)
 		r = fault_set(reterr, -ENODATA, "%s: there are no samples of it", edit->module.path);
+	edit->samples->start_ns = (uint64_t)edit->module.first_ns;
+	edit->samples->duration_ns = (uint64_t)edit->module.activity_ns;
 	if (r == 0)
 		r = sample_log_write(edit->samples, work_path(edit, "samples", path), reterr);
 	if (r == 0 && chmod(path, 0444) < 0)

@@ -144,7 +144,7 @@ static int module_prepare(struct manager *m, const struct sample_module *from, s
 }
 
 static int module_take(struct manager *m, const struct sample_log *log,
-		       const struct sample_module *from, struct fault *reterr)
+		       const struct sample_module *from, int64_t log_serial, struct fault *reterr)
 {
 	char key[PATH_MAX + 32];
 	struct generation_row generation = { 0 };
@@ -156,8 +156,10 @@ static int module_take(struct manager *m, const struct sample_log *log,
 	if (r == 0) {
 		r = module_get(m->state, generation.module, &module, reterr);
 		if (r == 0)
+			r = tally_advance(m->state, &module, log->duration_ns, log_serial, reterr);
+		if (r == 0)
 			r = tally_add(m->state, &module, generation.id, from, log,
-				      m->settings.half_life, reterr);
+				      m->settings.half_life_s, reterr);
 	} else if (r == -ENOENT) {
 		r = module_get_by_key(m->state, key, &module, reterr);
 		if (r == 0)
@@ -197,19 +199,21 @@ static int totals_take(struct manager *m, const struct sample_log *log, struct f
 static int take_samples(struct manager *m, const struct spool_file *file,
 			const struct sample_log *log, struct fault *reterr)
 {
-	int r = spool_file_remember(m, file, reterr);
+	int64_t serial = 0;
+	int r = spool_file_remember(m, file, &serial, reterr);
 
 	if (r == 0)
 		r = totals_take(m, log, reterr);
 	for (size_t i = 0; r == 0 && i < log->n_modules; i++)
-		r = module_take(m, log, &log->modules[i], reterr);
+		r = module_take(m, log, &log->modules[i], serial, reterr);
 	return r;
 }
 
 static int take_events(struct manager *m, const struct spool_file *file,
 		       const struct lifecycle *lifecycle, struct fault *reterr)
 {
-	int r = spool_file_remember(m, file, reterr);
+	int64_t serial;
+	int r = spool_file_remember(m, file, &serial, reterr);
 
 	for (size_t i = 0; r == 0 && i < lifecycle->n_events; i++)
 		r = watch_count(m, &lifecycle->events[i], reterr);

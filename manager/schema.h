@@ -18,7 +18,9 @@ static const char schema_sql[] =
 	" note TEXT,"		       /* why it is not optimized */
 	" llvm_version TEXT,"
 	" samples INTEGER NOT NULL DEFAULT 0,"	    /* all of them, never aged */
-	" age_samples INTEGER NOT NULL DEFAULT 0,"  /* value of samples at which a weight is 1 */
+	" activity_ns INTEGER NOT NULL DEFAULT 0,"  /* time covered by logs in which it was seen */
+	" activity_log INTEGER NOT NULL DEFAULT 0," /* the last such log: spool_file.serial */
+	" age_ns INTEGER NOT NULL DEFAULT 0,"	    /* value of activity_ns at which a weight is 1 */
 	" edit_samples INTEGER NOT NULL DEFAULT 0," /* value of samples at the last edit */
 	" edit_ns INTEGER NOT NULL DEFAULT 0,"
 	" needed INTEGER NOT NULL DEFAULT 0,"   /* new samples that the last attempt found missing */

@@ -31,7 +31,7 @@ struct settings {
 
 	bool automatic;		  /* decide by itself, not only on `morph reoptimize` */
 	uint64_t minimum_samples; /* new ones since the last edit */
-	uint64_t half_life;	  /* samples of a module after which older ones weigh half */
+	uint64_t half_life_s; /* of a module's activity, after which older samples weigh half */
 	uint64_t edit_interval_s; /* at least, between two edits of one module */
 	uint64_t decide_interval_s;
 	double idle_pressure; /* percent: CPU pressure, "some avg10", at most */

@@ -116,7 +116,8 @@ int spool_file_set_aside(struct manager *m, const struct spool_file *file,
 	return r;
 }
 
-int spool_file_remember(struct manager *m, const struct spool_file *file, struct fault *reterr)
+int spool_file_remember(struct manager *m, const struct spool_file *file, int64_t *retserial,
+			struct fault *reterr)
 {
 	int64_t known;
 	int r = state_integer(m->state, &known, reterr,
@@ -127,9 +128,10 @@ int spool_file_remember(struct manager *m, const struct spool_file *file, struct
 		return r < 0 ? r : 1;
 	r = state_do(m->state, reterr, "INSERT INTO spool_file(name, digest) VALUES(?, ?)", "tt",
 		     file->name, file->digest);
+	*retserial = state_last_id(m->state);
 	if (r == 0)
 		r = state_do(m->state, reterr, "DELETE FROM spool_file WHERE serial <= ?", "i",
-			     state_last_id(m->state) - SPOOL_REMEMBERED);
+			     *retserial - SPOOL_REMEMBERED);
 	return r;
 }
 

@@ -34,9 +34,9 @@ void spool_file_done(struct spool_file *file);
 int spool_file_set_aside(struct manager *manager, const struct spool_file *file,
 			 const struct fault *why, struct fault *reterr);
 
-/** spool_file_remember() - inside a transaction: 0: enter it as taken; 1: it was taken before */
+/** spool_file_remember() - inside a transaction: 0: entered as taken, under *retserial; 1: was taken before */
 int spool_file_remember(struct manager *manager, const struct spool_file *file,
-			struct fault *reterr);
+			int64_t *retserial, struct fault *reterr);
 
 /** spool_file_delete() - after that transaction */
 int spool_file_delete(struct manager *manager, const struct spool_file *file, struct fault *reterr);

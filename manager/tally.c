@@ -11,11 +11,26 @@
 
 #define NOT_A_BRANCH (-1)
 #define RENORMALIZE_AT 64.0 /* half-lives: 2^64 is far from what a double cannot hold */
+#define DURATION_MAX_NS (400ll * 86400 * 1000000000) /* of one log; more is a broken clock */
 #define FORGOTTEN 1e-3	    /* of a sample */
 
-static double age_of(const struct module_row *module, uint64_t half_life)
+/* In half-lives since the time at which a weight is 1. */
+static double age_of(const struct module_row *module, uint64_t half_life_s)
 {
-	return (double)(module->samples - module->age_samples) / (double)half_life;
+	return (double)(module->activity_ns - module->age_ns) / (1e9 * (double)half_life_s);
+}
+
+int tally_advance(struct state *state, struct module_row *module, uint64_t duration_ns,
+		  int64_t log_serial, struct fault *reterr)
+{
+	int64_t ns = (int64_t)MIN(duration_ns, (uint64_t)DURATION_MAX_NS);
+	int r = state_do(state, reterr,
+			 "UPDATE module SET activity_ns = min(activity_ns, ?) + ?, activity_log = ? "
+			 "WHERE id = ? AND activity_log <> ?",
+			 "iiiii", (int64_t)INT64_MAX / 2, ns, log_serial, module->id, log_serial);
+
+	return r < 0 ? r : state_integer(state, &module->activity_ns, reterr,
+					 "SELECT activity_ns FROM module WHERE id = ?", "i", module->id);
 }
 
 static int renormalize(struct state *state, struct module_row *module, double weight,
@@ -32,9 +47,9 @@ static int renormalize(struct state *state, struct module_row *module, double we
 			     "(SELECT id FROM generation WHERE module = ?)",
 			     "di", FORGOTTEN, module->id);
 	if (r == 0)
-		r = state_do(state, reterr, "UPDATE module SET age_samples = samples WHERE id = ?", "i",
+		r = state_do(state, reterr, "UPDATE module SET age_ns = activity_ns WHERE id = ?", "i",
 			     module->id);
-	module->age_samples = module->samples;
+	module->age_ns = module->activity_ns;
 	return r;
 }
 
@@ -80,10 +95,10 @@ int tally_count(struct state *state, struct module_row *module, uint64_t samples
 }
 
 int tally_add(struct state *state, struct module_row *module, int64_t generation,
-	      const struct sample_module *from, const struct sample_log *log, uint64_t half_life,
+	      const struct sample_module *from, const struct sample_log *log, uint64_t half_life_s,
 	      struct fault *reterr)
 {
-	double age = age_of(module, half_life);
+	double age = age_of(module, half_life_s);
 	int r = 0;
 
 	if (age >= RENORMALIZE_AT) {
@@ -122,7 +137,7 @@ static int read_counts(struct state *state, sqlite3_stmt *statement, double weig
 }
 
 int tally_log(struct state *state, const struct module_row *module,
-	      const struct generation_row *generation, uint64_t half_life, struct sample_log **ret,
+	      const struct generation_row *generation, uint64_t half_life_s, struct sample_log **ret,
 	      struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
@@ -140,7 +155,7 @@ int tally_log(struct state *state, const struct module_row *module,
 			  "SELECT offset, target, weight FROM sample WHERE generation = ?", "i",
 			  generation->id);
 	if (r == 0)
-		r = read_counts(state, statement, exp2(age_of(module, half_life)), into, reterr);
+		r = read_counts(state, statement, exp2(age_of(module, half_life_s)), into, reterr);
 	if (r < 0)
 		return r;
 	log->source = (enum sample_source)generation->source;
@@ -151,8 +166,6 @@ int tally_log(struct state *state, const struct module_row *module,
 	if (!log->n_modules)
 		return fault_set(reterr, -ENODATA, "%s: no samples", module->path);
 	log->fired = log->user = log->attributed = log->modules[0].total;
-	if (log->rate_hz > 0) /* the time in which it was on a CPU */
-		log->duration_ns = (uint64_t)(1e9 * (double)log->modules[0].total / log->rate_hz);
 	*ret = TAKE(log);
 	return 0;
 }

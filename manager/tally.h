@@ -4,7 +4,8 @@
 /**
  * tally.h - the samples of each generation, added up and aged
  *
- * Ageing goes by the module's own activity, not by the clock: after `half_life` samples of the module
+ * Ageing goes by the module's own activity, not by the calendar (docs/decisions/0040): its clock is the
+ * time covered by sample logs in which the module was seen at all, and after a half-life of that
  * everything older weighs half. New samples are stored with a weight that grows instead of shrinking
  * the old ones (forward decay: Cormode, Shkapenyuk, Srivastava and Xu, ICDE 2009), so taking a
  * spool file costs O(log's samples), whatever has been gathered before. When weights get large, all
@@ -17,11 +18,18 @@
 #include "profiles/sample_log.h"
 
 /**
+ * tally_advance() - the module was seen in a log: its clock goes on by the time that the log covers
+ * @log_serial: identifies the log, for it may hold several generations of the module; > 0
+ */
+int tally_advance(struct state *state, struct module_row *module, uint64_t duration_ns,
+		  int64_t log_serial, struct fault *reterr);
+
+/**
  * tally_add() - add @from's counts to a generation; to be called inside a transaction
  * @module: its samples and last_ns are updated, in the database and in the row
  */
 int tally_add(struct state *state, struct module_row *module, int64_t generation,
-	      const struct sample_module *from, const struct sample_log *log, uint64_t half_life,
+	      const struct sample_module *from, const struct sample_log *log, uint64_t half_life_s,
 	      struct fault *reterr);
 
 /** tally_count() - the same for a module that carries nothing: only its total */
@@ -33,5 +41,5 @@ int tally_count(struct state *state, struct module_row *module, uint64_t samples
  * @ret: counts are aged and rounded; owned by the caller. -ENODATA when nothing is left of it.
  */
 int tally_log(struct state *state, const struct module_row *module,
-	      const struct generation_row *generation, uint64_t half_life, struct sample_log **ret,
+	      const struct generation_row *generation, uint64_t half_life_s, struct sample_log **ret,
 	      struct fault *reterr);
