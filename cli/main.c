@@ -25,6 +25,7 @@ int reoptimize_run(int argc, char **argv);
 int rollback_run(int argc, char **argv);
 int history_run(int argc, char **argv);
 int pin_run(int argc, char **argv);
+int doctor_run(int argc, char **argv);
 int dump_run(int argc, char **argv);
 
 const struct verb verbs[] = {
@@ -59,6 +60,8 @@ const struct verb verbs[] = {
 	  "generations and events" },
 	{ "pin", pin_run, "[[--reason=TEXT | --unpin] PATH...] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "never touch a program; without a path: list the pins" },
+	{ "doctor", doctor_run, "[--json] [--socket=PATH | --bus=ADDRESS]",
+	  "does everything that Morph needs work here?" },
 	{ "dump", dump_run, "FILE [--json] [--sidecar-dir DIR]", "any file that Morph writes, as text" },
 	{ NULL },
 };

@@ -138,6 +138,8 @@ static int daemon_append(struct manager *m, sd_bus_message *into)
 	if (r >= 0)
 		r = text_append(into, "spool_directory", m->settings.spool_directory);
 	if (r >= 0)
+		r = text_append(into, "worker_user", m->settings.worker_user);
+	if (r >= 0)
 		r = entry_append(into, "automatic", "x", (int64_t)m->settings.automatic);
 	if (r >= 0)
 		r = entry_append(into, "idle", "x", (int64_t)idle);
