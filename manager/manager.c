@@ -14,6 +14,7 @@
 #include "manager/activation.h"
 #include "manager/decide.h"
 #include "manager/edit.h"
+#include "manager/housekeeping.h"
 #include "manager/installed.h"
 #include "manager/journal.h"
 #include "manager/rebuild.h"
@@ -21,7 +22,7 @@
 #include "manager/store.h"
 #include "manager/watch.h"
 
-#define COUNTED_MODULES_MAX 4096 /* modules without Morph data that are listed one by one */
+#define HOUSEKEEPING_INTERVAL_NS (3600ull * 1000000000)
 
 uint64_t manager_monotonic_ns(void)
 {
@@ -279,39 +280,6 @@ static int automatic_edit(struct manager *m, struct fault *reterr)
 	}
 }
 
-/* Modules that are only counted: the least recent beyond the limit become part of one sum. */
-static int prune(struct manager *m, struct fault *reterr)
-{
-	int64_t extra = 0;
-	int r = state_integer(m->state, &extra, reterr,
-			      "SELECT count(*) FROM module WHERE carries <> 1", "");
-
-	if (r < 0 || extra <= COUNTED_MODULES_MAX)
-		return r;
-	extra -= COUNTED_MODULES_MAX - COUNTED_MODULES_MAX / 4;
-	r = state_do(m->state, reterr,
-		     "INSERT INTO total(key, value) SELECT 'other_modules', coalesce(sum(samples), 0) FROM "
-		     "(SELECT samples FROM module WHERE carries <> 1 ORDER BY last_ns LIMIT ?) WHERE true "
-		     "ON CONFLICT(key) DO UPDATE SET value = value + excluded.value", "i", extra);
-	if (r == 0)
-		r = state_do(m->state, reterr,
-			     "DELETE FROM module WHERE id IN (SELECT id FROM module WHERE carries <> 1 "
-			     "ORDER BY last_ns LIMIT ?)", "i", extra);
-	return r;
-}
-
-static int prune_in_transaction(struct manager *m, struct fault *reterr)
-{
-	int r = state_begin(m->state, reterr);
-
-	if (r == 0)
-		r = prune(m, reterr);
-	if (r == 0)
-		r = state_commit(m->state, reterr);
-	state_undo(m->state);
-	return r;
-}
-
 void manager_tick(struct manager *m)
 {
 	uint64_t now = manager_monotonic_ns();
@@ -327,8 +295,10 @@ void manager_tick(struct manager *m)
 		r = watch_tick(m, seconds, &fault);
 	if (r == 0)
 		r = watch_list(m, &fault);
-	if (r == 0)
-		r = prune_in_transaction(m, &fault);
+	if (r == 0 && now >= m->housekeeping_ns) {
+		m->housekeeping_ns = now + HOUSEKEEPING_INTERVAL_NS;
+		r = housekeeping(m, &fault);
+	}
 	if (r == 0)
 		r = automatic_edit(m, &fault);
 	if (r < 0)

@@ -34,6 +34,7 @@ struct manager {
 	struct edit *edit;	    /* owned; under way, or NULL */
 	struct request *requests;   /* owned; waiting for their turn, first one first */
 	uint64_t tick_ns;	    /* CLOCK_MONOTONIC of the last manager_tick() */
+	uint64_t housekeeping_ns;   /* CLOCK_MONOTONIC of the next one */
 	uint64_t full_until_ns;	    /* CLOCK_MONOTONIC: the disk was full, leave the spool alone until then */
 };
 

@@ -7,6 +7,7 @@
  * MORPH_PROGRAMS names the directory with the programs that tests/manager/CMakeLists.txt builds.
  */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -65,6 +65,20 @@ refused 'is not pinned' morph pin --unpin "$prog"
 morph reoptimize "$prog" >/dev/null
 prog_is made || fail "without the pin it may be edited"
 
+# ---- doctor, for what this test provides
+checked()
+{
+	(morph doctor --json || true) | jq -r --arg name "$1" '.checks[] | select(.name == $name) | .state + " " + .text'
+}
+checked morphd | grep -q '^ok version' || fail "doctor finds morphd: $(checked morphd)"
+checked store | grep -q "^ok $dir/state" || fail "doctor finds the store: $(checked store)"
+checked "editor's user" | grep -q '^ok user nobody' || fail "doctor finds the user"
+checked linker | grep -q 'ld.lld' || fail "doctor looks for the linker"
+status=0
+MORPH_SOCKET=$dir/none morph doctor >"$dir/out" || status=$?
+is "exit status of a doctor without morphd" 1 "$status"
+grep -q '^fail  morphd: .*does not answer there' "$dir/out" || fail "doctor says that morphd is away"
+
 # ---- a package upgrade
 prog_install upgraded
 sampled 50 upgraded
