@@ -3,7 +3,7 @@
 /*
  * 1. choose the events
  * 2. in the order of time: mmap, fork and exec records change the address spaces, samples are
- * looked up in them and counted
+ *    looked up in them and counted
  * 3. totals, by the sample log's conservation law
  */
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- *	file	 = header, then anywhere: attributes, data, and after the data one section per
- * feature bit header	 = "PERFILE2", size, attribute size, attributes, data, event types (3
- * sections), 256 feature bits section	 = offset (8), size (8) attribute = perf_event_attr
- * (attribute size less 16), section of its sample IDs (u64) data	 = record*; record = type
- * (4), misc (2), size (2), body
+ *	file	  = header, then anywhere: attributes, data, and after the data one section for
+ *		    each feature bit
+ *	header	  = "PERFILE2", size, attribute size, attributes, data, event types (3 sections),
+ *		    256 feature bits
+ *	section	  = offset (8), size (8)
+ *	attribute = perf_event_attr (attribute size less 16), section of its sample IDs (u64)
+ *	data	  = record*; record = type (4), misc (2), size (2), body
  *
  * A body of another type than SAMPLE ends in a sample ID (its time, process, ID) when the events
  * say sample_id_all; the field order is that of linux/perf_event.h.

@@ -2,8 +2,7 @@
 
 /*
  * sidecar PROGRAM DIR [SHIPPED]: write the Morph data of a linked program (its block map, no IR)
- * where
- * --sidecar-dir=DIR finds it; with SHIPPED, as a generation of that file.
+ * where `--sidecar-dir DIR` finds it; with SHIPPED, as a generation of that file.
  */
 
 #include <libgen.h>
