@@ -175,7 +175,7 @@ static void print_tables(const struct bench *b)
 	_clean_(table_freep) struct table *blocks =
 		table_new("blocks|>CPU ms|>ext-TSP/bound|>optimal|>cost/bound|>taken/transfers|>jumps/transfers");
 	_clean_(table_freep) struct table *parts =
-		table_new("parts|>CPU ms|>boundaries/call|>same page|>pages 90%|>pages 99%");
+		table_new("parts|>CPU ms|>cost|>boundaries/call|>same page|>pages 90%|>pages 99%");
 
 	if (!blocks || !parts)
 		return;
@@ -195,6 +195,7 @@ static void print_tables(const struct bench *b)
 
 		table_cell(parts, "%s", place_method_name(i));
 		table_cell(parts, "%.2f", r->cpu_s * 1e3);
+		table_cell(parts, "%.4f", r->score.cost);
 		table_cell(parts, "%.4f", r->score.crossings);
 		table_cell(parts, "%.4f", r->score.same_page);
 		table_cell(parts, "%llu", (unsigned long long)r->pages_90);
@@ -241,6 +242,7 @@ static void print_json(const struct bench *b)
 		json_object_begin(&json, NULL);
 		json_string(&json, "method", place_method_name(i));
 		json_double(&json, "cpu_s", r->cpu_s);
+		json_double(&json, "cost", r->score.cost);
 		json_double(&json, "crossings", r->score.crossings);
 		json_double(&json, "same_page", r->score.same_page);
 		json_u64(&json, "pages_90", r->pages_90);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Candidates order the live parts; the others follow. The measure is the mean number of cache
- * boundaries that a call crosses; the first of equals wins, and the original order comes last, for
+ * Candidates order the live parts; the others follow. The measure is call_score()'s
+ * cost; the first of equals wins, and the original order comes last, for
  * it alone does not put busy parts before idle ones.
  */
 
@@ -96,9 +96,9 @@ static int best_run(struct arena *arena, const struct layout_program *program,
 			r = call_score(arena, program, try, program->n_nodes, &score, NULL);
 		if (r < 0)
 			return r;
-		if (i > 0 && score.crossings >= least)
+		if (i > 0 && score.cost >= least)
 			continue;
-		least = score.crossings;
+		least = score.cost;
 		*retmethod = candidates[i];
 		memcpy(retorder, try, program->n_nodes * sizeof(*try));
 	}

@@ -12,7 +12,7 @@
 #include "layout/graph.h"
 
 enum place_method {
-	PLACE_BEST,	/* the best of the others by call_score()'s crossings: the default */
+	PLACE_BEST,	/* the best of the others by call_score()'s cost: the default */
 	PLACE_ORIGINAL, /* as they were */
 	PLACE_CLOSEST,	/* Pettis & Hansen (PLDI 1990), section 3: "closest is best" */
 	PLACE_C3,	/* Ottoni & Maher, "Optimizing Function Placement" (CGO 2017): call-chain clustering */

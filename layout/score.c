@@ -3,6 +3,7 @@
 #include "layout/score.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 
 #include "layout/branch.h"
@@ -194,53 +195,56 @@ void block_score_add(struct block_score *sum, const struct block_score *score)
 	sum->n_fixups += score->n_fixups;
 }
 
-/* --- calls ------------------------------------------------------------------------------------- */
-
-static void call_add(const struct layout_call *call, double distance, struct call_score *sum)
-{
-	double count = layout_count(call->count);
-
-	sum->calls += count;
-	sum->crossings += count * call_crossings(distance);
-	sum->same_page += count * MAX(0, 1 - distance / 4096);
-	sum->distance += count * distance;
-}
-
-int call_score(struct arena *arena, const struct layout_program *program, const uint32_t *order,
-	       size_t n_order, struct call_score *ret, struct fault *reterr)
-{
-	struct call_score sum = { 0 };
-	int64_t *at, end = 0;
-	int r = layout_program_check(program, reterr);
-
-	if (r < 0)
-		return r;
-	r = order_positions(arena, order, n_order, program->n_nodes, &at, reterr);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < n_order; i++) {
-		at[order[i]] = end;
-		end += program->nodes[order[i]].size;
-	}
-	for (size_t i = 0; i < program->n_calls; i++) {
-		const struct layout_call *call = &program->calls[i];
-		int64_t from = at[call->from], to = at[call->to];
-
-		if (from < 0 || to < 0 || call->from == call->to)
-			continue;
-		from += call_offset(call, program->nodes[call->from].size);
-		call_add(call, (double)llabs(to - from), &sum);
-	}
-	if (sum.calls > 0) {
-		sum.crossings /= sum.calls;
-		sum.same_page /= sum.calls;
-		sum.distance /= sum.calls;
-	}
-	*ret = sum;
-	return 0;
-}
-
 /* --- footprint --------------------------------------------------------------------------------- */
+
+/* Equally busy units (lines, pages) in a row. */
+struct unit_run {
+	double weight; /* executed bytes in each */
+	uint64_t n;
+};
+
+struct spreader {
+	uint32_t unit_bytes;
+	struct unit_run *runs;
+	size_t n_runs;
+	uint64_t unit; /* of the last run, if that is a single one that may get more */
+};
+
+static void spread_bytes(struct spreader *spreader, uint64_t unit, uint64_t bytes, double count)
+{
+	struct unit_run *last = spreader->n_runs ? &spreader->runs[spreader->n_runs - 1] : NULL;
+
+	if (last && last->n == 1 && spreader->unit == unit) {
+		last->weight += count * (double)bytes;
+		return;
+	}
+	spreader->runs[spreader->n_runs++] = (struct unit_run){ count * (double)bytes, 1 };
+	spreader->unit = unit;
+}
+
+/* At most three runs per extent: into the unit where it begins, whole units, the rest. */
+static void spread_extent(struct spreader *spreader, const struct extent *extent)
+{
+	const uint64_t unit_bytes = spreader->unit_bytes;
+	uint64_t at = extent->address, left = extent->size, part;
+	double count = layout_count(extent->count);
+
+	if (count == 0 || left == 0)
+		return;
+	part = MIN(left, unit_bytes - at % unit_bytes);
+	spread_bytes(spreader, at / unit_bytes, part, count);
+	at += part;
+	left -= part;
+	if (left >= unit_bytes) {
+		spreader->runs[spreader->n_runs++] =
+			(struct unit_run){ count * (double)unit_bytes, left / unit_bytes };
+		spreader->unit = UINT64_MAX;
+		at += left / unit_bytes * unit_bytes;
+		left %= unit_bytes;
+	}
+	if (left > 0)
+		spread_bytes(spreader, at / unit_bytes, left, count);
+}
 
 static int extent_compare(const void *a, const void *b)
 {
@@ -253,59 +257,116 @@ static int extent_compare(const void *a, const void *b)
 
 static int heavier_first(const void *a, const void *b)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	const struct unit_run *x = a, *y = b;
 
-	return x > y ? -1 : x < y;
-}
-
-static uint64_t extent_units(const struct extent *extent, uint32_t unit_bytes)
-{
-	uint64_t units = extent->size / unit_bytes + 2;
-
-	return MIN(units, FOOTPRINT_MAX_UNITS);
-}
-
-/* Adds to the last unit while it stays the same one, so that neighbours share it. */
-static size_t extent_spread(const struct extent *extent, uint32_t unit_bytes, double *weights,
-			    size_t n, uint64_t *last)
-{
-	uint64_t at = extent->address, left = extent->size;
-	double count = layout_count(extent->count);
-
-	for (uint64_t i = extent_units(extent, unit_bytes); i > 0 && left > 0 && count > 0; i--) {
-		uint64_t unit = at / unit_bytes;
-		uint64_t bytes = MIN(left, unit_bytes - at % unit_bytes);
-
-		if (n == 0 || unit != *last)
-			weights[n++] = 0;
-		weights[n - 1] += count * (double)bytes;
-		*last = unit;
-		at += bytes;
-		left -= bytes;
-	}
-	return n;
+	return x->weight > y->weight ? -1 : x->weight < y->weight;
 }
 
 int footprint_units(struct arena *arena, struct extent *extents, size_t n_extents,
 		    uint32_t unit_bytes, double share, uint64_t *retunits)
 {
-	double total = 0, sum = 0, *weights;
-	uint64_t last = 0;
-	size_t room = 0, n = 0, k = 0;
+	struct spreader spreader = { unit_bytes, arena_array(arena, struct unit_run, n_extents * 3), 0, 0 };
+	double total = 0, sum = 0;
+	uint64_t units = 0;
 
-	for (size_t i = 0; i < n_extents; i++)
-		room += extent_units(&extents[i], unit_bytes);
-	weights = arena_array(arena, double, room);
-	if (!weights)
+	if (!spreader.runs)
 		return -ENOMEM;
 	qsort(extents, n_extents, sizeof(*extents), extent_compare);
 	for (size_t i = 0; i < n_extents; i++)
-		n = extent_spread(&extents[i], unit_bytes, weights, n, &last);
-	qsort(weights, n, sizeof(*weights), heavier_first);
-	for (size_t i = 0; i < n; i++)
-		total += weights[i];
-	while (k < n && sum < total * MIN(share, 1))
-		sum += weights[k++];
-	*retunits = k;
+		spread_extent(&spreader, &extents[i]);
+	qsort(spreader.runs, spreader.n_runs, sizeof(*spreader.runs), heavier_first);
+	for (size_t i = 0; i < spreader.n_runs; i++)
+		total += spreader.runs[i].weight * (double)spreader.runs[i].n;
+	for (size_t i = 0; i < spreader.n_runs && sum < total * MIN(share, 1); i++) {
+		const struct unit_run *run = &spreader.runs[i];
+		double need = ceil((total * MIN(share, 1) - sum) / run->weight);
+		uint64_t n = need < (double)run->n ? (uint64_t)need : run->n;
+
+		units += n;
+		sum += run->weight * (double)n;
+	}
+	*retunits = units;
+	return 0;
+}
+
+/* --- calls ------------------------------------------------------------------------------------- */
+
+#define TLB_ENTRIES 64.0      /* a first-level instruction TLB of today */
+#define PAGE_MISS_COST 3.0    /* against crossing one boundary; docs/decisions/0021 */
+
+static void call_add(const struct layout_call *call, double distance, struct call_score *sum)
+{
+	double count = layout_count(call->count);
+
+	sum->calls += count;
+	sum->crossings += count * call_crossings(distance);
+	sum->same_page += count * MAX(0, 1 - distance / 4096);
+	sum->distance += count * distance;
+}
+
+/* A fetch misses if none of the TLB_ENTRIES fetches before it hit its page, were all independent. */
+static double page_misses(const struct spreader *spreader)
+{
+	double total = 0, misses = 0;
+
+	for (size_t i = 0; i < spreader->n_runs; i++)
+		total += spreader->runs[i].weight * (double)spreader->runs[i].n;
+	for (size_t i = 0; i < spreader->n_runs; i++) {
+		double share = spreader->runs[i].weight / total;
+
+		misses += share * pow(1 - share, TLB_ENTRIES) * (double)spreader->runs[i].n;
+	}
+	return misses;
+}
+
+/* Places the nodes at *retat, and spreads their execution over pages. */
+static void nodes_place(const struct layout_program *program, const uint32_t *order, size_t n_order,
+			int64_t *at, struct spreader *pages)
+{
+	int64_t end = 0;
+
+	for (size_t i = 0; i < n_order; i++) {
+		const struct layout_node *node = &program->nodes[order[i]];
+		double count = layout_count(node->count) / MAX(node->size, 1u);
+
+		at[order[i]] = end;
+		spread_extent(pages, &(struct extent){ (uint64_t)end, node->size, count });
+		end += node->size;
+	}
+}
+
+int call_score(struct arena *arena, const struct layout_program *program, const uint32_t *order,
+	       size_t n_order, struct call_score *ret, struct fault *reterr)
+{
+	struct spreader pages = { 4096, arena_array(arena, struct unit_run, n_order * 3), 0, 0 };
+	struct call_score sum = { 0 };
+	int64_t *at;
+	int r = layout_program_check(program, reterr);
+
+	if (r < 0)
+		return r;
+	r = order_positions(arena, order, n_order, program->n_nodes, &at, reterr);
+	if (r < 0)
+		return r;
+	if (!pages.runs)
+		return fault_set(reterr, -ENOMEM, "layout: out of memory");
+	nodes_place(program, order, n_order, at, &pages);
+	for (size_t i = 0; i < program->n_calls; i++) {
+		const struct layout_call *call = &program->calls[i];
+		int64_t from = at[call->from], to = at[call->to];
+
+		if (from >= 0 && to >= 0 && call->from != call->to) {
+			from += call_offset(call, program->nodes[call->from].size);
+			call_add(call, (double)llabs(to - from), &sum);
+		}
+	}
+	if (sum.calls > 0) {
+		sum.crossings /= sum.calls;
+		sum.same_page /= sum.calls;
+		sum.distance /= sum.calls;
+	}
+	sum.page_misses = page_misses(&pages);
+	sum.cost = sum.crossings + PAGE_MISS_COST * sum.page_misses;
+	*ret = sum;
 	return 0;
 }

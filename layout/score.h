@@ -68,19 +68,23 @@ int block_score(struct arena *arena, const struct layout_graph *graph, const uin
 void block_score_add(struct block_score *sum, const struct block_score *score);
 
 struct call_score {
-	double calls;	  /* sum of the call counts, calls of a part into itself left out */
-	double crossings; /* expected cache boundaries that one call crosses, see call_score(); lower is better */
-	double same_page; /* share of calls that stay in their 4 KiB page, at random alignment */
-	double distance;  /* mean bytes from call to callee's entry */
+	double calls;	    /* sum of the call counts, calls of a part into itself left out */
+	double crossings;   /* expected cache boundaries that one call crosses */
+	double same_page;   /* share of calls that stay in their 4 KiB page, at random alignment */
+	double distance;    /* mean bytes from call to callee's entry */
+	double page_misses; /* share of execution that finds its page in no TLB */
+	double cost;	    /* crossings and page misses in one number; lower is better */
 };
 
 /**
- * call_score() - how far calls reach when parts stand in an order
+ * call_score() - how far calls reach, and how dense the text is, when parts stand in an order
  * @order: distinct node indices; calls that involve a missing node are left out
  *
  * A transfer over d bytes leaves a unit of s bytes with probability min(1, d / s). crossings is the
  * mean sum of that over the units of a memory hierarchy: 64 B line, 4 KiB page, 32 KiB first-level
- * cache, 256 KiB (what 64 TLB entries reach), 2 MiB (second level, huge page).
+ * cache, 256 KiB (what 64 TLB entries reach), 2 MiB (second level, huge page). page_misses takes fetches as
+ * independent: a page that holds a share q of the execution is missed with probability
+ * (1 - q)^64. The weight between the two was fitted to simulated runs (docs/decisions/0021).
  * Return: 0, -EINVAL with @reterr, -ENOMEM. Cost: O(V + E).
  */
 int call_score(struct arena *arena, const struct layout_program *program, const uint32_t *order,
@@ -99,9 +103,7 @@ struct extent {
  * @unit_bytes: 64 for cache lines, 4096 for pages; > 0
  * @share:	 0 .. 1 of all executed bytes
  * @retunits:	 the number of the busiest units that together carry at least @share
- * Return: 0 or -ENOMEM. Cost: O(n log n + units touched). An extent counts for at most
- * FOOTPRINT_MAX_UNITS units.
+ * Return: 0 or -ENOMEM. Cost: O(n log n).
  */
-#define FOOTPRINT_MAX_UNITS 65536u
 int footprint_units(struct arena *arena, struct extent *extents, size_t n_extents,
 		    uint32_t unit_bytes, double share, uint64_t *retunits);
