@@ -235,6 +235,10 @@ static int counts_estimate(const struct request *request, struct work *work, str
 {
 	enum estimator estimator = estimator_for(request, work->sum);
 
+	if (estimator == ESTIMATOR_EXACT && work->sum->source != SAMPLE_SOURCE_EXACT)
+		return fault_set(reterr, -EINVAL,
+				 "%s: holds samples, not execution counts; leave out --estimator exact",
+				 request->logs[0]);
 	work->profile->build_id = *program_shipped_id(&work->programs[0]);
 	work->profile->path = realpath(request->program, NULL);
 	work->profile->estimator = strdup(estimator_name(estimator));

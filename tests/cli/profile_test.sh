@@ -131,6 +131,7 @@ refused 1 'a sample log, not a profile' "$morph" profile show a.samples
 refused 1 'a profile, not a sample log' profile shipped a.prof -o out.x
 refused 1 '--from: nonsense.prof' profile shipped a.samples --from nonsense.prof -o out.x
 refused 1 'no samples of this build' profile upgraded a.samples -o out.x
+refused 1 'holds samples, not execution counts' profile shipped a.samples -o out.x --estimator exact
 refused 1 'No such file' profile shipped none.samples -o out.x
 refused 1 '/bin/true' profile /bin/true a.samples -o out.x
 refused 1 'not a perf.data file' "$morph" profile import a.prof -o out.x
