@@ -2,7 +2,8 @@
 
 /*
  * Packing:
- *	1. open the linked file; the modules stand one behind the other in .llvmbc
+ *	1. open the linked file; the modules stand one behind the other in .llvmbc; debug information
+ *	   goes
  *	2. build its block map
  *	3. read which inputs were used, and make the link plan
  *	4. encode everything
@@ -21,11 +22,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "backend/debug_info.h"
 #include "backend/plan.h"
 #include "backend/tools.h"
 #include "backend/used_inputs.h"
 #include "base/child.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "module/array.h"
 #include "module/bitcode.h"
 #include "module/morph_data.h"
@@ -40,12 +43,16 @@ struct packer {
 	struct morph_data *data;
 	struct used_inputs used;
 	struct plan_files files;
+	struct buffer *stripped; /* owned; modules without debug information, as many as there are modules */
 	struct buffer container;
 	struct fault *reterr;
 };
 
 static void packer_done(struct packer *p)
 {
+	for (size_t i = 0; p->stripped && i < p->data->n_modules; i++)
+		buffer_done(&p->stripped[i]);
+	free(p->stripped);
 	morph_data_free(p->data);
 	plan_files_done(&p->files);
 	used_inputs_done(&p->used);
@@ -97,6 +104,30 @@ static int modules_read(struct packer *p, const struct image_section *s)
 	if (!p->data->llvm_version || !p->data->triple)
 		return fault_set(p->reterr, -EBADMSG, "%s: its IR names no compiler or target",
 				 p->line->output);
+	return 0;
+}
+
+/* Where `opt` is not to be had, the modules are packed as they are. */
+static int debug_info_drop(struct packer *p)
+{
+	struct morph_data *data = p->data;
+	struct fault fault;
+	int r = 0;
+
+	p->stripped = calloc(data->n_modules, sizeof(*p->stripped));
+	if (!p->stripped)
+		return fault_errno(p->reterr, -ENOMEM, "IR");
+	for (size_t i = 0; i < data->n_modules && r >= 0; i++) {
+		struct morph_module *module = &data->modules[i];
+
+		r = debug_info_strip(module->bitcode, module->size, &p->stripped[i], &fault);
+		if (r == 0) {
+			module->bitcode = p->stripped[i].data;
+			module->size = p->stripped[i].size;
+		}
+	}
+	if (r < 0)
+		log_warning("%s: its IR keeps its debug information: %s", p->line->output, fault.text);
 	return 0;
 }
 
@@ -286,6 +317,8 @@ int pack(const struct ld_line *line, const struct buffer *trace, struct buffer *
 	if (!p.data)
 		return fault_errno(reterr, -ENOMEM, "%s", line->output);
 	r = modules_read(&p, ir);
+	if (r == 0)
+		r = debug_info_drop(&p);
 	if (r == 0)
 		r = facts_take(&p);
 	if (r == 0)

@@ -18,11 +18,15 @@
 #define MODULE_BLOCK 8u
 #define MODULE_TRIPLE 2u
 #define MODULE_SOURCE_FILENAME 16u
+#define METADATA_BLOCK 15u
+#define METADATA_COMPILE_UNIT 20u
 
 struct scan {
 	struct bitstream_walk walk; /* first: the walk's functions find the scan by it */
 	struct bit_reader in;
 	struct bitcode_facts facts;
+	bool wants_debug_info; /* else: the facts */
+	bool has_debug_info;
 	bool complete; /* no later record says more */
 };
 
@@ -123,6 +127,12 @@ static bool scan_record_end(struct bitstream_walk *w)
 {
 	struct scan *s = scan_of(w);
 
+	if (s->wants_debug_info) {
+		s->has_debug_info = w->stack[w->depth - 1].id == METADATA_BLOCK &&
+				    w->values[0] == METADATA_COMPILE_UNIT;
+		s->complete = s->has_debug_info;
+		return !s->complete;
+	}
 	s->complete = w->stack[w->depth - 1].id == MODULE_BLOCK && w->values[0] == MODULE_SOURCE_FILENAME;
 	return !s->complete;
 }
@@ -165,21 +175,51 @@ int bitcode_size(const void *bytes, size_t size, size_t *retsize, struct fault *
 	return 0;
 }
 
-int bitcode_facts_read(const void *bytes, size_t size, struct bitcode_facts *ret,
-		       struct fault *reterr)
+static struct scan *scan_new(const void *bytes, size_t size)
 {
-	_clean_(freep) struct scan *s = calloc(1, sizeof(*s));
-	bool ok;
+	struct scan *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		return fault_errno(reterr, -ENOMEM, "bitcode");
+		return NULL;
 	s->walk.source = &scan_source;
 	s->in = (struct bit_reader){ .bytes = bytes, .size = size };
-	ok = bitcode_is(bytes, size) && bitstream_walk(&s->walk);
+	return s;
+}
+
+static int scan_run(struct scan *s, struct fault *reterr)
+{
+	bool ok = bitcode_is(s->in.bytes, s->in.size) && bitstream_walk(&s->walk);
+
 	bitstream_walk_done(&s->walk);
 	if (!ok && !s->complete)
 		return fault_set(reterr, -EBADMSG, "bitcode damaged at byte %llu",
 				 (unsigned long long)(s->in.at / 8));
-	*ret = s->facts;
 	return 0;
+}
+
+int bitcode_has_debug_info(const void *bytes, size_t size, bool *ret, struct fault *reterr)
+{
+	_clean_(freep) struct scan *s = scan_new(bytes, size);
+	int r;
+
+	if (!s)
+		return fault_errno(reterr, -ENOMEM, "bitcode");
+	s->wants_debug_info = true;
+	r = scan_run(s, reterr);
+	*ret = s->has_debug_info;
+	return r;
+}
+
+int bitcode_facts_read(const void *bytes, size_t size, struct bitcode_facts *ret,
+		       struct fault *reterr)
+{
+	_clean_(freep) struct scan *s = scan_new(bytes, size);
+	int r;
+
+	if (!s)
+		return fault_errno(reterr, -ENOMEM, "bitcode");
+	r = scan_run(s, reterr);
+	if (r == 0)
+		*ret = s->facts;
+	return r;
 }

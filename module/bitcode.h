@@ -23,6 +23,9 @@ bool bitcode_is(const void *bytes, size_t size);
  */
 int bitcode_size(const void *bytes, size_t size, size_t *retsize, struct fault *reterr);
 
+/** bitcode_has_debug_info() - does it describe a compile unit? 0; -EBADMSG with @reterr; -ENOMEM */
+int bitcode_has_debug_info(const void *bytes, size_t size, bool *ret, struct fault *reterr);
+
 /* What a module says about itself; "" where it is silent, longer texts are cut. */
 struct bitcode_facts {
 	char producer[64];  /* "LLVM22.1.8" */
