@@ -51,7 +51,7 @@ static const char *const defaults[][2] = {
 			    "-o {output} --report {report}" },
 	{ "worker_user", "morph" },
 	{ "edit_timeout", "30min" },
-	{ "edit_memory", "4G" },
+	{ "edit_memory", "8G" },
 	{ "edit_file_size", "2G" },
 	{ "automatic", "yes" },
 	{ "minimum_samples", "10000" },

@@ -88,6 +88,7 @@ _noreturn_ static void worker_main(char *const argv[], const struct worker_optio
 	int error, null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	path_entry(path, sizeof(path));
+	putenv(path); /* execvpe() searches our own PATH, not the new one */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);

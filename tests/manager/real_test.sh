@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# morphd with its own default commands on a real program: built by morph cc, sampled, edited by the
+# real editor as another user, put into place, sampled again as that generation, edited again.
+
+. "$(dirname "$0")/lib.sh"
+
+setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$MORPH_BIN/morph" ||
+	{ echo "skipped: user nobody cannot reach $MORPH_BIN"; exit 77; }
+export ASAN_OPTIONS=detect_leaks=0
+
+config_write
+# The default commands, but for a memory limit that AddressSanitizer's shadow would break.
+sed -i '/^profile_command = /d; /^editor_command = /d' "$dir/morphd.conf"
+"$MORPH_BIN/morphd" --check-config --config="$dir/morphd.conf" |
+	sed -n 's/^\(editor_command = .*\)/\1 --memory 0/p' >>"$dir/morphd.conf"
+mkdir -p "$dir/bin"
+sources=$MORPH_SOURCE/tests/programs/vm
+(cd "$dir/tools" && morph cc -O2 -o vm "$sources/vm.c" "$sources/main.c")
+cp "$dir/tools/vm" "$prog"
+chmod 0751 "$prog"
+touch -d '2001-02-03 04:05:06.789' "$prog"
+before=$(prog_stat)
+expected=$("$prog" 3000 2)
+morphd_start
+
+# trained NUMBER: run it under `morph record`, and give the log to morphd
+trained()
+{
+	morph record -F 4000 -o "$dir/spool/.$1" -- "$prog" 3000000 4 >/dev/null 2>&1
+	mv "$dir/spool/.$1" "$dir/spool/$1.samples"
+	spool_wait
+}
+
+trained 1
+first=$(json status '.modules[0].samples')
+[ "$first" -gt 500 ] || fail "only $first samples"
+morph reoptimize "$prog"
+is "generation" 1 "$(json status '.modules[0].generation')"
+is "output of generation 1" "$expected" "$("$prog" 3000 2)"
+is "owner, mode, time" "$before" "$(prog_stat)"
+! cmp -s "$prog" "$dir/tools/vm" || fail "the file did not change"
+
+trained 2
+[ "$(json explain '.generations[1].samples' "$prog")" -gt 500 ] || fail "samples of generation 1"
+morph reoptimize "$prog"
+is "output of the next generation" "$expected" "$("$prog" 3000 2)"
+used=$(json explain '.generations[-1].profile_samples' "$prog")
+[ "${used%.*}" -gt "$first" ] || fail "the second edit used $used samples, not those of both generations"
+
+morph rollback "$prog"
+cmp "$prog" "$dir/tools/vm" || fail "not as shipped"
+is "owner, mode, time after the rollback" "$before" "$(prog_stat)"
+morphd_stop
