@@ -13,7 +13,9 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "profiles/code.h"
+#include "profiles/cost.h"
+#include "profiles/estimate_code.h"
+#include "profiles/fit.h"
 #include "profiles/flow.h"
 
 /* Clock samples only tell proportions. A round number makes counts of rare blocks come out above zero. */
@@ -26,6 +28,8 @@
 
 /* Without any model an instruction takes about a cycle: blocks are off by about this (standard deviation of log). */
 #define LENGTH_ERROR 0.9
+#define LATENCY_ERROR 0.7
+#define BEST_ERROR 0.25
 #define FUNCTION_ERROR 0.4 /* the same for all blocks of a function together */
 
 static const char *const names[] = {
@@ -171,6 +175,19 @@ static int function_infer(const struct code *code, const struct block_function *
 	return r;
 }
 
+static void fit_take(const struct code *code, const struct block_function *function,
+		     const struct fit_result *fit, struct estimate *ret)
+{
+	for (uint32_t b = function->first_block; b < function->first_block + function->n_blocks; b++) {
+		const struct block *block = &code->map->blocks[b];
+
+		ret->blocks[b] = fit->blocks[b] * CYCLES_PER_SAMPLE;
+		ret->confidence[b] = estimate_confidence(fit->information[b] + 0.5, BEST_ERROR);
+		for (uint32_t e = block->first_edge; e < block->first_edge + block->n_edges; e++)
+			ret->edges[e] = fit->edges[e] * CYCLES_PER_SAMPLE;
+	}
+}
+
 static int flow_run(const struct code *code, struct estimate *estimate)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
@@ -213,21 +230,82 @@ static void unseen_mark(const struct code *code, struct estimate *ret)
 	}
 }
 
-static int estimate_fill(const struct code *code, enum estimator estimator, struct estimate *ret)
+/*
+ * One block's count from its own samples alone: the count at which the instructions' pulls (fit.h) cancel out,
+ * which for large numbers is the square of the mean of sqrt(samples / cost).
+ */
+static void estimate_latency(const struct code *code, const float *costs, struct estimate *ret)
 {
-	int r = estimate_alloc(ret, code->map);
+	for (size_t b = 0; b < code->map->n_blocks; b++) {
+		const struct code_block *block = &code->blocks[b];
+		double sum = 0;
+
+		if (!block->n_insns)
+			continue;
+		for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++)
+			sum += sqrt(code->samples[i] / costs[i]);
+		sum /= block->n_insns;
+		ret->blocks[b] = sum * sum * CYCLES_PER_SAMPLE;
+		ret->confidence[b] = estimate_confidence(block->samples, LATENCY_ERROR);
+	}
+}
+
+/* The fit's counts obey the graph already; functions that it left out keep theirs by flow inference. */
+static int estimate_best(const struct code *code, const float *costs, struct arena *arena,
+			 struct estimate *ret)
+{
+	struct fit_options options = fit_options_default();
+	struct fit_result fit;
+	int r;
+
+	estimate_latency(code, costs, ret);
+	r = fit_run(arena, code, costs, &options, &fit);
+	for (size_t f = 0; r == 0 && f < code->map->n_functions; f++) {
+		const struct block_function *function = &code->map->functions[f];
+
+		if (!code->warm[f])
+			continue;
+		if (fit.fitted[f])
+			fit_take(code, function, &fit, ret);
+		else
+			r = function_infer(code, function, ret, arena);
+	}
+	return r;
+}
+
+static int estimator_run(const struct code *code, enum estimator estimator, const float *costs,
+			 struct arena *arena, struct estimate *ret)
+{
+	switch (estimator) {
+	case ESTIMATOR_EXACT:
+		estimate_exact(code, ret);
+		return flow_run(code, ret);
+	case ESTIMATOR_LENGTH:
+		estimate_length(code, ret);
+		free(TAKE(ret->edges));
+		return 0;
+	case ESTIMATOR_FLOW:
+		estimate_length(code, ret);
+		return flow_run(code, ret);
+	case ESTIMATOR_LATENCY:
+		estimate_latency(code, costs, ret);
+		return flow_run(code, ret);
+	default:
+		return estimate_best(code, costs, arena, ret);
+	}
+}
+
+int estimate_code(const struct code *code, enum estimator estimator, const float *weights,
+		  struct estimate *ret)
+{
+	_clean_(arena_freep) struct arena *arena = arena_new();
+	float *costs = arena ? cost_run(arena, code, weights) : NULL;
+	int r = costs ? estimate_alloc(ret, code->map) : -ENOMEM;
 
 	if (r < 0)
 		return r;
 	samples_copy(code, ret);
-	if (estimator == ESTIMATOR_EXACT)
-		estimate_exact(code, ret);
-	else
-		estimate_length(code, ret);
-	if (estimator != ESTIMATOR_LENGTH)
-		r = flow_run(code, ret);
-	else
-		free(TAKE(ret->edges));
+	r = estimator_run(code, estimator, costs, arena, ret);
 	if (r == 0)
 		unseen_mark(code, ret);
 	return r;
@@ -247,7 +325,7 @@ int estimate_blocks(const struct block_map *map, const struct image *image,
 	r = code_read(arena, map, image, module, &code, reterr);
 	if (r < 0)
 		return r;
-	r = estimate_fill(&code, estimator, &estimate);
+	r = estimate_code(&code, estimator, cost_weights, &estimate);
 	if (r < 0) {
 		estimate_done(&estimate);
 		return fault_errno(reterr, r, "%s: estimating block counts", image_path(image));
