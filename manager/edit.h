@@ -11,7 +11,7 @@
  *	4. edit_accept()	is it what it should be? then into the store
  *	5. edit_activate()	at every path where the module is installed and not pinned
  *
- * Placeholders in the two commands:
+ * Variables in the two commands:
  *	{original}	the shipped file
  *	{samples}	a sample log with the samples of every generation
 	{generations}	several words, perhaps none: --generation=BINARY for each of them that has samples

@@ -161,7 +161,7 @@ static int words_add(char ***words, size_t *n, char *word)
 	return 0;
 }
 
-static int placeholder_find(const char *text, size_t size, const char *const names[])
+static int variable_find(const char *text, size_t size, const char *const names[])
 {
 	for (int i = 0; names[i]; i++)
 		if (strlen(names[i]) == size && strncmp(names[i], text, size) == 0)
@@ -169,7 +169,7 @@ static int placeholder_find(const char *text, size_t size, const char *const nam
 	return -1;
 }
 
-/* One word with its placeholders replaced; NULL with *reterror: -EINVAL or -ENOMEM. */
+/* One word with its variables replaced; NULL with *reterror: -EINVAL or -ENOMEM. */
 static char *word_expand(const char *word, size_t size, const char *const names[],
 			 char *const *const values[], int *reterror)
 {
@@ -181,7 +181,7 @@ static char *word_expand(const char *word, size_t size, const char *const names[
 	*reterror = out ? 0 : -ENOMEM;
 	for (const char *p = copy; out && *p;) {
 		const char *close = *p == '{' ? strchr(p, '}') : NULL;
-		int i = close ? placeholder_find(p, (size_t)(close + 1 - p), names) : -1;
+		int i = close ? variable_find(p, (size_t)(close + 1 - p), names) : -1;
 
 		if (!close) {
 			fputc(*p++, out);
@@ -212,7 +212,7 @@ int worker_words(const char *command, const char *const names[], char *const *co
 
 	for (const char *p = command; r == 0 && *(p += strspn(p, " \t"));) {
 		size_t size = strcspn(p, " \t");
-		int list = placeholder_find(p, size, names);
+		int list = variable_find(p, size, names);
 
 		if (list >= 0) {
 			for (char *const *value = values[list]; r == 0 && *value; value++)
@@ -221,7 +221,7 @@ int worker_words(const char *command, const char *const names[], char *const *co
 			char *word = word_expand(p, size, names, values, &r);
 
 			if (r == -EINVAL)
-				fault_set(reterr, r, "\"%.*s\": unknown placeholder in the command \"%s\"",
+				fault_set(reterr, r, "\"%.*s\": unknown variable in the command \"%s\"",
 					  (int)size, p, command);
 			else if (r == 0)
 				r = words_add(&words, &n, word);

@@ -34,13 +34,13 @@ struct worker_options {
 pid_t worker_spawn(char *const argv[], const struct worker_options *options, struct fault *reterr);
 
 /**
- * worker_words() - a command line from settings as words, placeholders replaced
+ * worker_words() - a command line from settings as words, variables replaced
  * @command: words separated by blanks; no quoting, no shell
- * @names: placeholders such as "{output}"; each stands alone or inside a word
+ * @names: variables such as "{output}"; each stands alone or inside a word
  * @values: what they stand for, NULL-terminated lists: "{inputs}" may become several words, but then it
  * has to stand alone
  * @ret: NULL-terminated, owned by the caller (paths_free())
- * Return: 0; -EINVAL for an empty command or an unknown placeholder; -ENOMEM.
+ * Return: 0; -EINVAL for an empty command or an unknown variable; -ENOMEM.
  */
 int worker_words(const char *command, const char *const names[], char *const *const values[],
 		 char ***ret, struct fault *reterr);

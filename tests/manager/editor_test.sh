@@ -53,7 +53,7 @@ fails_with 'not ELF\|ELF' 'cp /etc/services {output}'
 fails_with 'carries no block map' 'cp /bin/true {output}'
 fails_with 'was made from another file' "cp $dir/tools/foreign {output}"
 fails_with 'no build ID of its own' 'cp {original} {output}'
-fails_with 'unknown placeholder' 'cp {orignal} {output}'
+fails_with 'unknown variable' 'cp {orignal} {output}'
 tool truncated "head -c 5000 $dir/tools/made >\$1"
 fails_with 'morph\|damaged\|past\|ELF' "$dir/tools/truncated {output}"
 tool large 'head -c 3000000 /dev/zero >$1'
