@@ -32,7 +32,12 @@
 #include "editor/report.h"
 #include "editor/sandbox.h"
 
+/* AddressSanitizer reserves terabytes of address space: no limit on it can be set. */
+#ifdef __SANITIZE_ADDRESS__
+#define DEFAULT_MEMORY_BYTES 0ull
+#else
 #define DEFAULT_MEMORY_BYTES (8ull << 30)
+#endif
 #define DEFAULT_TIMEOUT_S 1800u
 
 struct arguments {
