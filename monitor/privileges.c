@@ -41,14 +41,14 @@ static int set(uint64_t capabilities)
 
 bool privileges_has(int capability)
 {
-	uint64_t effective, permitted;
+	uint64_t effective = 0, permitted = 0;
 
 	return get(&effective, &permitted) == 0 && effective >> capability & 1;
 }
 
 int privileges_drop(bool writes_anywhere, struct fault *reterr)
 {
-	uint64_t effective, permitted, keep = writes_anywhere ? 1ull << CAP_DAC_OVERRIDE : 0;
+	uint64_t effective = 0, permitted = 0, keep = writes_anywhere ? 1ull << CAP_DAC_OVERRIDE : 0;
 	int r = get(&effective, &permitted);
 
 	if (r < 0)
