@@ -63,9 +63,13 @@ struct file {
 	struct path f_path;
 } __kernel_layout;
 
+struct mm_struct;
+
 struct vm_area_struct {
 	unsigned long vm_start, vm_end, vm_pgoff;
+	struct mm_struct *vm_mm;
 	struct file *vm_file;
+	u32 vm_lock_seq; /* since 6.4, with CONFIG_PER_VMA_LOCK */
 } __kernel_layout;
 
 struct maple_tree {
@@ -135,10 +139,15 @@ struct hrtimer {
 	void *function;
 } __kernel_layout;
 
+/* Any structure that begins with a 64-bit number: lets one be read anywhere. */
+struct timespec64 {
+	long long tv_sec;
+} __kernel_layout;
+
 /* The registers of an interrupted context: where, and in which mode. */
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs___kernel {
-	unsigned long ip, cs, orig_ax;
+	unsigned long orig_ax, ip, cs;
 } __kernel_layout;
 #define REGS_IP ip
 #define REGS_MODE cs
@@ -157,3 +166,26 @@ struct pt_regs___kernel {
 #else
 #error "the sampler knows x86-64 and arm64"
 #endif
+
+/*
+ * Reading kernel memory through an address that may be stale. Since Linux 6.2 an address can be cast to
+ * a read-only pointer, and each field is one instruction whose faults read as zero; before, each is
+ * a call. Only one of the two is left when the program is loaded.
+ */
+extern void *bpf_rdonly_cast(void *address, __u32 btf_id) __ksym __weak;
+
+#define KERNEL_READ(address, type, field)                                                         \
+	({                                                                                        \
+		__typeof__(((type *)0)->field) value_;                                            \
+		if (bpf_rdonly_cast)                                                              \
+			value_ = ((type *)bpf_rdonly_cast((void *)(address),                      \
+							  bpf_core_type_id_kernel(type)))->field; \
+		else                                                                              \
+			value_ = BPF_CORE_READ((type *)(address), field);                         \
+		value_;                                                                           \
+	})
+
+static __always_inline u64 kernel_read_u64(u64 address)
+{
+	return (u64)KERNEL_READ(address, struct timespec64, tv_sec);
+}

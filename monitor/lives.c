@@ -97,8 +97,8 @@ static int list_read(const char *list, struct watched **ret, size_t *retn, struc
 
 int lives_watch(struct lives *lives, struct sampler *sampler, const char *list, struct fault *reterr)
 {
-	struct watched *watched;
-	size_t n;
+	struct watched *watched = NULL;
+	size_t n = 0;
 	int r = list_read(list, &watched, &n, reterr);
 
 	if (r < 0)

@@ -29,14 +29,16 @@
 #include "monitor/recorder.h"
 
 #define FIRST_INTERVAL_NS 2000000000u
-#define MIN_INTERVAL_NS 250000000u
+#define MIN_INTERVAL_NS 100000000u
 #define URGENT_NS 500000000u	  /* a death waits this long for company */
 #define RETRY_NS 10000000000u	  /* between attempts to write events */
 #define FILL_HIGH 0.5
 #define FILL_LOW 0.2
 #define CLOCK_MAX_HZ 99.0	  /* of a lone clock that nobody gave a rate */
-#define MIN_ROWS 16384u
-#define MAX_ROWS 262144u
+#define REFERENCE_ROWS 4096u
+#define MIN_ROWS 512u
+#define MAX_TABLE_BYTES (32u << 20)
+#define BYTES_PER_ROW 96u /* of the kernel's tables, both epochs */
 #define GUESSED_PROGRAM_NS 2000.0 /* until measured */
 #define HALVE_AFTER 4096.0	  /* timed runs, so that old ones fade */
 #define POWER_SUPPLIES "/sys/class/power_supply"
@@ -107,18 +109,14 @@ static double tick_hz(void)
 
 /* --- step 1: open --------------------------------------------------------------------------------- */
 
-static uint32_t rows_for(double per_second, double seconds)
+/* Per CPU: what comes in one interval, but not more than a large machine's memory is worth. */
+static uint32_t rows_for(double per_second, double seconds, unsigned n_cpus)
 {
 	uint32_t rows = MIN_ROWS;
 
-	while (rows < MAX_ROWS && rows < per_second * seconds * 1.25)
+	while (rows < per_second * seconds && rows * 2 * BYTES_PER_ROW * MAX(n_cpus, 1u) <= MAX_TABLE_BYTES)
 		rows *= 2;
 	return rows;
-}
-
-static double unit_interval(const struct monitor *monitor)
-{
-	return (double)monitor->settings->interval_s;
 }
 
 static bool clock_is_denied(const struct monitor *monitor)
@@ -146,8 +144,9 @@ static int open_sampler(struct monitor *monitor, enum monitor_source source, str
 	cpu_list_online(&online);
 	options.rate_hz = is_tick ? tick_hz() : monitor->status.clock_hz;
 	monitor->capacity[SAMPLER_MAIN] = options.n_main_rows =
-		rows_for(options.rate_hz * online.n, unit_interval(monitor));
-	monitor->capacity[SAMPLER_REFERENCE] = options.n_reference_rows = MIN_ROWS;
+		rows_for(options.rate_hz, (double)monitor->settings->interval_s, online.n);
+	monitor->capacity[SAMPLER_REFERENCE] = options.n_reference_rows =
+		is_tick ? rows_for(REFERENCE_ROWS, 1, online.n) : MIN_ROWS;
 	r = sampler_open(&options, &monitor->sampler, reterr);
 	if (r < 0)
 		return r;
@@ -427,7 +426,7 @@ static int drain(struct monitor *monitor, enum sampler_table table, double elaps
 		return r;
 	/* Modules were announced before their samples were counted: now all of them are known. */
 	sampler_events(monitor->sampler, on_event, monitor);
-	*retfill = MAX(*retfill, (double)drained.n_rows / monitor->capacity[table]);
+	*retfill = MAX(*retfill, drained.fill);
 	drained_account(monitor, table, &drained);
 	if (table == SAMPLER_REFERENCE || monitor->status.source != MONITOR_TICK) {
 		pace_heal(&monitor->pace, monitor->sampler, drained.per_cpu, elapsed_s);
@@ -576,8 +575,7 @@ static void spending_account(struct monitor *monitor, double elapsed_s)
 
 static uint64_t burst_drain_ns(const struct monitor *monitor)
 {
-	double per_s = monitor->burst.rate_hz * MAX(monitor->status.n_cpus, 1u);
-	double seconds = monitor->capacity[monitor->burst.table] * FILL_HIGH / per_s;
+	double seconds = monitor->capacity[monitor->burst.table] * FILL_HIGH / monitor->burst.rate_hz;
 
 	return MAX((uint64_t)(MIN(seconds, 5.0) * 1e9), MIN_INTERVAL_NS);
 }

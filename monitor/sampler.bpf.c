@@ -5,17 +5,22 @@
  *
  *	1. classify: idle, kernel, user; count it
  *	2. user: find the mapping at the instruction pointer without any lock:
- *	   a. per-CPU cache of ranges, valid while the address space's sequence number stands still
- *	   b. else walk the maple tree of mappings under RCU, and read the mapping's file
- *	   c. believe it only if the sequence number is even and did not move meanwhile
+ *	   a. per-CPU cache of ranges, valid while the address space's sequence number stands still, or
+ *	      while the mapping itself was not written to (its own lock sequence stands still)
+ *	   b. else walk the maple tree of mappings under RCU, and read the mapping and its file
+ *	   c. believe it only if nobody is writing to this mapping, before and after; this is what the
+ *	      kernel's page fault handler does before it takes a mapping's own lock
  *	3. add one to the table row (device, inode, generation, offset)
+ *
+ * A tick finds every cache cold, so what counts is how many lines and pages are touched: tables are per
+ * CPU and flat, kernel structures are read in place.
  *
  * No helper used here takes a lock that can wait, sends an interrupt, or reads user memory. Every way
  * out counts exactly one cause, so that the law in sampler.h holds at any moment between two events.
  *
- * Rows and counters exist twice; `epoch` says which of the two an event uses, from its beginning to its
- * end. To drain, the loader changes the epoch and then updates the map of maps, which makes it wait for
- * an RCU grace period: no program can still be using the old ones, so a drain loses nothing, and the
+ * Tables and counters exist twice; `epoch` says which of the two an event uses, from its beginning to its
+ * end. To drain, the loader changes the epoch and then updates a map of maps, which makes it wait for an
+ * RCU grace period: no program can still be using the old ones, so a drain loses nothing, and the
  * counters that belong to exactly these rows must agree with them.
  */
 
@@ -24,9 +29,10 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define N_CACHED 256u
-#define NODE_WORDS 32
+#define N_CACHED 128u /* mappings per CPU and table, in sets of two */
+#define CACHED_BITS 23 /* of an address: mappings in the same 8 MB share a set */
 #define MAX_LEVELS 6
+#define MAX_ATTEMPTS 3
 #define TIMED_MASK 63
 #define MAX_MODULES 65536
 #define MAX_WATCHED 4096
@@ -41,35 +47,42 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define ROOT_TAG 2
 #define LOWEST_POINTER 4096
 
-/* Set by the loader before loading. */
-const volatile __u64 tick_function = 0;	  /* address of the tick's hrtimer handler */
-const volatile __s32 irq_regs_distance = 0; /* __irq_regs - hrtimer_bases in the per-CPU area; 0: unknown */
-const volatile __u32 clock_table = SAMPLER_REFERENCE; /* which table the clock event fills */
-const volatile __u32 page_shift = 12;
-const volatile bool use_cache = true;
+volatile struct sampler_control control = { 0 };
 
-/* Set by the loader at any time. */
-volatile __u32 tick_divisor = 1; /* take every n-th tick */
-volatile __u32 cache_flushes = 0; /* entries of the cache from before the last one are not used */
-volatile __u32 epoch[SAMPLER_TABLES] = { 0 };
+/*
+ * Buckets and lists of all sets and CPUs, one after the other, mapped by the loader. A set is a table in
+ * one epoch; it begins at its base and gives every possible CPU the same number of places.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* the loader decides */
+	__type(key, u32);
+	__type(value, struct sampler_bucket);
+} buckets SEC(".maps");
 
-struct inner_map {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384); /* the loader decides */
-	__type(key, struct sampler_key);
-	__type(value, u64);
-};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* the loader decides */
+	__type(key, u32);
+	__type(value, struct sampler_moved);
+} moved SEC(".maps");
 
-/* Two for each table: one is filled, one is drained. Preallocated: no allocation in an interrupt. */
-struct inner_map main_0 SEC(".maps"), main_1 SEC(".maps");
-struct inner_map reference_0 SEC(".maps"), reference_1 SEC(".maps");
+/* Holds nothing; updating it is how the loader waits until no program uses the old epoch. */
+struct fence_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} fence_inner SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, SAMPLER_TABLES * SAMPLER_EPOCHS);
+	__uint(max_entries, 1);
 	__type(key, u32);
-	__array(values, struct inner_map);
-} tables SEC(".maps") = { .values = { &main_0, &main_1, &reference_0, &reference_1 } };
+	__array(values, struct fence_inner);
+} fence SEC(".maps") = { .values = { &fence_inner } };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -78,24 +91,27 @@ struct {
 	__type(value, struct sampler_counters);
 } counters SEC(".maps");
 
-/* A mapping as it was when the address space had this sequence number. */
+/* A mapping as it was when the address space, and the mapping, had these sequence numbers: 64 bytes. */
 struct cached {
-	u64 start, end;
-	u64 exec_id; /* the PID may run another program since */
-	u32 tgid, sequence;
+	u64 start;
+	u64 mapping;	  /* address of its vm_area_struct */
+	u64 process;	  /* PID and exec count: a PID may run another program since */
+	u32 n_pages, lock_sequence;
+	u32 sequence, flushes;
 	u64 inode;
 	u32 device, generation;
 	u64 base; /* address of the file's byte 0 */
-	u32 flushes, unused;
 };
 
 struct scratch {
-	u64 node[NODE_WORDS];
 	u64 ticks;
+	u64 irq_regs; /* address of this CPU's __irq_regs, once known */
+	u64 n_cached; /* filled so far: chooses the way */
+	u64 unused[5];
 	struct cached cache[N_CACHED];
 };
 
-/* About 16 KB per possible CPU and table. */
+/* About 8 KB per possible CPU and table. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, SAMPLER_TABLES);
@@ -137,15 +153,17 @@ struct run {
 	struct task_struct *task;
 	struct scratch *scratch;
 	struct sampler_counters *counts;
-	u32 set; /* index into tables and counters */
+	u32 set; /* index into the counters */
+	u32 n_buckets, n_moved, bucket_base, moved_base; /* of this set */
 };
 
 /* What step 2 finds out. */
 struct place {
-	u64 start, end;
+	u64 start, end, mapping;
 	struct sampler_inode inode;
 	u64 base;
 	struct file *file;
+	u32 lock_sequence, sequence; /* of the mapping; of the address space, before we looked */
 };
 
 /* --- step 2: which mapping? ----------------------------------------------------------------------- */
@@ -178,71 +196,92 @@ static __always_inline bool is_being_written(struct mm_struct *mm, u32 sequence)
 	return *(volatile long *)&mm->mmap_lock.count.counter & 1; /* RWSEM_WRITER_LOCKED */
 }
 
-/* Slot of the child or mapping for @ip in the node that was read into @node. */
-static __always_inline u64 slot_find(const u64 *node, u32 type, u64 ip)
+/*
+ * Slot of the child or mapping for @ip. A node is: the parent, the pivots (the largest index of each slot;
+ * a zero ends them early), the slots.
+ */
+static __always_inline u64 slot_find(u64 node, u32 type, u64 ip)
 {
-	int i;
+	u32 n_pivots = type == NODE_ARANGE_64 ? 9 : 15, i;
 
-	/* word 0 is the parent; then the pivots, the largest index of each slot; 0 ends them early */
-	if (type == NODE_ARANGE_64) {
-#pragma unroll
-		for (i = 0; i < 9; i++)
-			if (node[1 + i] >= ip || (i && !node[1 + i]))
-				break;
-		return node[10 + (i & 15)];
-	}
-#pragma unroll
-	for (i = 0; i < 15; i++)
-		if (node[1 + i] >= ip || (i && !node[1 + i]))
+	for (i = 0; i < 15 && i < n_pivots; i++) {
+		u64 pivot = kernel_read_u64(node + 8 + 8 * i);
+
+		if (pivot >= ip || (i && !pivot))
 			break;
-	return node[16 + (i & 15)];
+	}
+	return kernel_read_u64(node + 8 + 8 * n_pivots + 8 * i);
 }
 
-static __always_inline struct vm_area_struct *mapping_find(struct mm_struct *mm, u64 ip, u64 *node)
+static __always_inline u64 mapping_find(struct mm_struct *mm, u64 ip)
 {
-	u64 entry = 0;
+	u64 entry = kernel_read_u64((u64)mm + bpf_core_field_offset(struct mm_struct, mm_mt.ma_root));
 
-	bpf_probe_read_kernel(&entry, sizeof(entry),
-			      (void *)mm + bpf_core_field_offset(struct mm_struct, mm_mt.ma_root));
 	if ((entry & 3) != ROOT_TAG)
-		return NULL;
+		return 0;
 	for (int level = 0; level < MAX_LEVELS; level++) {
 		u32 type = NODE_TYPE(entry);
 
 		if (entry <= LOWEST_POINTER || type < NODE_LEAF_64 || type > NODE_ARANGE_64)
-			return NULL;
-		if (bpf_probe_read_kernel(node, NODE_WORDS * sizeof(u64), (void *)(entry & NODE_MASK)))
-			return NULL;
-		entry = slot_find(node, type, ip);
+			return 0;
+		entry = slot_find(entry & NODE_MASK, type, ip);
 		if (type == NODE_LEAF_64)
-			return (struct vm_area_struct *)entry;
+			return entry;
 	}
-	return NULL;
+	return 0;
 }
 
 static __always_inline void inode_read(struct file *file, struct sampler_inode *ret)
 {
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	struct inode *inode = KERNEL_READ(file, struct file, f_inode);
+	struct super_block *super = KERNEL_READ(inode, struct inode, i_sb);
 
-	ret->inode = BPF_CORE_READ(inode, i_ino);
-	ret->generation = BPF_CORE_READ(inode, i_generation);
-	ret->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	ret->inode = KERNEL_READ(inode, struct inode, i_ino);
+	ret->generation = KERNEL_READ(inode, struct inode, i_generation);
+	ret->device = KERNEL_READ(super, struct super_block, s_dev);
 }
 
-/* Step 2b. Return: SAMPLER_ATTRIBUTED when @ret is filled, else the counter of what went wrong. */
-static __always_inline u32 place_find(struct mm_struct *mm, u64 ip, u64 *node, struct place *ret)
+static __always_inline bool has_lock_sequence(void)
 {
-	struct vm_area_struct *mapping = mapping_find(mm, ip, node);
+	return has_sequence() && bpf_core_field_exists(struct vm_area_struct, vm_lock_seq);
+}
+
+static __always_inline u32 lock_sequence_of(u64 mapping)
+{
+	return has_lock_sequence() ? KERNEL_READ(mapping, struct vm_area_struct, vm_lock_seq) : 0;
+}
+
+/* The parts of @ret that the mapping itself tells; false: it is not the one for @ip, or no more. */
+static __always_inline bool mapping_read(struct mm_struct *mm, u64 ip, u64 mapping, struct place *ret)
+{
+	/* First: a writer changes it before anything else. */
+	ret->lock_sequence = lock_sequence_of(mapping);
+	ret->mapping = mapping;
+	ret->start = KERNEL_READ(mapping, struct vm_area_struct, vm_start);
+	ret->end = KERNEL_READ(mapping, struct vm_area_struct, vm_end);
+	ret->base = ret->start - (KERNEL_READ(mapping, struct vm_area_struct, vm_pgoff) << control.page_shift);
+	ret->file = KERNEL_READ(mapping, struct vm_area_struct, vm_file);
+	return ip >= ret->start && ip < ret->end &&
+	       KERNEL_READ(mapping, struct vm_area_struct, vm_mm) == mm;
+}
+
+/*
+ * Step 2c. A writer first puts the address space's (odd) sequence number into the mapping, then changes
+ * it. So a mapping that does not hold the current number, and holds the same as when we began, was whole.
+ */
+static __always_inline bool is_stable(struct mm_struct *mm, const struct place *place, u32 sequence)
+{
+	u32 now = sequence_of(mm);
+
+	if (has_lock_sequence())
+		return place->lock_sequence != now && lock_sequence_of(place->mapping) == place->lock_sequence;
+	return now == sequence && !is_being_written(mm, now);
+}
+
+static __always_inline void place_classify(struct mm_struct *mm, struct place *ret)
+{
 	void *vdso = mm->context.vdso;
 
-	if (!mapping)
-		return SAMPLER_NO_MAPPING;
-	ret->start = BPF_CORE_READ(mapping, vm_start);
-	ret->end = BPF_CORE_READ(mapping, vm_end);
-	ret->base = ret->start - (BPF_CORE_READ(mapping, vm_pgoff) << page_shift);
-	ret->file = BPF_CORE_READ(mapping, vm_file);
-	if (ip < ret->start || ip >= ret->end)
-		return SAMPLER_NO_MAPPING;
 	if (ret->file) {
 		inode_read(ret->file, &ret->inode);
 	} else if (ret->start == (u64)vdso) {
@@ -251,7 +290,31 @@ static __always_inline u32 place_find(struct mm_struct *mm, u64 ip, u64 *node, s
 	} else {
 		ret->inode = (struct sampler_inode){ .generation = SAMPLER_ANONYMOUS };
 	}
-	return SAMPLER_ATTRIBUTED;
+}
+
+/*
+ * Steps 2b and 2c. Return: SAMPLER_ATTRIBUTED when @ret is filled, else the counter of what went wrong:
+ * without a mapping while nobody writes there is none; while somebody writes it is a race.
+ */
+static __always_inline u32 place_find(struct mm_struct *mm, u64 ip, struct place *ret)
+{
+	u32 cause = SAMPLER_RACE;
+
+	for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+		u32 sequence = sequence_of(mm);
+		u64 mapping = mapping_find(mm, ip);
+
+		if (mapping && mapping_read(mm, ip, mapping, ret)) {
+			ret->sequence = sequence;
+			place_classify(mm, ret);
+			if (is_stable(mm, ret, sequence))
+				return SAMPLER_ATTRIBUTED;
+		} else if (sequence_of(mm) == sequence && !is_being_written(mm, sequence)) {
+			cause = SAMPLER_NO_MAPPING;
+			break;
+		}
+	}
+	return cause;
 }
 
 /* The names from the file up to the root of its mount namespace, for a module that is new. */
@@ -321,13 +384,45 @@ static __noinline int module_announce(struct place *place, struct sampler_counte
 	return 0;
 }
 
-static __always_inline void key_fill(const struct sampler_inode *inode, u64 offset,
-				     struct sampler_key *key)
+/* Step 2a, the second way: somebody wrote to this address space, but not to this mapping. */
+static __always_inline bool is_untouched(struct mm_struct *mm, const struct cached *cached)
 {
-	key->inode = inode->inode;
-	key->device = inode->device;
-	key->generation = inode->generation;
-	key->offset = offset;
+	return has_lock_sequence() && lock_sequence_of(cached->mapping) == cached->lock_sequence &&
+	       KERNEL_READ(cached->mapping, struct vm_area_struct, vm_mm) == mm &&
+	       KERNEL_READ(cached->mapping, struct vm_area_struct, vm_start) == cached->start &&
+	       KERNEL_READ(cached->mapping, struct vm_area_struct, vm_end) ==
+		       cached->start + ((u64)cached->n_pages << control.page_shift);
+}
+
+static __always_inline bool is_cached(struct mm_struct *mm, struct cached *cached, u64 process, u64 ip)
+{
+	u32 sequence;
+
+	if (!has_sequence() || control.no_cache || cached->process != process ||
+	    cached->flushes != control.cache_flushes || ip - cached->start >= (u64)cached->n_pages << control.page_shift)
+		return false;
+	sequence = sequence_of(mm);
+	if (is_being_written(mm, sequence))
+		return is_untouched(mm, cached);
+	if (cached->sequence != sequence && !is_untouched(mm, cached))
+		return false;
+	cached->sequence = sequence;
+	return true;
+}
+
+static __always_inline void cached_fill(struct cached *cached, u64 process, const struct place *place)
+{
+	cached->start = place->start;
+	cached->mapping = place->mapping;
+	cached->process = process;
+	cached->n_pages = (place->end - place->start) >> control.page_shift;
+	cached->lock_sequence = place->lock_sequence;
+	cached->sequence = place->sequence;
+	cached->flushes = control.cache_flushes;
+	cached->inode = place->inode.inode;
+	cached->device = place->inode.device;
+	cached->generation = place->inode.generation;
+	cached->base = place->base;
 }
 
 /* Steps 2a to 2c. Return: SAMPLER_ATTRIBUTED with @key filled, or the cause. */
@@ -336,66 +431,90 @@ static __always_inline u32 module_find(struct run *run, u64 ip, struct sampler_k
 	struct task_struct *task = run->task;
 	struct mm_struct *mm = task->mm;
 	struct place place = { 0 };
-	u32 tgid = task->tgid, sequence, cause, slot;
-	struct cached *cached;
+	u64 process = (u64)task->tgid << 32 | (u32)task->self_exec_id;
+	u32 hash = (u32)(ip >> CACHED_BITS) * 2654435761u ^ (u32)task->tgid * 40503u, cause;
+	struct cached *cached = &run->scratch->cache[(hash ^ hash >> 16) & (N_CACHED - 2)];
 
 	if (!mm)
 		return SAMPLER_NO_MAPPING;
-	sequence = sequence_of(mm);
-	slot = (u32)(ip >> 20) * 2654435761u ^ tgid * 40503u;
-	cached = &run->scratch->cache[(slot ^ slot >> 16) & (N_CACHED - 1)];
-	if (has_sequence() && use_cache && cached->tgid == tgid &&
-	    cached->sequence == sequence && cached->exec_id == task->self_exec_id &&
-	    cached->flushes == cache_flushes && ip >= cached->start && ip < cached->end &&
-	    !is_being_written(mm, sequence)) {
-		run->counts->n[SAMPLER_CACHE_HITS]++;
-		key->inode = cached->inode;
-		key->device = cached->device;
-		key->generation = cached->generation;
-		key->offset = ip - cached->base;
-		return SAMPLER_ATTRIBUTED;
-	}
-	if (is_being_written(mm, sequence))
-		return SAMPLER_RACE;
-	cause = place_find(mm, ip, run->scratch->node, &place);
-	if (sequence_of(mm) != sequence || is_being_written(mm, sequence))
-		return SAMPLER_RACE;
+	for (u32 way = 0; way < 2; way++)
+		if (is_cached(mm, &cached[way], process, ip)) {
+			run->counts->n[SAMPLER_CACHE_HITS]++;
+			key->inode = cached[way].inode;
+			key->device = cached[way].device;
+			key->generation = cached[way].generation;
+			key->offset = ip - cached[way].base;
+			return SAMPLER_ATTRIBUTED;
+		}
+	cause = place_find(mm, ip, &place);
 	if (cause != SAMPLER_ATTRIBUTED)
 		return cause;
-	cached->start = place.start;
-	cached->end = place.end;
-	cached->exec_id = task->self_exec_id;
-	cached->tgid = tgid;
-	cached->sequence = sequence;
-	cached->inode = place.inode.inode;
-	cached->device = place.inode.device;
-	cached->generation = place.inode.generation;
-	cached->base = place.base;
-	cached->flushes = cache_flushes;
+	cached_fill(&cached[run->scratch->n_cached++ & 1], process, &place);
 	if (place.inode.device)
-		module_announce(&place, run->counts, tgid);
-	key_fill(&place.inode, ip - place.base, key);
+		module_announce(&place, run->counts, task->tgid);
+	key->inode = place.inode.inode;
+	key->device = place.inode.device;
+	key->generation = place.inode.generation;
+	key->offset = ip - place.base;
 	return SAMPLER_ATTRIBUTED;
 }
 
 /* --- step 3 --------------------------------------------------------------------------------------- */
 
-static __always_inline bool row_add(u32 set, const struct sampler_key *key)
+static __always_inline bool is_key(const struct sampler_key *a, const struct sampler_key *b)
 {
-	void *rows = bpf_map_lookup_elem(&tables, &set);
-	u64 one = 1, *count;
+	return a->offset == b->offset && a->inode == b->inode && a->device == b->device &&
+	       a->generation == b->generation;
+}
 
-	if (!rows)
+/* Move what stands in one way of the bucket to the list; false: the list is full. */
+static __always_inline bool way_clear(struct run *run, u32 cpu, struct sampler_bucket *bucket, u32 way)
+{
+	u64 n = run->counts->n[SAMPLER_MOVED];
+	u32 at = run->moved_base + cpu * run->n_moved + (u32)n;
+	struct sampler_moved *to;
+
+	if (n >= run->n_moved)
 		return false;
-	count = bpf_map_lookup_elem(rows, key);
-	if (!count && bpf_map_update_elem(rows, key, &one, BPF_NOEXIST) == 0)
-		return true;
-	if (!count)
-		count = bpf_map_lookup_elem(rows, key); /* another CPU was faster */
-	if (!count)
+	to = bpf_map_lookup_elem(&moved, &at);
+	if (!to)
 		return false;
-	__sync_fetch_and_add(count, 1);
+	to->key = bucket->keys[way];
+	to->count = bucket->counts[way];
+	run->counts->n[SAMPLER_MOVED] = n + 1;
+	bucket->counts[way] = 0;
 	return true;
+}
+
+static __always_inline bool way_try(struct sampler_bucket *bucket, u32 way, const struct sampler_key *key)
+{
+	if (!bucket->counts[way])
+		bucket->keys[way] = *key;
+	else if (!is_key(&bucket->keys[way], key))
+		return false;
+	bucket->counts[way]++;
+	return true;
+}
+
+/* Fibonacci hashing (Knuth, volume 3, section 6.4) of everything that varies. */
+static __always_inline u32 key_hash(const struct sampler_key *key)
+{
+	return ((key->offset ^ key->inode << 20 ^ (u64)key->generation << 40) * 0x9e3779b97f4a7c15u) >> 32;
+}
+
+static __always_inline bool row_add(struct run *run, const struct sampler_key *key)
+{
+	u32 cpu = bpf_get_smp_processor_id(), n = run->n_buckets;
+	u32 at = run->bucket_base + cpu * n + (key_hash(key) & (n - 1));
+	struct sampler_bucket *bucket = bpf_map_lookup_elem(&buckets, &at);
+
+	if (!bucket)
+		return false;
+	if (way_try(bucket, 0, key) || way_try(bucket, 1, key))
+		return true;
+	if (bucket->counts[1] <= bucket->counts[0])
+		return way_clear(run, cpu, bucket, 1) && way_try(bucket, 1, key);
+	return way_clear(run, cpu, bucket, 0) && way_try(bucket, 0, key);
 }
 
 static __always_inline void user_sample(struct run *run, u64 ip)
@@ -414,7 +533,7 @@ static __always_inline void user_sample(struct run *run, u64 ip)
 	}
 	if (is_anonymous)
 		bpf_get_current_comm(&key, SAMPLER_COMM_BYTES);
-	if (!row_add(run->set, &key))
+	if (!row_add(run, &key))
 		run->counts->n[SAMPLER_USER_FULL]++;
 	else if (is_anonymous)
 		run->counts->n[SAMPLER_ANONYMOUS_CODE]++;
@@ -427,7 +546,7 @@ static __always_inline void kernel_sample(struct run *run, u64 ip)
 {
 	struct sampler_key key = { .generation = SAMPLER_KERNEL, .offset = ip };
 
-	if (row_add(run->set, &key))
+	if (row_add(run, &key))
 		run->counts->n[SAMPLER_KERNEL_STORED]++;
 	else
 		run->counts->n[SAMPLER_KERNEL_FULL]++;
@@ -436,10 +555,15 @@ static __always_inline void kernel_sample(struct run *run, u64 ip)
 static __always_inline bool run_begin(u32 table, struct run *run)
 {
 	u32 at = table & (SAMPLER_TABLES - 1);
+	u32 set = at * SAMPLER_EPOCHS + (control.epoch[at] & (SAMPLER_EPOCHS - 1));
 
-	run->set = at * SAMPLER_EPOCHS + (epoch[at] & (SAMPLER_EPOCHS - 1));
+	run->n_buckets = control.n_buckets[at];
+	run->n_moved = control.n_moved[at];
+	run->bucket_base = control.bucket_base[set];
+	run->moved_base = control.moved_base[set];
+	run->set = set;
 	run->scratch = bpf_map_lookup_elem(&scratches, &at);
-	run->counts = bpf_map_lookup_elem(&counters, &run->set);
+	run->counts = bpf_map_lookup_elem(&counters, &set);
 	return run->scratch && run->counts;
 }
 
@@ -474,7 +598,7 @@ int on_clock(struct bpf_perf_event_data *context)
 {
 	struct run run = { .task = (void *)bpf_get_current_task_btf() };
 
-	if (!run_begin(clock_table, &run))
+	if (!run_begin(control.clock_table, &run))
 		return 0;
 	return sample(&run, REGS_MODE_IS_USER(CONTEXT_MODE(&context->regs)), CONTEXT_IP(&context->regs));
 }
@@ -483,18 +607,22 @@ int on_clock(struct bpf_perf_event_data *context)
  * The registers that the timer interrupt found, from the per-CPU pointer __irq_regs. Its address is
  * not exported; it lies at a fixed distance from hrtimer_bases, which the timer itself points to.
  */
-static __always_inline bool irq_regs_read(struct hrtimer *timer, u64 *retip, bool *retuser)
+static __always_inline bool irq_regs_read(struct hrtimer *timer, struct scratch *scratch, u64 *retip,
+					  bool *retuser)
 {
-	u64 base = (u64)BPF_CORE_READ(timer, base, cpu_base), regs = 0, mode = 0;
+	u64 regs;
 
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)(base + irq_regs_distance)) || !regs)
+	/* Read as a number: the verifier would not let an unknown distance be added to a pointer. */
+	if (!scratch->irq_regs)
+		scratch->irq_regs =
+			kernel_read_u64((u64)timer->base +
+					bpf_core_field_offset(struct hrtimer_clock_base, cpu_base)) +
+			control.irq_regs_distance;
+	regs = kernel_read_u64(scratch->irq_regs);
+	if (!regs)
 		return false;
-	if (bpf_probe_read_kernel(retip, sizeof(*retip),
-				  (void *)regs + bpf_core_field_offset(struct pt_regs___kernel, REGS_IP)) ||
-	    bpf_probe_read_kernel(&mode, sizeof(mode),
-				  (void *)regs + bpf_core_field_offset(struct pt_regs___kernel, REGS_MODE)))
-		return false;
-	*retuser = REGS_MODE_IS_USER(mode);
+	*retip = KERNEL_READ(regs, struct pt_regs___kernel, REGS_IP);
+	*retuser = REGS_MODE_IS_USER(KERNEL_READ(regs, struct pt_regs___kernel, REGS_MODE));
 	return true;
 }
 
@@ -504,41 +632,36 @@ static __always_inline bool irq_regs_read(struct hrtimer *timer, u64 *retip, boo
  */
 static __always_inline void task_regs_read(struct task_struct *task, u64 *retip, bool *retuser)
 {
-	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	u64 regs = (u64)bpf_task_pt_regs(task);
 
 	*retip = 0;
 	*retuser = false;
 	if (!task->mm || !regs)
 		return;
 #if defined(__TARGET_ARCH_x86)
-	long call = -1;
-
-	bpf_probe_read_kernel(&call, sizeof(call),
-			      (void *)regs + bpf_core_field_offset(struct pt_regs___kernel, orig_ax));
-	if (call >= 0)
+	if ((long)KERNEL_READ(regs, struct pt_regs___kernel, orig_ax) >= 0)
 		return;
 #endif
-	bpf_probe_read_kernel(retip, sizeof(*retip),
-			      (void *)regs + bpf_core_field_offset(struct pt_regs___kernel, REGS_IP));
+	*retip = KERNEL_READ(regs, struct pt_regs___kernel, REGS_IP);
 	*retuser = true;
 }
 
 /* The scheduler's tick is an hrtimer like others: told apart by its handler. */
-SEC("raw_tp/hrtimer_expire_entry")
-int on_tick(struct bpf_raw_tracepoint_args *context)
+SEC("tp_btf/hrtimer_expire_entry")
+int on_tick(u64 *context)
 {
-	struct hrtimer *timer = (void *)context->args[0];
-	u32 divisor = tick_divisor;
+	struct hrtimer *timer = (void *)context[0];
+	u32 divisor = control.tick_divisor;
 	bool is_user = false;
 	struct run run;
 	u64 ip = 0;
 
-	if ((u64)BPF_CORE_READ(timer, function) != tick_function || !run_begin(SAMPLER_MAIN, &run))
+	if ((u64)timer->function != control.tick_function || !run_begin(SAMPLER_MAIN, &run))
 		return 0;
-	run.task = (void *)bpf_get_current_task_btf();
 	if (divisor > 1 && ++run.scratch->ticks % divisor)
 		return 0;
-	if (!irq_regs_distance || !irq_regs_read(timer, &ip, &is_user))
+	run.task = (void *)bpf_get_current_task_btf();
+	if (!control.irq_regs_distance || !irq_regs_read(timer, run.scratch, &ip, &is_user))
 		task_regs_read(run.task, &ip, &is_user);
 	return sample(&run, is_user, ip);
 }
@@ -616,9 +739,9 @@ int on_signal(struct bpf_raw_tracepoint_args *context)
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 	struct sampler_module_event *event;
 	struct place place = { 0 };
-	u64 node[NODE_WORDS], ip = 0;
 	struct mm_struct *mm = task->mm;
 	struct file *program;
+	u64 ip = 0;
 
 	if (signal > 31 || !(CRASH_SIGNALS >> signal & 1) || !mm || BPF_CORE_READ(action, sa.sa_handler))
 		return 0;
@@ -630,9 +753,8 @@ int on_signal(struct bpf_raw_tracepoint_args *context)
 	event->event.signal = signal;
 	inode_read(program, &event->event.module);
 	path_read(program, event);
-	bpf_probe_read_kernel(&ip, sizeof(ip),
-			      (void *)regs + bpf_core_field_offset(struct pt_regs___kernel, REGS_IP));
-	if (place_find(mm, ip, node, &place) == SAMPLER_ATTRIBUTED) {
+	ip = KERNEL_READ(regs, struct pt_regs___kernel, REGS_IP);
+	if (place_find(mm, ip, &place) == SAMPLER_ATTRIBUTED) {
 		event->event.fault = place.inode;
 		event->event.fault_offset = ip - place.base;
 	}

@@ -25,12 +25,30 @@ enum sampler_kind {
 	SAMPLER_ANONYMOUS = 3, /* inode and offset: the 16 bytes of the process' name */
 };
 
-/* One row of the table that aggregates in the kernel; the value is a __u64 count. */
+/* What a sample is about: one row of the table that aggregates in the kernel. */
 struct sampler_key {
 	__u64 inode;
 	__u64 offset;	  /* in the file */
 	__u32 device;	  /* the super block's own number, not always what stat(2) says */
 	__u32 generation; /* of the inode; enum sampler_kind when the device is 0 */
+};
+
+/*
+ * DCPI's hash table (Anderson et al. 1997, section 4.2.1): per CPU, so nothing is shared; a bucket is one
+ * cache line, so a sample that is known costs one miss; what a full bucket has no room for moves, with
+ * its count, to a list that is written front to back.
+ */
+#define SAMPLER_WAYS 2u
+
+struct sampler_bucket {
+	struct sampler_key keys[SAMPLER_WAYS];
+	__u32 counts[SAMPLER_WAYS]; /* 0: free */
+	__u64 unused;
+};
+
+struct sampler_moved {
+	struct sampler_key key;
+	__u32 count, unused;
 };
 
 /*
@@ -41,18 +59,20 @@ struct sampler_key {
  *	kernel = kernel_stored + kernel_full
  */
 enum sampler_counter {
+	/* Those that nearly every sample touches come first: one cache line. */
 	SAMPLER_FIRED,
 	SAMPLER_IDLE,
 	SAMPLER_KERNEL_MODE,
 	SAMPLER_USER_MODE,
 	SAMPLER_ATTRIBUTED,
+	SAMPLER_KERNEL_STORED,
+	SAMPLER_CACHE_HITS,
+	SAMPLER_MOVED, /* entries in the list */
 	SAMPLER_ANONYMOUS_CODE,
 	SAMPLER_NO_MAPPING,
 	SAMPLER_RACE,
 	SAMPLER_USER_FULL,
-	SAMPLER_KERNEL_STORED,
 	SAMPLER_KERNEL_FULL,
-	SAMPLER_CACHE_HITS,
 	SAMPLER_EVENTS_LOST, /* ring buffer full */
 	SAMPLER_TIMED,	     /* every 64th run times itself ... */
 	SAMPLER_TIMED_NS,    /* ... into this sum */
@@ -67,6 +87,25 @@ struct sampler_counters {
 struct sampler_inode {
 	__u64 inode;
 	__u32 device, generation;
+};
+
+/*
+ * What the loader tells the programs, in one place so that an event touches one page for all of it.
+ * Everything up to the divisor is set before loading; the rest may change at any time.
+ */
+struct sampler_control {
+	__u64 tick_function;	 /* address of the tick's hrtimer handler */
+	__s32 irq_regs_distance; /* __irq_regs - hrtimer_bases in the per-CPU area; 0: unknown */
+	__u32 clock_table;	 /* which table the clock event fills */
+	__u32 page_shift;
+	__u32 no_cache;
+	/* Places per CPU, a power of two for buckets; where each set (a table in one epoch) begins. */
+	__u32 n_buckets[SAMPLER_TABLES], n_moved[SAMPLER_TABLES];
+	__u32 bucket_base[SAMPLER_TABLES * SAMPLER_EPOCHS];
+	__u32 moved_base[SAMPLER_TABLES * SAMPLER_EPOCHS];
+	__u32 tick_divisor;  /* take every n-th tick; 0 and 1: all */
+	__u32 cache_flushes; /* entries of the cache from before the last one are not used */
+	__u32 epoch[SAMPLER_TABLES];
 };
 
 enum sampler_event_type {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -18,10 +19,11 @@
 #include "monitor/sampler.skel.h"
 #include "monitor/tick_hook.h"
 
-#define BATCH 2048u
-#define MIN_ROWS 1024u
+#define MIN_ROWS 256u
+#define MAX_ROWS (1u << 20)
+#define BUCKETS_PER_ROW 4 /* rows to one bucket: half of the rows fit, the others move */
 #define TICK_PROOF_NS 250000000u /* how long the tick may take to show itself */
-#define PROBE_ROWS 1024u
+#define PROBE_ROWS 256u
 
 struct sampler {
 	struct sampler_bpf *bpf; /* owned */
@@ -35,8 +37,9 @@ struct sampler {
 	struct sampler_counters *per_cpu, *zeros; /* owned; n_possible */
 	struct sampler_row *rows;	  /* owned */
 	size_t n_rows, capacity;
-	struct sampler_key *keys; /* owned scratch; BATCH */
-	uint64_t *values;
+	struct sampler_bucket *buckets; /* the kernel's own, mapped */
+	struct sampler_moved *moved;
+	size_t n_all_buckets, n_all_moved;
 	void (*each)(const struct sampler_event *event, size_t size, void *closure);
 	void *closure;
 };
@@ -69,37 +72,76 @@ static int refusal(int code, const char *what, struct fault *reterr)
 	return fault_set(reterr, code, "cannot %s: %s (%s)", what, strerror(-code), explanation);
 }
 
+static uint32_t power_of_two(uint32_t n)
+{
+	uint32_t power = MIN_ROWS;
+
+	while (power < n && power < MAX_ROWS)
+		power *= 2;
+	return power;
+}
+
+/* Where each set's buckets and lists begin, and how many there are of all. */
+static void layout(struct sampler *sampler)
+{
+	const struct sampler_options *options = &sampler->options;
+	bool has_reference = options->source == SAMPLE_SOURCE_TICK && options->has_reference;
+	uint32_t n_cpus = (uint32_t)sampler->n_possible, n_buckets = 0, n_moved = 0;
+
+	for (uint32_t table = 0; table < SAMPLER_TABLES; table++) {
+		uint32_t rows = power_of_two(table == SAMPLER_MAIN ? options->n_main_rows :
+								     options->n_reference_rows);
+
+		if (table == SAMPLER_REFERENCE && !has_reference)
+			rows = BUCKETS_PER_ROW;
+		sampler->bpf->bss->control.n_buckets[table] = rows / BUCKETS_PER_ROW;
+		sampler->bpf->bss->control.n_moved[table] = rows;
+		for (uint32_t epoch = 0; epoch < SAMPLER_EPOCHS; epoch++) {
+			sampler->bpf->bss->control.bucket_base[table * SAMPLER_EPOCHS + epoch] = n_buckets;
+			sampler->bpf->bss->control.moved_base[table * SAMPLER_EPOCHS + epoch] = n_moved;
+			n_buckets += n_cpus * (rows / BUCKETS_PER_ROW);
+			n_moved += n_cpus * rows;
+		}
+	}
+	sampler->n_all_buckets = n_buckets;
+	sampler->n_all_moved = n_moved;
+}
+
 static int configure(struct sampler *sampler, struct fault *reterr)
 {
 	const struct sampler_options *options = &sampler->options;
 	struct sampler_bpf *bpf = sampler->bpf;
 	bool is_tick = options->source == SAMPLE_SOURCE_TICK;
-	uint32_t n_main = MAX(options->n_main_rows, MIN_ROWS);
-	uint32_t n_reference = is_tick && options->has_reference ?
-				       MAX(options->n_reference_rows, MIN_ROWS) : 1;
 	int r = 0;
 
 	if (is_tick) {
 		r = tick_hook_find(NULL, NULL, &sampler->hook, reterr);
 		if (r < 0)
 			return r;
-		bpf->rodata->tick_function = sampler->hook.function;
-		bpf->rodata->irq_regs_distance = sampler->hook.irq_regs_distance;
+		bpf->bss->control.tick_function = sampler->hook.function;
+		bpf->bss->control.irq_regs_distance = sampler->hook.irq_regs_distance;
 	}
-	bpf->rodata->clock_table = is_tick ? SAMPLER_REFERENCE : SAMPLER_MAIN;
-	bpf->rodata->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
-	bpf->rodata->use_cache = !options->no_cache;
+	bpf->bss->control.clock_table = is_tick ? SAMPLER_REFERENCE : SAMPLER_MAIN;
+	bpf->bss->control.page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
+	bpf->bss->control.no_cache = options->no_cache;
 	bpf_program__set_autoload(bpf->progs.on_tick, is_tick);
 	bpf_program__set_autoload(bpf->progs.on_clock, !is_tick || options->has_reference);
 	bpf_program__set_autoload(bpf->progs.on_exec, !options->no_lifecycle);
 	bpf_program__set_autoload(bpf->progs.on_exit, !options->no_lifecycle);
 	bpf_program__set_autoload(bpf->progs.on_signal, !options->no_lifecycle);
-	if (bpf_map__set_max_entries(bpf->maps.main_0, n_main) < 0 ||
-	    bpf_map__set_max_entries(bpf->maps.main_1, n_main) < 0 ||
-	    bpf_map__set_max_entries(bpf->maps.reference_0, n_reference) < 0 ||
-	    bpf_map__set_max_entries(bpf->maps.reference_1, n_reference) < 0)
+	layout(sampler);
+	if (bpf_map__set_max_entries(bpf->maps.buckets, (uint32_t)sampler->n_all_buckets) < 0 ||
+	    bpf_map__set_max_entries(bpf->maps.moved, (uint32_t)sampler->n_all_moved) < 0)
 		r = -EINVAL;
 	return r < 0 ? fault_errno(reterr, r, "size of the sampler's tables") : 0;
+}
+
+/* The kernel's tables, in our address space: draining copies nothing and calls nothing. */
+static void *map_memory(const struct bpf_map *map, size_t n, size_t size)
+{
+	void *p = mmap(NULL, n * size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return p == MAP_FAILED ? NULL : p;
 }
 
 static int memory_reserve(struct sampler *sampler)
@@ -111,9 +153,7 @@ static int memory_reserve(struct sampler *sampler)
 	sampler->clocks = calloc(sampler->n_clocks, sizeof(*sampler->clocks));
 	sampler->per_cpu = calloc((size_t)sampler->n_possible, sizeof(*sampler->per_cpu));
 	sampler->zeros = calloc((size_t)sampler->n_possible, sizeof(*sampler->zeros));
-	sampler->keys = calloc(BATCH, sizeof(*sampler->keys));
-	sampler->values = calloc(BATCH, sizeof(*sampler->values));
-	if (!sampler->clocks || !sampler->per_cpu || !sampler->zeros || !sampler->keys || !sampler->values)
+	if (!sampler->clocks || !sampler->per_cpu || !sampler->zeros)
 		return -ENOMEM;
 	for (unsigned i = 0; i < sampler->n_clocks; i++)
 		sampler->clocks[i] = -1;
@@ -150,6 +190,11 @@ static int load(struct sampler *sampler, struct fault *reterr)
 	r = sampler_bpf__attach(sampler->bpf);
 	if (r < 0)
 		return refusal(r, "attach the sampler's programs", reterr);
+	sampler->buckets = map_memory(sampler->bpf->maps.buckets, sampler->n_all_buckets,
+				      sizeof(*sampler->buckets));
+	sampler->moved = map_memory(sampler->bpf->maps.moved, sampler->n_all_moved, sizeof(*sampler->moved));
+	if (!sampler->buckets || !sampler->moved)
+		return refusal(-errno, "map the sampler's tables", reterr);
 	sampler->ring = ring_buffer__new(bpf_map__fd(sampler->bpf->maps.events), on_event, sampler, NULL);
 	return sampler->ring ? 0 : refusal(-errno, "map the sampler's ring buffer", reterr);
 }
@@ -200,7 +245,7 @@ static int counters_read(struct sampler *sampler, uint32_t set, struct sampler_c
 static uint64_t fired_so_far(struct sampler *sampler)
 {
 	struct sampler_counters counters;
-	uint32_t set = SAMPLER_MAIN * SAMPLER_EPOCHS + sampler->bpf->bss->epoch[SAMPLER_MAIN];
+	uint32_t set = SAMPLER_MAIN * SAMPLER_EPOCHS + sampler->bpf->bss->control.epoch[SAMPLER_MAIN];
 
 	return counters_read(sampler, set, &counters) < 0 ? 0 : counters.n[SAMPLER_FIRED];
 }
@@ -253,66 +298,90 @@ void sampler_free(struct sampler *sampler)
 			close(sampler->clocks[i]);
 	if (sampler->ring)
 		ring_buffer__free(sampler->ring);
+	if (sampler->buckets)
+		munmap(sampler->buckets, sampler->n_all_buckets * sizeof(*sampler->buckets));
+	if (sampler->moved)
+		munmap(sampler->moved, sampler->n_all_moved * sizeof(*sampler->moved));
 	if (sampler->bpf)
 		sampler_bpf__destroy(sampler->bpf);
 	free(sampler->clocks);
 	free(sampler->per_cpu);
 	free(sampler->zeros);
 	free(sampler->rows);
-	free(sampler->keys);
-	free(sampler->values);
 	free(sampler);
 }
 
 /* --- draining ------------------------------------------------------------------------------------- */
 
-static const struct bpf_map *rows_map(const struct sampler *sampler, uint32_t set)
+static int rows_reserve(struct sampler *sampler, size_t n)
 {
-	const struct bpf_map *maps[SAMPLER_TABLES * SAMPLER_EPOCHS] = {
-		sampler->bpf->maps.main_0, sampler->bpf->maps.main_1,
-		sampler->bpf->maps.reference_0, sampler->bpf->maps.reference_1,
-	};
+	void *rows;
 
-	return maps[set];
-}
-
-static int rows_append(struct sampler *sampler, size_t n)
-{
-	if (sampler->n_rows + n > sampler->capacity) {
-		size_t capacity = MAX(sampler->capacity * 2, sampler->n_rows + n);
-		void *rows = reallocarray(sampler->rows, capacity, sizeof(*sampler->rows));
-
-		if (!rows)
-			return -ENOMEM;
-		sampler->rows = rows;
-		sampler->capacity = capacity;
-	}
-	for (size_t i = 0; i < n; i++)
-		sampler->rows[sampler->n_rows++] =
-			(struct sampler_row){ sampler->keys[i], sampler->values[i] };
+	if (n <= sampler->capacity)
+		return 0;
+	rows = reallocarray(sampler->rows, n, sizeof(*sampler->rows));
+	if (!rows)
+		return -ENOMEM;
+	sampler->rows = rows;
+	sampler->capacity = n;
 	return 0;
 }
 
-/* Nothing in the kernel uses this map any more, so taking and deleting cannot race. */
-static int rows_take(struct sampler *sampler, int fd)
+static size_t buckets_count(const struct sampler_bucket *buckets, size_t n)
 {
-	uint32_t position = 0;
-	bool more = true;
+	size_t used = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (unsigned way = 0; way < SAMPLER_WAYS; way++)
+			used += buckets[i].counts[way] != 0;
+	return used;
+}
+
+static void row_put(struct sampler *sampler, const struct sampler_key *key, uint32_t count)
+{
+	sampler->rows[sampler->n_rows++] = (struct sampler_row){ *key, count };
+}
+
+/* No program uses this set any more, so it is ours. What it holds of @cpu is taken and cleared. */
+static int cpu_take(struct sampler *sampler, uint32_t table, uint32_t set, uint32_t cpu)
+{
+	uint32_t n_buckets = sampler->bpf->bss->control.n_buckets[table];
+	uint32_t n_moved = sampler->bpf->bss->control.n_moved[table];
+	struct sampler_bucket *buckets =
+		sampler->buckets + sampler->bpf->bss->control.bucket_base[set] + (size_t)cpu * n_buckets;
+	const struct sampler_moved *moved =
+		sampler->moved + sampler->bpf->bss->control.moved_base[set] + (size_t)cpu * n_moved;
+	size_t used = MIN(sampler->per_cpu[cpu].n[SAMPLER_MOVED], (uint64_t)n_moved);
+	int r = rows_reserve(sampler, sampler->n_rows + used + buckets_count(buckets, n_buckets));
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < used; i++)
+		row_put(sampler, &moved[i].key, moved[i].count);
+	for (size_t i = 0; i < n_buckets; i++)
+		for (unsigned way = 0; way < SAMPLER_WAYS; way++)
+			if (buckets[i].counts[way]) {
+				row_put(sampler, &buckets[i].keys[way], buckets[i].counts[way]);
+				buckets[i].counts[way] = 0;
+			}
+	return 0;
+}
+
+static int rows_take(struct sampler *sampler, uint32_t table, uint32_t set, double *retfill)
+{
+	int r = 0;
 
 	sampler->n_rows = 0;
-	for (bool first = true; more; first = false) {
-		uint32_t n = BATCH;
-		int r = bpf_map_lookup_and_delete_batch(fd, first ? NULL : &position, &position,
-							sampler->keys, sampler->values, &n, NULL);
+	*retfill = 0;
+	for (int cpu = 0; r == 0 && cpu < sampler->n_possible; cpu++) {
+		const __u64 *n = sampler->per_cpu[cpu].n;
 
-		if (r < 0 && errno != ENOENT)
-			return -errno;
-		more = r == 0;
-		r = rows_append(sampler, n);
-		if (r < 0)
-			return r;
+		/* The list only gets longer, and is what fills. */
+		*retfill = MAX(*retfill, (double)n[SAMPLER_MOVED] / sampler->bpf->bss->control.n_moved[table]);
+		if (n[SAMPLER_FIRED])
+			r = cpu_take(sampler, table, set, (uint32_t)cpu);
 	}
-	return 0;
+	return r;
 }
 
 static int counters_zero(struct sampler *sampler, uint32_t set)
@@ -321,19 +390,19 @@ static int counters_zero(struct sampler *sampler, uint32_t set)
 }
 
 /*
- * Change the epoch, then update the map of maps (with what is there already): for maps of maps the
- * kernel waits for a grace period before it returns, after which all programs see the new epoch.
+ * Change the epoch, then update a map of maps (with what is there already): for such maps the kernel
+ * waits for a grace period before it returns, after which all programs see the new epoch.
  */
 static int epoch_change(struct sampler *sampler, enum sampler_table table, uint32_t *retset)
 {
-	volatile uint32_t *epoch = &sampler->bpf->bss->epoch[table];
-	uint32_t old = *epoch, set = table * SAMPLER_EPOCHS + old;
-	int fd = bpf_map__fd(rows_map(sampler, set));
+	volatile uint32_t *epoch = &sampler->bpf->bss->control.epoch[table];
+	uint32_t old = *epoch, zero = 0;
+	int fd = bpf_map__fd(sampler->bpf->maps.fence_inner);
 
 	*epoch = !old;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	*retset = set;
-	return bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.tables), &set, &fd, BPF_ANY) < 0 ?
+	*retset = table * SAMPLER_EPOCHS + old;
+	return bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.fence), &zero, &fd, BPF_ANY) < 0 ?
 		       -errno : 0;
 }
 
@@ -347,7 +416,7 @@ int sampler_drain(struct sampler *sampler, enum sampler_table table, struct samp
 	if (r == 0)
 		r = counters_read(sampler, set, &drained.counters);
 	if (r == 0)
-		r = rows_take(sampler, bpf_map__fd(rows_map(sampler, set)));
+		r = rows_take(sampler, table, set, &drained.fill);
 	if (r == 0)
 		r = counters_zero(sampler, set);
 	if (r < 0)
@@ -422,7 +491,7 @@ void sampler_forget(struct sampler *sampler, const struct sampler_inode *inode)
 {
 	bpf_map_delete_elem(bpf_map__fd(sampler->bpf->maps.announced), inode);
 	/* What is cached per CPU would never be announced. */
-	__atomic_fetch_add(&sampler->bpf->bss->cache_flushes, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&sampler->bpf->bss->control.cache_flushes, 1, __ATOMIC_RELEASE);
 }
 
 void sampler_forget_all(struct sampler *sampler)
@@ -435,7 +504,7 @@ void sampler_forget_all(struct sampler *sampler)
 		if (bpf_map_delete_elem(fd, &inode) < 0 && errno != ENOENT)
 			break;
 	}
-	__atomic_fetch_add(&sampler->bpf->bss->cache_flushes, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&sampler->bpf->bss->control.cache_flushes, 1, __ATOMIC_RELEASE);
 }
 
 int sampler_watch(struct sampler *sampler, const struct sampler_inode *inode, bool on)
@@ -456,9 +525,24 @@ unsigned sampler_n_cpus(const struct sampler *sampler)
 	return (unsigned)sampler->n_possible;
 }
 
+int sampler_set_tick(struct sampler *sampler, bool on)
+{
+	struct bpf_link **link = &sampler->bpf->links.on_tick;
+
+	if (on && !*link) {
+		*link = bpf_program__attach(sampler->bpf->progs.on_tick);
+		return *link ? 0 : -errno;
+	}
+	if (!on && *link) {
+		bpf_link__destroy(*link);
+		*link = NULL;
+	}
+	return 0;
+}
+
 void sampler_set_tick_divisor(struct sampler *sampler, unsigned divisor)
 {
-	*(volatile uint32_t *)&sampler->bpf->data->tick_divisor = MAX(divisor, 1u);
+	*(volatile uint32_t *)&sampler->bpf->bss->control.tick_divisor = MAX(divisor, 1u);
 }
 
 bool sampler_has_kernel_addresses(const struct sampler *sampler)
@@ -518,21 +602,18 @@ int sampler_reopen_clock(struct sampler *sampler, unsigned cpu)
 	return clock_open(sampler, cpu);
 }
 
-void sampler_run_time(const struct sampler *sampler, uint64_t *retruns, uint64_t *retns)
+int sampler_run_time(const struct sampler *sampler, uint64_t *retruns, uint64_t *retns)
 {
-	struct bpf_program *program;
+	bool is_tick = sampler->options.source == SAMPLE_SOURCE_TICK;
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+	int fd = bpf_program__fd(is_tick ? sampler->bpf->progs.on_tick : sampler->bpf->progs.on_clock);
 
-	*retruns = *retns = 0;
-	bpf_object__for_each_program(program, sampler->bpf->obj) {
-		struct bpf_prog_info info = { 0 };
-		uint32_t size = sizeof(info);
-		int fd = bpf_program__fd(program);
-
-		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) < 0)
-			continue;
-		*retruns += info.run_cnt;
-		*retns += info.run_time_ns;
-	}
+	if (bpf_obj_get_info_by_fd(fd, &info, &size) < 0)
+		return -errno;
+	*retruns = info.run_cnt;
+	*retns = info.run_time_ns;
+	return 0;
 }
 
 int sampler_probe(struct fault *reterr)

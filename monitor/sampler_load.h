@@ -22,7 +22,8 @@ struct sampler_options {
 	enum sample_source source; /* TICK, CPU_CLOCK or CYCLES: fills the main table */
 	double rate_hz;		   /* of the main clock, unless it is the tick */
 	bool has_reference;	   /* with TICK only */
-	uint32_t n_main_rows, n_reference_rows; /* capacity of each table, per epoch */
+	/* Samples per CPU that each table must hold between two drains, should all be different. */
+	uint32_t n_main_rows, n_reference_rows;
 	bool no_cache;		   /* for measurements */
 	bool no_lifecycle;	   /* no exec, exit and signal events */
 };
@@ -35,7 +36,8 @@ struct sampler_row {
 struct sampler_drained {
 	struct sampler_counters counters; /* summed over CPUs */
 	const struct sampler_row *rows;	  /* borrowed until the next drain */
-	size_t n_rows;
+	size_t n_rows; /* the same key may come more than once */
+	double fill;   /* 0 to 1: of the CPU whose table was fullest */
 	const struct sampler_counters *per_cpu; /* borrowed; sampler_n_cpus() of them */
 };
 
@@ -69,6 +71,8 @@ void sampler_forget_all(struct sampler *sampler);
 /** sampler_watch() - report starts and ends of programs of this inode (any device) */
 int sampler_watch(struct sampler *sampler, const struct sampler_inode *inode, bool on);
 
+/** sampler_set_tick() - attach to the tick, or let go of it; both wait for a grace period */
+int sampler_set_tick(struct sampler *sampler, bool on);
 void sampler_set_tick_divisor(struct sampler *sampler, unsigned divisor);
 
 /**
@@ -80,8 +84,8 @@ int sampler_set_clock(struct sampler *sampler, unsigned cpu, double rate_hz);
 int sampler_reopen_clock(struct sampler *sampler, unsigned cpu);
 bool sampler_has_kernel_addresses(const struct sampler *sampler); /* does the tick see kernel addresses? */
 
-/** sampler_run_time() - run count and total ns of all programs, while BPF statistics are enabled */
-void sampler_run_time(const struct sampler *sampler, uint64_t *retruns, uint64_t *retns);
+/** sampler_run_time() - runs and total ns of the program on the main clock, while BPF statistics are enabled */
+int sampler_run_time(const struct sampler *sampler, uint64_t *retruns, uint64_t *retns);
 
 /** sampler_probe() - could it be opened here? 0, or -errno with the reason. Loads and unloads. */
 int sampler_probe(struct fault *reterr);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
+
+/*
+ * The sampler's identification and the kernel's own bpf_find_vma(), for the same event: do they say the
+ * same? find_vma takes the address space's lock, so it can refuse; then nothing can be compared.
+ */
+
+#include "monitor/sampler.bpf.c"
+#include "bench/agree.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, AGREE_COUNTERS);
+	__type(key, u32);
+	__type(value, u64);
+} agree SEC(".maps");
+
+struct found {
+	u64 ip, inode, offset, start;
+};
+
+static long on_mapping(struct task_struct *task, struct vm_area_struct *mapping, void *data)
+{
+	struct found *found = data;
+	struct file *file = mapping->vm_file;
+
+	found->start = mapping->vm_start;
+	found->offset = found->ip - mapping->vm_start + (mapping->vm_pgoff << control.page_shift);
+	if (file)
+		found->inode = BPF_CORE_READ(file, f_inode, i_ino);
+	return 0;
+}
+
+static __always_inline int count(u32 what)
+{
+	u64 *n = bpf_map_lookup_elem(&agree, &what);
+
+	if (n)
+		(*n)++;
+	return 0;
+}
+
+SEC("perf_event")
+int on_compare(struct bpf_perf_event_data *context)
+{
+	struct run run = { .task = (void *)bpf_get_current_task_btf() };
+	struct found found = { .ip = CONTEXT_IP(&context->regs) };
+	struct sampler_key key = { 0 };
+	u32 cause;
+
+	if (!REGS_MODE_IS_USER(CONTEXT_MODE(&context->regs)) || !run_begin(SAMPLER_MAIN, &run))
+		return 0;
+	count(AGREE_SAMPLES);
+	cause = module_find(&run, found.ip, &key);
+	if (cause == SAMPLER_RACE)
+		count(AGREE_RACE);
+	if (bpf_find_vma(run.task, found.ip, on_mapping, &found, 0)) {
+		count(AGREE_FIND_VMA_REFUSED);
+		return 0;
+	}
+	if (cause == SAMPLER_RACE)
+		return 0;
+	count(AGREE_COMPARED);
+	if (cause == SAMPLER_NO_MAPPING)
+		return count(AGREE_DIFFERENT);
+	if (!found.inode) /* anonymous memory, or the vdso */
+		return count(key.device ? AGREE_DIFFERENT : AGREE_SAME);
+	return count(key.inode == found.inode && key.offset == found.offset ? AGREE_SAME : AGREE_DIFFERENT);
+}

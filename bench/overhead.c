@@ -1,0 +1,716 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * bench-overhead - what sampling costs, measured from outside of the sampler
+ *
+ *	slices ROUNDS KIND...	the same work, in slices with and without sampling, one pair of each kind per
+ *				round, in random order: off, tick, default, clock:HZ, perf:HZ
+ *	program SECONDS [nocache] time in the tick's program, per tick, by the kernel's BPF statistics
+ *	wakeups SECONDS ROUNDS KIND...	timer interrupts and idle entries of the idlest CPU
+ *	agree SECONDS HZ	identification against bpf_find_vma()
+ *	churn THREADS SECONDS	maps and unmaps memory beside a thread that computes (a load)
+ *	burst PERIOD_US OFFSET_US RUN_US SECONDS	work in step with the clock (a load)
+ *	spawn PER_SECOND SECONDS PROGRAM ARGUMENT	starts short-lived programs (a load)
+ *
+ * Each prints one JSON object.
+ */
+
+#define _GNU_SOURCE
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "bench/agree.h"
+#include "bench/stats.h"
+#include "monitor/budget.h"
+#include "monitor/cpu_list.h"
+#include "monitor/pace.h"
+#include "monitor/perf_event.h"
+#include "monitor/sampler_load.h"
+
+#include "bench/agree.skel.h" /* uses types of sampler.h */
+
+#define SLICE_WORK 24000000L
+#define TABLE_WORDS (1u << 17) /* 512 KiB: larger than the first-level cache */
+#define MAX_KINDS 16
+#define MAX_ROUNDS 4096u
+#define SETTLE_US 3000
+#define ROWS 4096u
+#define REFERENCE_HZ 15.0
+
+static int usage(void)
+{
+	fputs("usage: bench-overhead slices|program|wakeups|agree|churn|burst|spawn ARGUMENT...\n", stderr);
+	return 2;
+}
+
+static double now_s(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void sleep_s(double seconds)
+{
+	struct timespec t = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
+
+	while (nanosleep(&t, &t) < 0 && errno == EINTR)
+		;
+}
+
+static int pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* --- ways of sampling, which can be switched on and off --------------------------------------------- */
+
+enum way { WAY_NONE, WAY_TICK, WAY_DEFAULT, WAY_CLOCK, WAY_PERF };
+
+struct kind {
+	char name[32];
+	enum way way;
+	double hz;
+	struct sampler *sampler;
+	struct pace pace;
+	pid_t perf;
+	int control, ack; /* of perf record */
+	char directory[64];
+};
+
+static int perf_start(struct kind *kind, struct fault *reterr)
+{
+	char control[128], output[128], fifo[280], hz[32];
+	char *argv[] = { "perf", "record", "-q", "-e", "cpu-clock", "-F", hz, "-a", "-D", "-1",
+			 "--control", fifo, "-o", output, NULL };
+
+	snprintf(kind->directory, sizeof(kind->directory), "/tmp/bench-overhead.XXXXXX");
+	if (!mkdtemp(kind->directory))
+		return fault_errno(reterr, -errno, "temporary directory");
+	snprintf(control, sizeof(control), "%s/control", kind->directory);
+	snprintf(output, sizeof(output), "%s/perf.data", kind->directory);
+	snprintf(fifo, sizeof(fifo), "fifo:%s/control,%s/ack", kind->directory, kind->directory);
+	snprintf(hz, sizeof(hz), "%.0f", kind->hz);
+	if (mkfifo(control, 0600) < 0)
+		return fault_errno(reterr, -errno, "fifo");
+	kind->control = open(control, O_RDWR | O_CLOEXEC);
+	snprintf(control, sizeof(control), "%s/ack", kind->directory);
+	if (mkfifo(control, 0600) < 0)
+		return fault_errno(reterr, -errno, "fifo");
+	kind->ack = open(control, O_RDWR | O_CLOEXEC);
+	kind->perf = fork();
+	if (kind->perf == 0) {
+		int null = open("/dev/null", O_RDWR);
+
+		dup2(null, 1);
+		dup2(null, 2);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	sleep_s(1.5);
+	return kind->control < 0 || kind->ack < 0 || kind->perf < 0 || waitpid(kind->perf, NULL, WNOHANG) != 0 ?
+		       fault_set(reterr, -ECHILD, "perf record does not run") : 0;
+}
+
+static int kind_open(const char *name, struct kind *ret, struct fault *reterr)
+{
+	struct sampler_options options = { .n_main_rows = ROWS, .n_reference_rows = ROWS,
+					   .no_lifecycle = false };
+	const char *colon = strchr(name, ':');
+	int r = 0;
+
+	*ret = (struct kind){ .control = -1, .ack = -1, .hz = colon ? strtod(colon + 1, NULL) : 0 };
+	snprintf(ret->name, sizeof(ret->name), "%s", name);
+	if (strcmp(name, "off") == 0)
+		return 0;
+	ret->way = strncmp(name, "perf", 4) == 0    ? WAY_PERF :
+		   strncmp(name, "clock", 5) == 0   ? WAY_CLOCK :
+		   strcmp(name, "default") == 0	    ? WAY_DEFAULT :
+		   strncmp(name, "tick", 4) == 0    ? WAY_TICK : WAY_NONE;
+	if (ret->way == WAY_NONE || ((ret->way == WAY_CLOCK || ret->way == WAY_PERF) && ret->hz < 1))
+		return fault_set(reterr, -EINVAL, "no kind \"%s\"", name);
+	if (ret->way == WAY_PERF)
+		return perf_start(ret, reterr);
+	options.source = ret->way == WAY_CLOCK ? SAMPLE_SOURCE_CPU_CLOCK : SAMPLE_SOURCE_TICK;
+	options.has_reference = ret->way == WAY_DEFAULT;
+	options.rate_hz = MAX(ret->hz, 1.0);
+	r = sampler_open(&options, &ret->sampler, reterr);
+	if (r == 0)
+		r = pace_init(&ret->pace, sampler_n_cpus(ret->sampler));
+	return r;
+}
+
+static int perf_switch(struct kind *kind, bool on)
+{
+	const char *word = on ? "enable\n" : "disable\n";
+	char answer[32];
+
+	if (write(kind->control, word, strlen(word)) < 0 || read(kind->ack, answer, sizeof(answer)) < 0)
+		return -errno;
+	return 0;
+}
+
+static int kind_switch(struct kind *kind, bool on)
+{
+	int r = 0;
+
+	switch (kind->way) {
+	case WAY_PERF:
+		return perf_switch(kind, on);
+	case WAY_CLOCK:
+		return pace_set(&kind->pace, kind->sampler, on ? kind->hz : 0, false);
+	case WAY_DEFAULT:
+		r = pace_set(&kind->pace, kind->sampler, on ? REFERENCE_HZ : 0, false);
+		return r < 0 ? r : sampler_set_tick(kind->sampler, on);
+	case WAY_TICK:
+		return sampler_set_tick(kind->sampler, on);
+	default:
+		return 0;
+	}
+}
+
+/* Empty the tables, as the monitor would, so that they never fill. */
+static void kind_drain(struct kind *kind)
+{
+	struct sampler_drained drained;
+	struct fault fault;
+
+	if (!kind->sampler)
+		return;
+	sampler_events(kind->sampler, NULL, NULL);
+	sampler_drain(kind->sampler, SAMPLER_MAIN, &drained, &fault);
+	if (kind->way == WAY_DEFAULT)
+		sampler_drain(kind->sampler, SAMPLER_REFERENCE, &drained, &fault);
+}
+
+static void kind_close(struct kind *kind)
+{
+	if (kind->perf > 0) {
+		char path[128];
+
+		kill(kind->perf, SIGINT);
+		waitpid(kind->perf, NULL, 0);
+		for (unsigned i = 0; i < 3; i++) {
+			static const char *const names[] = { "control", "ack", "perf.data" };
+
+			snprintf(path, sizeof(path), "%s/%s", kind->directory, names[i]);
+			unlink(path);
+		}
+		rmdir(kind->directory);
+	}
+	sampler_free(kind->sampler);
+	pace_done(&kind->pace);
+}
+
+/* --- slices --------------------------------------------------------------------------------------- */
+
+static uint32_t table[TABLE_WORDS];
+static volatile uint64_t sink;
+
+static void work(long n)
+{
+	uint64_t x = 88172645463325252u, s = 0;
+
+	for (long i = 0; i < n; i++) {
+		uint32_t k;
+
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		k = x & (TABLE_WORDS - 1);
+		s += table[k];
+		table[(k * 7 + (uint32_t)i) & (TABLE_WORDS - 1)] ^= (uint32_t)s;
+	}
+	sink += s;
+}
+
+static double slice_s(void)
+{
+	double start = now_s(CLOCK_PROCESS_CPUTIME_ID);
+
+	work(SLICE_WORK);
+	return now_s(CLOCK_PROCESS_CPUTIME_ID) - start;
+}
+
+/* CPU time with sampling / without, of one pair in random order. */
+static int pair(struct kind *kind, struct stats_random *random, double *ret)
+{
+	double cpu_s[2];
+	bool first = stats_random_next(random) >> 40 & 1;
+
+	for (int i = 0; i < 2; i++) {
+		bool on = first ^ i;
+		int r = kind_switch(kind, on);
+
+		if (r < 0)
+			return r;
+		usleep(SETTLE_US);
+		cpu_s[on] = slice_s();
+	}
+	kind_switch(kind, false);
+	kind_drain(kind);
+	*ret = 100 * (cpu_s[1] / cpu_s[0] - 1);
+	return 0;
+}
+
+static int slices_run(struct kind *kinds, size_t n_kinds, size_t n_rounds, double *values,
+		      struct fault *reterr)
+{
+	struct stats_random random = { (uint64_t)(now_s(CLOCK_REALTIME) * 1e6) | 1 };
+	size_t order[MAX_KINDS];
+
+	for (size_t i = 0; i < TABLE_WORDS; i++)
+		table[i] = (uint32_t)i * 2654435761u;
+	slice_s();
+	for (size_t round = 0; round < n_rounds; round++) {
+		stats_shuffle(&random, order, n_kinds);
+		for (size_t i = 0; i < n_kinds; i++) {
+			size_t k = order[i];
+			int r = pair(&kinds[k], &random, &values[k * n_rounds + round]);
+
+			if (r < 0)
+				return fault_errno(reterr, r, "%s: cannot be switched", kinds[k].name);
+		}
+	}
+	return 0;
+}
+
+static int slices_print(const struct kind *kinds, size_t n_kinds, size_t n_rounds,
+			const double *values, struct fault *reterr)
+{
+	struct json json = json_to(stdout);
+
+	json_object_begin(&json, NULL);
+	json_u64(&json, "rounds", n_rounds);
+	json_array_begin(&json, "kinds");
+	for (size_t k = 0; k < n_kinds; k++) {
+		struct stats_summary s;
+		int r = stats_summarize(values + k * n_rounds, n_rounds, 1, &s, reterr);
+
+		if (r < 0)
+			return r;
+		json_object_begin(&json, NULL);
+		json_string(&json, "name", kinds[k].name);
+		json_double(&json, "percent", s.median);
+		json_double(&json, "low", s.low);
+		json_double(&json, "high", s.high);
+		json_double(&json, "q1", s.q1);
+		json_double(&json, "q3", s.q3);
+		json_object_end(&json);
+	}
+	json_array_end(&json);
+	json_object_end(&json);
+	return 0;
+}
+
+static int kinds_open(char **names, size_t n, struct kind *kinds, size_t *retn, struct fault *reterr)
+{
+	for (*retn = 0; *retn < n; ++*retn) {
+		int r = kind_open(names[*retn], &kinds[*retn], reterr);
+
+		if (r < 0) {
+			++*retn;
+			return r;
+		}
+		r = kind_switch(&kinds[*retn], false);
+		if (r < 0)
+			return fault_errno(reterr, r, "%s", names[*retn]);
+	}
+	return 0;
+}
+
+static int slices(int argc, char **argv, struct fault *reterr)
+{
+	struct kind kinds[MAX_KINDS];
+	size_t n_rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 0, n_kinds = 0;
+	_clean_(freep) double *values = NULL;
+	struct cpu_list online;
+	int r;
+
+	if (n_rounds < 1 || n_rounds > MAX_ROUNDS || argc < 4 || argc > 3 + MAX_KINDS)
+		return fault_set(reterr, -EINVAL, "slices ROUNDS KIND...");
+	values = calloc(n_rounds * MAX_KINDS, sizeof(*values));
+	if (!values)
+		return fault_errno(reterr, -ENOMEM, "slices");
+	cpu_list_online(&online);
+	r = kinds_open(argv + 3, (size_t)argc - 3, kinds, &n_kinds, reterr);
+	if (r == 0 && pin((int)online.highest) < 0)
+		r = fault_errno(reterr, -errno, "cannot stay on one CPU");
+	if (r == 0)
+		r = slices_run(kinds, n_kinds, n_rounds, values, reterr);
+	if (r == 0)
+		r = slices_print(kinds, n_kinds, n_rounds, values, reterr);
+	while (n_kinds)
+		kind_close(&kinds[--n_kinds]);
+	return r;
+}
+
+/* --- program -------------------------------------------------------------------------------------- */
+
+static int program(int argc, char **argv, struct fault *reterr)
+{
+	struct sampler_options options = { .source = SAMPLE_SOURCE_TICK, .n_main_rows = 16384,
+					   .no_lifecycle = true,
+					   .no_cache = argc > 3 && strcmp(argv[3], "nocache") == 0 };
+	_clean_(sampler_freep) struct sampler *sampler = NULL;
+	double seconds = argc > 2 ? strtod(argv[2], NULL) : 0;
+	_clean_(fd_closep) int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	uint64_t runs[2], ns[2];
+	struct sampler_drained drained;
+	struct json json = json_to(stdout);
+	const __u64 *n = drained.counters.n;
+	int r;
+
+	if (seconds <= 0 || stats < 0)
+		return fault_set(reterr, -EINVAL, "program SECONDS, as root");
+	r = sampler_open(&options, &sampler, reterr);
+	if (r < 0)
+		return r;
+	sleep_s(0.5); /* modules are announced */
+	sampler_events(sampler, NULL, NULL);
+	sampler_drain(sampler, SAMPLER_MAIN, &drained, reterr);
+	r = sampler_run_time(sampler, &runs[0], &ns[0]);
+	sleep_s(seconds);
+	if (r == 0)
+		r = sampler_run_time(sampler, &runs[1], &ns[1]);
+	if (r == 0)
+		r = sampler_drain(sampler, SAMPLER_MAIN, &drained, reterr);
+	if (r < 0)
+		return r;
+	json_object_begin(&json, NULL);
+	json_u64(&json, "ticks", n[SAMPLER_FIRED]);
+	json_u64(&json, "runs", runs[1] - runs[0]);
+	json_double(&json, "ns_per_tick", (double)(ns[1] - ns[0]) / (double)MAX(n[SAMPLER_FIRED], 1u));
+	json_double(&json, "ns_per_run", (double)(ns[1] - ns[0]) / (double)MAX(runs[1] - runs[0], 1u));
+	json_u64(&json, "user", n[SAMPLER_USER_MODE]);
+	json_u64(&json, "kernel", n[SAMPLER_KERNEL_MODE]);
+	json_u64(&json, "idle", n[SAMPLER_IDLE]);
+	json_u64(&json, "cache_hits", n[SAMPLER_CACHE_HITS]);
+	json_u64(&json, "races", n[SAMPLER_RACE]);
+	json_u64(&json, "rows", drained.n_rows);
+	json_object_end(&json);
+	return 0;
+}
+
+/* --- wakeups -------------------------------------------------------------------------------------- */
+
+struct idle_counts {
+	double timer[CPU_LIST_MAX / 16], entries[CPU_LIST_MAX / 16];
+};
+
+#define MAX_IDLE_CPUS (CPU_LIST_MAX / 16)
+
+static void timer_read(struct idle_counts *ret)
+{
+	FILE *file = fopen("/proc/interrupts", "re");
+	_clean_(freep) char *line = NULL;
+	size_t size = 0;
+
+	while (file && getline(&line, &size, file) > 0) {
+		char *at = strstr(line, "LOC:"), *end;
+
+		if (!at && !(at = strstr(line, "arch_timer")))
+			continue;
+		at = strchr(line, ':') + 1;
+		for (unsigned cpu = 0; cpu < MAX_IDLE_CPUS; cpu++, at = end) {
+			double n = strtod(at, &end);
+
+			if (end == at)
+				break;
+			ret->timer[cpu] = n;
+		}
+		break;
+	}
+	if (file)
+		fclose(file);
+}
+
+static void entries_read(struct idle_counts *ret)
+{
+	for (unsigned cpu = 0; cpu < MAX_IDLE_CPUS; cpu++) {
+		ret->entries[cpu] = 0;
+		for (unsigned state = 0; state < 10; state++) {
+			char path[128];
+			double n = 0;
+			FILE *file;
+
+			snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/usage", cpu,
+				 state);
+			file = fopen(path, "re");
+			if (!file)
+				break;
+			if (fscanf(file, "%lf", &n) == 1)
+				ret->entries[cpu] += n;
+			fclose(file);
+		}
+	}
+}
+
+/* Per second, on the CPU with the fewest timer interrupts: that is an idle one. */
+static void idlest(double seconds, double *rettimer, double *retentries)
+{
+	static struct idle_counts before, after;
+	unsigned best = 0;
+
+	timer_read(&before);
+	entries_read(&before);
+	sleep_s(seconds);
+	timer_read(&after);
+	entries_read(&after);
+	for (unsigned cpu = 0; cpu < MAX_IDLE_CPUS && after.timer[cpu] > 0; cpu++)
+		if (after.timer[cpu] - before.timer[cpu] < after.timer[best] - before.timer[best])
+			best = cpu;
+	*rettimer = (after.timer[best] - before.timer[best]) / seconds;
+	*retentries = (after.entries[best] - before.entries[best]) / seconds;
+}
+
+static int wakeups(int argc, char **argv, struct fault *reterr)
+{
+	struct kind kinds[MAX_KINDS];
+	double seconds = argc > 2 ? strtod(argv[2], NULL) : 0;
+	size_t n_rounds = argc > 3 ? strtoul(argv[3], NULL, 10) : 0, n_kinds = 0;
+	static double timer[MAX_KINDS][256], entries[MAX_KINDS][256];
+	struct json json = json_to(stdout);
+	int r;
+
+	if (seconds <= 0 || n_rounds < 1 || n_rounds > 256 || argc < 5 || argc > 4 + MAX_KINDS)
+		return fault_set(reterr, -EINVAL, "wakeups SECONDS ROUNDS KIND...");
+	r = kinds_open(argv + 4, (size_t)argc - 4, kinds, &n_kinds, reterr);
+	for (size_t round = 0; r == 0 && round < n_rounds; round++)
+		for (size_t k = 0; r == 0 && k < n_kinds; k++) {
+			r = kind_switch(&kinds[k], true);
+			sleep_s(0.1);
+			idlest(seconds, &timer[k][round], &entries[k][round]);
+			kind_switch(&kinds[k], false);
+			kind_drain(&kinds[k]);
+		}
+	if (r == 0) {
+		json_object_begin(&json, NULL);
+		json_array_begin(&json, "kinds");
+		for (size_t k = 0; k < n_kinds; k++) {
+			json_object_begin(&json, NULL);
+			json_string(&json, "name", kinds[k].name);
+			json_double(&json, "timer_interrupts_per_second",
+				    budget_median(timer[k], (unsigned)n_rounds));
+			json_double(&json, "idle_entries_per_second",
+				    budget_median(entries[k], (unsigned)n_rounds));
+			json_object_end(&json);
+		}
+		json_array_end(&json);
+		json_object_end(&json);
+	}
+	while (n_kinds)
+		kind_close(&kinds[--n_kinds]);
+	return r;
+}
+
+/* --- agree ---------------------------------------------------------------------------------------- */
+
+static int clocks_attach(struct agree_bpf *bpf, double hz, int *fds, unsigned *retn)
+{
+	struct perf_options options = { .clock = PERF_CLOCK_CPU, .period = (uint64_t)(1e9 / hz) };
+	struct perf_event_attr attr;
+	struct cpu_list online;
+
+	perf_attr_fill(&options, &attr);
+	cpu_list_online(&online);
+	for (unsigned cpu = 0; cpu <= online.highest; cpu++) {
+		int fd = cpu_list_has(&online, cpu) ? perf_event_open_fd(&attr, -1, (int)cpu, 0) : -ENODEV;
+
+		if (fd < 0)
+			continue;
+		fds[(*retn)++] = fd;
+		if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(bpf->progs.on_compare)) < 0 ||
+		    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static void agree_print(struct agree_bpf *bpf)
+{
+	static const char *const names[AGREE_COUNTERS] = { "samples", "compared", "same", "different", "races",
+							   "find_vma_refused" };
+	int n_cpus = libbpf_num_possible_cpus();
+	_clean_(freep) uint64_t *per_cpu = calloc((size_t)MAX(n_cpus, 1), sizeof(*per_cpu));
+	struct json json = json_to(stdout);
+	uint64_t sums[AGREE_COUNTERS] = { 0 };
+
+	for (uint32_t i = 0; per_cpu && i < AGREE_COUNTERS; i++)
+		if (bpf_map_lookup_elem(bpf_map__fd(bpf->maps.agree), &i, per_cpu) == 0)
+			for (int cpu = 0; cpu < n_cpus; cpu++)
+				sums[i] += per_cpu[cpu];
+	json_object_begin(&json, NULL);
+	for (uint32_t i = 0; i < AGREE_COUNTERS; i++)
+		json_u64(&json, names[i], sums[i]);
+	json_double(&json, "agreement_percent",
+		    100.0 * (double)sums[AGREE_SAME] / (double)MAX(sums[AGREE_COMPARED], 1u));
+	json_object_end(&json);
+}
+
+static int agree(int argc, char **argv, struct fault *reterr)
+{
+	double seconds = argc > 2 ? strtod(argv[2], NULL) : 0, hz = argc > 3 ? strtod(argv[3], NULL) : 0;
+	struct agree_bpf *bpf = seconds > 0 && hz > 0 ? agree_bpf__open() : NULL;
+	struct bpf_program *program;
+	static int fds[CPU_LIST_MAX];
+	unsigned n_fds = 0;
+	int r;
+
+	if (!bpf)
+		return fault_set(reterr, -EINVAL, "agree SECONDS HZ");
+	bpf_object__for_each_program(program, bpf->obj)
+		bpf_program__set_autoload(program, program == bpf->progs.on_compare);
+	bpf->bss->control.no_cache = argc > 4 && strcmp(argv[4], "nocache") == 0;
+	bpf->bss->control.page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
+	r = agree_bpf__load(bpf);
+	if (r == 0)
+		r = clocks_attach(bpf, hz, fds, &n_fds);
+	if (r == 0) {
+		sleep_s(seconds);
+		agree_print(bpf);
+	}
+	while (n_fds)
+		close(fds[--n_fds]);
+	agree_bpf__destroy(bpf);
+	return r < 0 ? fault_errno(reterr, r, "cannot compare") : 0;
+}
+
+/* --- loads ---------------------------------------------------------------------------------------- */
+
+static volatile bool stop;
+static uint64_t n_mapped;
+
+static void *compute(_unused_ void *closure)
+{
+	while (!stop)
+		work(1000);
+	return NULL;
+}
+
+static void *remap(_unused_ void *closure)
+{
+	while (!stop) {
+		char *p = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED)
+			break;
+		munmap(p, 1 << 16);
+		__atomic_fetch_add(&n_mapped, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static int churn(int argc, char **argv, struct fault *reterr)
+{
+	unsigned long n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+	double seconds = argc > 3 ? strtod(argv[3], NULL) : 0;
+	struct json json = json_to(stdout);
+	pthread_t threads[64];
+
+	if (n < 2 || n > 64 || seconds <= 0)
+		return fault_set(reterr, -EINVAL, "churn THREADS SECONDS, two threads at least");
+	for (unsigned long i = 0; i < n; i++)
+		if (pthread_create(&threads[i], NULL, i ? remap : compute, NULL) != 0)
+			return fault_set(reterr, -EAGAIN, "no more threads");
+	sleep_s(seconds);
+	stop = true;
+	for (unsigned long i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+	json_object_begin(&json, NULL);
+	json_double(&json, "mapped_and_unmapped_per_second", (double)n_mapped / seconds);
+	json_object_end(&json);
+	return 0;
+}
+
+/* Wakes at multiples of the period plus the offset of CLOCK_MONOTONIC, to which the tick is aligned. */
+static int burst(int argc, char **argv, struct fault *reterr)
+{
+	double period_s, offset_s, run_s, end_s, next_s, start_cpu = now_s(CLOCK_PROCESS_CPUTIME_ID);
+	struct json json = json_to(stdout);
+
+	if (argc < 6)
+		return fault_set(reterr, -EINVAL, "burst PERIOD_US OFFSET_US RUN_US SECONDS");
+	period_s = strtod(argv[2], NULL) / 1e6;
+	offset_s = strtod(argv[3], NULL) / 1e6;
+	run_s = strtod(argv[4], NULL) / 1e6;
+	end_s = now_s(CLOCK_MONOTONIC) + strtod(argv[5], NULL);
+	next_s = (double)(uint64_t)(now_s(CLOCK_MONOTONIC) / period_s) * period_s + offset_s;
+	while ((next_s += period_s) < end_s) {
+		struct timespec t = { (time_t)next_s, (long)((next_s - (double)(time_t)next_s) * 1e9) };
+
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+		while (now_s(CLOCK_MONOTONIC) < next_s + run_s)
+			work(200);
+	}
+	json_object_begin(&json, NULL);
+	json_double(&json, "cpu_percent", 100 * (now_s(CLOCK_PROCESS_CPUTIME_ID) - start_cpu) / strtod(argv[5], NULL));
+	json_object_end(&json);
+	return 0;
+}
+
+static int spawn(int argc, char **argv, struct fault *reterr)
+{
+	double rate = argc > 2 ? strtod(argv[2], NULL) : 0, seconds = argc > 3 ? strtod(argv[3], NULL) : 0;
+	double start = now_s(CLOCK_MONOTONIC);
+	struct json json = json_to(stdout);
+	uint64_t n = 0;
+
+	if (rate <= 0 || seconds <= 0 || argc < 5)
+		return fault_set(reterr, -EINVAL, "spawn PER_SECOND SECONDS PROGRAM [ARGUMENT]...");
+	while (now_s(CLOCK_MONOTONIC) - start < seconds) {
+		pid_t pid;
+		double due = start + (double)n / rate, left = due - now_s(CLOCK_MONOTONIC);
+
+		if (left > 0)
+			sleep_s(left);
+		if (posix_spawn(&pid, argv[4], NULL, NULL, argv + 4, environ) == 0)
+			n++;
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+	}
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	json_object_begin(&json, NULL);
+	json_double(&json, "started_per_second", (double)n / (now_s(CLOCK_MONOTONIC) - start));
+	json_object_end(&json);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(int argc, char **argv, struct fault *reterr);
+	} commands[] = { { "slices", slices }, { "program", program }, { "wakeups", wakeups }, { "agree", agree },
+			 { "churn", churn },   { "burst", burst },     { "spawn", spawn } };
+	struct fault fault;
+
+	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(commands); i++)
+		if (strcmp(argv[1], commands[i].name) == 0) {
+			int r = commands[i].run(argc, argv, &fault);
+
+			if (r < 0)
+				fprintf(stderr, "bench-overhead: %s\n", fault.text);
+			return r < 0;
+		}
+	return usage();
+}
