@@ -17,12 +17,8 @@
 #include "layout/threeopt.h"
 
 static const char *const method_names[] = {
-	[ALIGN_BEST] = "best",
-	[ALIGN_ORIGINAL] = "original",
-	[ALIGN_GREEDY] = "greedy",
-	[ALIGN_TSP] = "tsp",
-	[ALIGN_EXTTSP] = "exttsp",
-	[ALIGN_REFINED] = "refined",
+	[ALIGN_BEST] = "best", [ALIGN_ORIGINAL] = "original", [ALIGN_GREEDY] = "greedy",
+	[ALIGN_TSP] = "tsp",   [ALIGN_EXTTSP] = "exttsp",     [ALIGN_REFINED] = "refined",
 };
 
 const char *align_method_name(enum align_method method)
@@ -43,7 +39,7 @@ struct contest {
 	struct arena *arena;
 	const struct cfg *cfg;
 	const struct branch_costs *costs;
-	bool by_cost;	   /* measure: minus the branch cost, otherwise the ext-TSP score */
+	bool by_cost; /* measure: minus the branch cost, otherwise the ext-TSP score */
 	uint32_t *try, *best;
 	double best_score;
 	enum align_method winner;
@@ -79,7 +75,8 @@ static int try_improve(const struct contest *contest, enum threeopt_measure meas
 {
 	if (exact_improve(contest->cfg, measure, contest->costs, contest->try))
 		return 0;
-	return threeopt_improve(contest->arena, contest->cfg, measure, contest->costs, contest->try);
+	return threeopt_improve(contest->arena, contest->cfg, measure, contest->costs,
+				contest->try);
 }
 
 static int tsp_order(const struct contest *contest)
@@ -105,10 +102,10 @@ static int original_order(const struct contest *contest)
 
 static int contest_enter(struct contest *contest, enum align_method method)
 {
-	int r = method == ALIGN_GREEDY	 ? greedy_order(contest->arena, contest->cfg,
-							contest->costs, contest->try)
-		: method == ALIGN_TSP	 ? tsp_order(contest)
-		: method == ALIGN_EXTTSP ? exttsp_order(contest->arena, contest->cfg, contest->try)
+	int r = method == ALIGN_GREEDY
+			? greedy_order(contest->arena, contest->cfg, contest->costs, contest->try)
+		: method == ALIGN_TSP     ? tsp_order(contest)
+		: method == ALIGN_EXTTSP  ? exttsp_order(contest->arena, contest->cfg, contest->try)
 		: method == ALIGN_REFINED ? refined_order(contest)
 					  : original_order(contest);
 

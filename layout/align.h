@@ -13,12 +13,12 @@
 #include "layout/score.h"
 
 enum align_method {
-	ALIGN_BEST,	/* the best of the others by the ext-TSP score: the default */
+	ALIGN_BEST,     /* the best of the others by the ext-TSP score: the default */
 	ALIGN_ORIGINAL, /* as the compiler had it */
-	ALIGN_GREEDY,	/* Pettis & Hansen 1990, bottom-up; measure: branch cost */
-	ALIGN_TSP,	/* Young et al. 1997, directed tour by iterated 3-Opt; measure: branch cost */
-	ALIGN_EXTTSP,	/* Newell & Pupyrev 2020, chain merging; measure: ext-TSP score */
-	ALIGN_REFINED,	/* that of chain merging, improved by iterated 3-Opt on the ext-TSP score; of
+	ALIGN_GREEDY,   /* Pettis & Hansen 1990, bottom-up; measure: branch cost */
+	ALIGN_TSP,    /* Young et al. 1997, directed tour by iterated 3-Opt; measure: branch cost */
+	ALIGN_EXTTSP, /* Newell & Pupyrev 2020, chain merging; measure: ext-TSP score */
+	ALIGN_REFINED, /* that of chain merging, improved by iterated 3-Opt on the ext-TSP score; of
 			 * small functions the optimum; measure: ext-TSP score */
 	ALIGN_METHOD_END
 };

@@ -2,10 +2,10 @@
 
 /*
  * 1. Joints: pairs of blocks and what it is worth that the second stands behind the first.
- * 2. price[i] >= 0 is what leaving block i by a joint costs. For any prices, (heaviest branching of the
- *    reduced joints) + (sum of prices) bounds every tour from above.
- * 3. Blocks left by several joints become dearer, unused ones cheaper; the step shrinks when the bound
- *    stops falling. The best bound of all rounds counts.
+ * 2. price[i] >= 0 is what leaving block i by a joint costs. For any prices, (heaviest branching of
+ *    the reduced joints) + (sum of prices) bounds every tour from above.
+ * 3. Blocks left by several joints become dearer, unused ones cheaper; the step shrinks when the
+ *    bound stops falling. The best bound of all rounds counts.
  */
 
 #include "layout/bound.h"
@@ -43,14 +43,17 @@ static int search_init(struct search *s, struct arena *arena, const struct cfg *
 	s->slope = arena_array(arena, double, cfg->n);
 	s->chosen = arena_array(arena, bool, cfg->n_edges);
 	return s->joints.from && s->joints.to && s->joints.worth && s->price && s->reduced &&
-	       s->slope && s->chosen ? 0 : -ENOMEM;
+			       s->slope && s->chosen
+		       ? 0
+		       : -ENOMEM;
 }
 
 static void joint_add(struct joints *joints, uint32_t from, uint32_t to, double worth)
 {
 	if (to == 0 || !(worth > 0)) /* nothing stands before the entry */
 		return;
-	if (joints->n > 0 && joints->from[joints->n - 1] == from && joints->to[joints->n - 1] == to) {
+	if (joints->n > 0 && joints->from[joints->n - 1] == from &&
+	    joints->to[joints->n - 1] == to) {
 		joints->worth[joints->n - 1] += worth;
 		return;
 	}
@@ -119,7 +122,7 @@ static int joints_bound(struct search *s, struct arena *arena, unsigned rounds, 
 static int cost_bound(struct search *s, struct arena *arena, const struct cfg *cfg,
 		      const struct branch_costs *costs, unsigned rounds, double *ret)
 {
-	double apart = 0, saved;
+	double apart = 0, saved = 0;
 	int r;
 
 	s->joints.n = 0;
@@ -170,7 +173,10 @@ static int exttsp_bound(struct search *s, struct arena *arena, const struct cfg 
 		if (edge->falls)
 			joint_add(&s->joints, edge->from, edge->to, most - least);
 	}
-	/* Through an empty block one falls into the next one, too: then any edges may fall together. */
+	/*
+	 * Through an empty block one falls into the next one, too: then any edges may fall
+	 * together.
+	 */
 	if (least_size > 0)
 		r = joints_bound(s, arena, rounds, &fallen);
 	*ret = least_size > 0 ? near + fallen : all;

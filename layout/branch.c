@@ -3,8 +3,8 @@
 #include "layout/branch.h"
 
 /*
- * Not taken is free on a machine that predicts; a taken branch ends the fetch group, about one cycle;
- * a jump adds an instruction to that. An indirect jump and a misprediction cost what current
+ * Not taken is free on a machine that predicts; a taken branch ends the fetch group, about one
+ * cycle; a jump adds an instruction to that. An indirect jump and a misprediction cost what current
  * pipelines lose on average. Only the first three can be changed by an order.
  */
 const struct branch_costs branch_costs_default = {
@@ -17,12 +17,12 @@ const struct branch_costs branch_costs_default = {
 
 /* The direct edges of one node, in sum. */
 struct sides {
-	double direct;	   /* over all direct edges */
-	double most;	   /* the most frequent one */
-	double next;	   /* to the block behind, if that can be fallen into */
+	double direct; /* over all direct edges */
+	double most;   /* the most frequent one */
+	double next;   /* to the block behind, if that can be fallen into */
 	double indirect;
 	uint32_t n_direct;
-	bool is_jump;	   /* a direct edge of kind LAYOUT_JUMP, so there is no other side */
+	bool is_jump; /* a direct edge of kind LAYOUT_JUMP, so there is no other side */
 	bool has_next;
 };
 

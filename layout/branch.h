@@ -11,9 +11,9 @@
 struct branch_outcome {
 	double transfers;    /* over direct and indirect edges */
 	double fall_through; /* of them, without a taken branch */
-	double jumps;	     /* of them, by an unconditional direct jump */
-	double cost;	     /* cycles */
-	bool has_fixup;	     /* a jump instruction must stand at the end */
+	double jumps;        /* of them, by an unconditional direct jump */
+	double cost;         /* cycles */
+	bool has_fixup;      /* a jump instruction must stand at the end */
 };
 
 /**
@@ -26,6 +26,8 @@ struct branch_outcome {
 struct branch_outcome branch_outcome(const struct cfg *cfg, const struct branch_costs *costs,
 				     uint32_t i, uint32_t next);
 
-/** branch_saving() - cycles that node @next saves by standing behind node @i; >= 0. O(out-degree) */
+/**
+ * branch_saving() - cycles that node @next saves by standing behind node @i; >= 0. O(out-degree)
+ */
 double branch_saving(const struct cfg *cfg, const struct branch_costs *costs, uint32_t i,
 		     uint32_t next);

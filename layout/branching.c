@@ -6,13 +6,13 @@
  * 1. Every node has a heap of the arcs into it, heaviest first.
  * 2. From each node that is not done walk backwards along heaviest arcs, whose weight is deducted
  *    from the node's other arcs (what another choice would cost), until a done node is met.
- * 3. When the walk meets itself, the nodes of that cycle become one, their heaps are merged, and the
- *    walk goes on from it.
- * 4. Cycles are opened again, last one first: the arc that was chosen into the cycle replaces the one
- *    cycle arc that enters the same node.
+ * 3. When the walk meets itself, the nodes of that cycle become one, their heaps are merged, and
+ *    the walk goes on from it.
+ * 4. Cycles are opened again, last one first: the arc that was chosen into the cycle replaces the
+ *    one cycle arc that enters the same node.
  *
- * Arcs are heap entries themselves: arc n_arcs + i is the root's arc to node i. Merged nodes are a forest
- * of unions by size without path compression, so that step 4 can take them apart again.
+ * Arcs are heap entries themselves: arc n_arcs + i is the root's arc to node i. Merged nodes are a
+ * forest of unions by size without path compression, so that step 4 can take them apart again.
  */
 
 #include "layout/branching.h"
@@ -28,8 +28,8 @@ struct heap_entry {
 };
 
 struct cycle {
-	uint32_t node;	 /* that it became */
-	uint32_t unions; /* made before it */
+	uint32_t node;     /* that it became */
+	uint32_t unions;   /* made before it */
 	uint32_t first, n; /* its arcs in cycle_arcs[] */
 };
 
@@ -37,12 +37,12 @@ struct branching {
 	uint32_t n, n_arcs, root;
 	const uint32_t *from, *to;
 	struct heap_entry *entries; /* per arc */
-	uint32_t *heap;		    /* per node: its best entry */
+	uint32_t *heap;             /* per node: its best entry */
 	uint32_t *parent, *size;    /* per node, the root included: forest of unions */
 	uint32_t *joined, n_joined; /* trees in the order in which they lost their independence */
-	uint32_t *seen;		    /* per node: from which start it was walked over */
+	uint32_t *seen;             /* per node: from which start it was walked over */
 	uint32_t *path, *path_arc;  /* the walk */
-	uint32_t *in;		    /* per node: chosen arc */
+	uint32_t *in;               /* per node: chosen arc */
 	struct cycle *cycles;
 	uint32_t n_cycles;
 	uint32_t *cycle_arcs, n_cycle_arcs;
@@ -72,10 +72,12 @@ struct branching *branching_new(struct arena *arena, uint32_t n, uint32_t n_arcs
 	b->cycles = arena_array(arena, struct cycle, n_all);
 	b->cycle_arcs = arena_array(arena, uint32_t, 2 * n_all);
 	return b->entries && b->heap && b->parent && b->size && b->joined && b->seen && b->path &&
-	       b->path_arc && b->in && b->cycles && b->cycle_arcs ? b : NULL;
+			       b->path_arc && b->in && b->cycles && b->cycle_arcs
+		       ? b
+		       : NULL;
 }
 
-/* --- heaps ------------------------------------------------------------------------------------- */
+/* --- heaps ------------------------------------------------------------------------------------ */
 
 static void entry_pass_down(struct branching *b, uint32_t i)
 {
@@ -122,7 +124,7 @@ static uint32_t heaps_merge(struct branching *b, uint32_t x, uint32_t y)
 	return x;
 }
 
-/* --- unions ------------------------------------------------------------------------------------ */
+/* --- unions ----------------------------------------------------------------------------------- */
 
 static uint32_t union_find(const struct branching *b, uint32_t i)
 {
@@ -159,7 +161,7 @@ static void union_undo(struct branching *b, uint32_t n_joined)
 	}
 }
 
-/* --- the steps --------------------------------------------------------------------------------- */
+/* --- the steps -------------------------------------------------------------------------------- */
 
 static uint32_t arc_from(const struct branching *b, uint32_t arc)
 {
@@ -209,7 +211,9 @@ static void heaps_fill(struct branching *b, const double *weights)
 	}
 }
 
-/* Step 3: path[k] .. path[n - 1] become one node, which is returned; its arcs are kept for step 4. */
+/*
+ * Step 3: path[k] .. path[n - 1] become one node, which is returned; its arcs are kept for step 4.
+ */
 static uint32_t cycle_close(struct branching *b, uint32_t *n_path, uint32_t meeting)
 {
 	struct cycle *cycle = &b->cycles[b->n_cycles++];

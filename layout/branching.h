@@ -5,8 +5,8 @@
  * branching.h - the heaviest set of arcs with no cycle and at most one arc into each node; private
  * to layout/
  *
- * Source: Edmonds (1967); Gabow, Galil, Spencer and Tarjan, "Efficient algorithms for finding minimum
- * spanning trees in undirected and directed graphs" (Combinatorica 6, 1986), section 3.
+ * Source: Edmonds (1967); Gabow, Galil, Spencer and Tarjan, "Efficient algorithms for finding
+ * minimum spanning trees in undirected and directed graphs" (Combinatorica 6, 1986), section 3.
  */
 
 #include <stdbool.h>
@@ -16,7 +16,9 @@
 
 struct branching;
 
-/** branching_new() - for @n nodes and the arcs @from[i] -> @to[i], borrowed; NULL when out of memory */
+/**
+ * branching_new() - for @n nodes and the arcs @from[i] -> @to[i], borrowed; NULL when out of memory
+ */
 struct branching *branching_new(struct arena *arena, uint32_t n, uint32_t n_arcs,
 				const uint32_t *from, const uint32_t *to);
 

@@ -58,7 +58,8 @@ static void arcs_add(struct callgraph *graph, const struct layout_program *progr
 				.from = index[call->from] - 1,
 				.to = index[call->to] - 1,
 				.count = layout_count(call->count),
-				.offset = (double)call_offset(call, program->nodes[call->from].size),
+				.offset =
+					(double)call_offset(call, program->nodes[call->from].size),
 			};
 	}
 	qsort(graph->arcs, graph->n_arcs, sizeof(*graph->arcs), arc_compare);
@@ -122,4 +123,24 @@ int callgraph_init(struct callgraph *graph, struct arena *arena,
 	arcs_add(graph, program, index);
 	arcs_index(graph);
 	return 0;
+}
+
+static int ranked_compare(const void *a, const void *b)
+{
+	const struct ranked_part *x = a, *y = b;
+
+	if (x->density != y->density)
+		return x->density > y->density ? -1 : 1;
+	if (x->chain != y->chain)
+		return x->chain < y->chain ? -1 : 1;
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->part < y->part ? -1 : x->part > y->part;
+}
+
+void ranked_parts_order(struct ranked_part *parts, uint32_t n, uint32_t *retorder)
+{
+	qsort(parts, n, sizeof(*parts), ranked_compare);
+	for (uint32_t i = 0; i < n; i++)
+		retorder[i] = parts[i].part;
 }

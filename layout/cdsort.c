@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Cache-directed sort, after the idea of Newell & Pupyrev's ext-TSP for functions (LLVM D152840, 2023):
+ * Cache-directed sort, after the idea of Newell & Pupyrev's ext-TSP for functions (LLVM D152840,
+ * 2023):
  *
  * 1. Every part is a chain.
- * 2. Joining two chains gains what their calls save in cache boundaries (call_crossings(): apart they
- *    cross all), best of the four ways to put them together, and what their density gains: a chain is in
- *    cache with the probability that one of the last CACHE_ENTRIES fetches hit a page as busy as its own.
- *    The gain counts per byte of the smaller chain: short chains first.
+ * 2. Joining two chains gains what their calls save in cache boundaries (call_crossings(): apart
+ *    they cross all), best of the four ways to put them together, and what their density gains: a
+ *    chain is in cache with the probability that one of the last 64 fetches hit a page
+ *    as busy as its own. The gain counts per byte of the smaller chain: short chains first.
  * 3. Take the join that gains most, evaluate again what it touches, until nothing gains.
  * 4. Chains by count per byte.
  *
- * As in exttsp.c the larger chain keeps its frame and the smaller moves, and only its neighbours are
- * evaluated anew; other gains are corrected when they come up.
+ * As in exttsp.c the larger chain keeps its frame and the smaller moves, and only its neighbours
+ * are evaluated anew; other gains are corrected when they come up.
  */
 
 #include <errno.h>
@@ -21,24 +22,23 @@
 
 #include "layout/call.h"
 #include "layout/callgraph.h"
+#include "layout/heap.h"
 
-#define CACHE_ENTRIES 16.0  /* pages that are surely still at hand */
-#define CACHE_BYTES 2048.0  /* of such a page, half of which is busy */
-#define DENSITY_SHARE 0.25  /* weight of density against nearness */
+#define CACHE_BYTES 2048.0   /* of a page, half of which is busy */
+#define DENSITY_SHARE 0.25   /* weight of density against nearness */
 #define CHAIN_MAX (1u << 21) /* bytes: beyond a huge page nearness is worth nothing */
 
 struct chain {
 	double lo, hi; /* frame */
 	double count;
 	uint32_t head, tail, n; /* parts, linked in any order */
-	uint32_t version;	/* 0: joined to another */
+	uint32_t version;       /* 0: joined to another */
 };
 
 struct join {
-	double gain;
-	uint32_t few, many; /* chains: the first moves */
+	struct heap_key key; /* gain, the chain that moves, the one that stays */
 	uint32_t version_few, version_many;
-	double base;   /* at' = base + at, or base - at - size when reversed */
+	double base; /* at' = base + at, or base - at - size when reversed */
 	bool reversed;
 };
 
@@ -52,64 +52,16 @@ struct sorter {
 	struct arena *arena;
 	struct chain *chains;
 	uint32_t *of, *next; /* per part */
-	double *at;	     /* per part: first byte in its chain's frame */
+	double *at;          /* per part: first byte in its chain's frame */
 	uint32_t *stamp, round, version;
 	uint32_t *touched;
 	struct between *between;
 	uint32_t n_between;
 	double total; /* sum of the counts */
-	struct join *heap;
-	size_t n_heap, heap_capacity;
-	bool no_memory;
+	struct heap heap;
 };
 
-/* --- the heap: highest gain first, then lowest chain numbers ----------------------------------- */
-
-static bool join_before(const struct join *x, const struct join *y)
-{
-	if (x->gain != y->gain)
-		return x->gain > y->gain;
-	return x->few != y->few ? x->few < y->few : x->many < y->many;
-}
-
-static void heap_push(struct sorter *s, const struct join *join)
-{
-	size_t i;
-
-	if (s->n_heap == s->heap_capacity) {
-		size_t capacity = MAX(s->heap_capacity * 2, (size_t)s->graph->n_arcs + 16);
-		struct join *heap = arena_array(s->arena, struct join, capacity);
-
-		s->no_memory |= !heap;
-		if (!heap)
-			return;
-		if (s->n_heap)
-			__builtin_memcpy(heap, s->heap, s->n_heap * sizeof(*heap));
-		s->heap = heap;
-		s->heap_capacity = capacity;
-	}
-	for (i = s->n_heap++; i > 0 && join_before(join, &s->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		s->heap[i] = s->heap[(i - 1) / 2];
-	s->heap[i] = *join;
-}
-
-static struct join heap_pop(struct sorter *s)
-{
-	struct join top = s->heap[0], last = s->heap[--s->n_heap];
-	size_t i = 0;
-
-	for (size_t child; (child = 2 * i + 1) < s->n_heap; i = child) {
-		if (child + 1 < s->n_heap && join_before(&s->heap[child + 1], &s->heap[child]))
-			child++;
-		if (!join_before(&s->heap[child], &last))
-			break;
-		s->heap[i] = s->heap[child];
-	}
-	s->heap[i] = last;
-	return top;
-}
-
-/* --- step 2 ------------------------------------------------------------------------------------ */
+/* --- step 2 ----------------------------------------------------------------------------------- */
 
 static void between_collect(struct sorter *s, uint32_t few, uint32_t many)
 {
@@ -121,15 +73,17 @@ static void between_collect(struct sorter *s, uint32_t few, uint32_t many)
 			const struct arc *arc = &graph->arcs[k];
 
 			if (s->of[arc->to] == many)
-				s->between[s->n_between++] = (struct between){
-					s->at[i] + arc->offset, s->at[arc->to], arc->count };
+				s->between[s->n_between++] =
+					(struct between){ s->at[i] + arc->offset, s->at[arc->to],
+							  arc->count };
 		}
 		for (uint32_t k = graph->in[i]; k < graph->in[i + 1]; k++) {
 			const struct arc *arc = &graph->arcs[graph->in_arc[k]];
 
 			if (s->of[arc->from] == many)
-				s->between[s->n_between++] = (struct between){
-					s->at[i], s->at[arc->from] + arc->offset, arc->count };
+				s->between[s->n_between++] =
+					(struct between){ s->at[i], s->at[arc->from] + arc->offset,
+							  arc->count };
 		}
 	}
 }
@@ -151,7 +105,7 @@ static double misses(const struct sorter *s, double count, double size)
 {
 	double share = s->total > 0 ? count / size * CACHE_BYTES / s->total : 1;
 
-	return share >= 1 ? 0 : count * pow(1 - share, CACHE_ENTRIES);
+	return share >= 1 ? 0 : count * chance_of_none(share);
 }
 
 static double density_gain(const struct sorter *s, const struct chain *a, const struct chain *b)
@@ -164,13 +118,12 @@ static double density_gain(const struct sorter *s, const struct chain *a, const 
 
 static void pair_evaluate(struct sorter *s, uint32_t x, uint32_t y)
 {
-	uint32_t few = s->chains[x].n < s->chains[y].n || (s->chains[x].n == s->chains[y].n && x > y)
-			       ? x : y;
-	uint32_t many = few == x ? y : x;
+	bool x_is_few = s->chains[x].n != s->chains[y].n ? s->chains[x].n < s->chains[y].n : x > y;
+	uint32_t few = x_is_few ? x : y, many = x_is_few ? y : x;
 	const struct chain *a = &s->chains[few], *b = &s->chains[many];
 	const struct join ways[] = {
-		{ .base = b->hi - a->lo },		     /* behind */
-		{ .base = b->lo - a->hi },		     /* before */
+		{ .base = b->hi - a->lo },                   /* behind */
+		{ .base = b->lo - a->hi },                   /* before */
 		{ .base = b->hi + a->hi, .reversed = true }, /* behind, reversed */
 		{ .base = b->lo + a->lo, .reversed = true }, /* before, reversed */
 	};
@@ -182,27 +135,27 @@ static void pair_evaluate(struct sorter *s, uint32_t x, uint32_t y)
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		double gain = nearness(s, &ways[i]);
 
-		if (gain <= best.gain)
+		if (gain <= best.key.gain)
 			continue;
 		best = ways[i];
-		best.gain = gain;
+		best.key.gain = gain;
 	}
-	best.gain += DENSITY_SHARE * density_gain(s, a, b);
-	if (!(best.gain > 0))
+	best.key.gain += DENSITY_SHARE * density_gain(s, a, b);
+	if (!(best.key.gain > 0))
 		return;
-	best.gain /= MIN(a->hi - a->lo, b->hi - b->lo);
-	best.few = few;
-	best.many = many;
+	best.key.gain /= MIN(a->hi - a->lo, b->hi - b->lo);
+	best.key.a = few;
+	best.key.b = many;
 	best.version_few = a->version;
 	best.version_many = b->version;
-	heap_push(s, &best);
+	heap_push(&s->heap, &best);
 }
 
-/* --- step 3 ------------------------------------------------------------------------------------ */
+/* --- step 3 ----------------------------------------------------------------------------------- */
 
 static uint32_t join_apply(struct sorter *s, const struct join *join)
 {
-	struct chain *few = &s->chains[join->few], *many = &s->chains[join->many];
+	struct chain *few = &s->chains[join->key.a], *many = &s->chains[join->key.b];
 	uint32_t n = 0;
 
 	for (uint32_t i = few->head; i != LAYOUT_NONE; i = s->next[i]) {
@@ -210,7 +163,7 @@ static uint32_t join_apply(struct sorter *s, const struct join *join)
 					  : join->base + s->at[i];
 		many->lo = MIN(many->lo, s->at[i]);
 		many->hi = MAX(many->hi, s->at[i] + s->graph->size[i]);
-		s->of[i] = join->many;
+		s->of[i] = join->key.b;
 		s->touched[n++] = i;
 	}
 	s->next[many->tail] = few->head;
@@ -249,52 +202,36 @@ static void neighbours_evaluate(struct sorter *s, uint32_t chain, uint32_t n_tou
 
 static void joins_apply(struct sorter *s)
 {
-	while (s->n_heap > 0 && !s->no_memory) {
-		struct join join = heap_pop(s);
-		uint32_t version_few = s->chains[join.few].version;
-		uint32_t version_many = s->chains[join.many].version;
+	struct join join;
+
+	while (!s->heap.no_memory && heap_pop(&s->heap, &join)) {
+		uint32_t version_few = s->chains[join.key.a].version;
+		uint32_t version_many = s->chains[join.key.b].version;
 
 		if (version_few == 0 || version_many == 0)
 			continue;
 		if (version_few != join.version_few || version_many != join.version_many)
-			pair_evaluate(s, join.few, join.many);
+			pair_evaluate(s, join.key.a, join.key.b);
 		else
-			neighbours_evaluate(s, join.many, join_apply(s, &join));
+			neighbours_evaluate(s, join.key.b, join_apply(s, &join));
 	}
 }
 
-/* --- step 4 ------------------------------------------------------------------------------------ */
-
-struct ranked {
-	double density, at;
-	uint32_t chain, part;
-};
-
-static int ranked_compare(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-
-	if (x->density != y->density)
-		return x->density > y->density ? -1 : 1;
-	if (x->chain != y->chain)
-		return x->chain < y->chain ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
-}
+/* --- step 4 ----------------------------------------------------------------------------------- */
 
 static int chains_emit(const struct sorter *s, uint32_t *retorder)
 {
-	struct ranked *ranked = arena_array(s->arena, struct ranked, s->graph->n);
+	struct ranked_part *parts = arena_array(s->arena, struct ranked_part, s->graph->n);
 
-	if (!ranked)
+	if (!parts)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->graph->n; i++) {
 		const struct chain *chain = &s->chains[s->of[i]];
+		double density = chain->count / (chain->hi - chain->lo);
 
-		ranked[i] = (struct ranked){ chain->count / (chain->hi - chain->lo), s->at[i], s->of[i], i };
+		parts[i] = (struct ranked_part){ density, s->at[i], s->of[i], i };
 	}
-	qsort(ranked, s->graph->n, sizeof(*ranked), ranked_compare);
-	for (uint32_t i = 0; i < s->graph->n; i++)
-		retorder[i] = ranked[i].part;
+	ranked_parts_order(parts, s->graph->n, retorder);
 	return 0;
 }
 
@@ -303,6 +240,7 @@ static int sorter_init(struct sorter *s, struct arena *arena, const struct callg
 	*s = (struct sorter){
 		.graph = graph,
 		.arena = arena,
+		.heap = heap_of(arena, sizeof(struct join)),
 		.chains = arena_array(arena, struct chain, graph->n),
 		.of = arena_array(arena, uint32_t, graph->n),
 		.next = arena_array(arena, uint32_t, graph->n),
@@ -314,7 +252,8 @@ static int sorter_init(struct sorter *s, struct arena *arena, const struct callg
 	if (!s->chains || !s->of || !s->next || !s->at || !s->stamp || !s->touched || !s->between)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < graph->n; i++) {
-		s->chains[i] = (struct chain){ 0, graph->size[i], graph->count[i], i, i, 1, ++s->version };
+		s->chains[i] =
+			(struct chain){ 0, graph->size[i], graph->count[i], i, i, 1, ++s->version };
 		s->of[i] = i;
 		s->next[i] = LAYOUT_NONE;
 		s->total += graph->count[i];
@@ -331,5 +270,5 @@ int cdsort_order(struct arena *arena, const struct callgraph *graph, uint32_t *r
 	for (uint32_t i = 0; i < graph->n_arcs; i++)
 		pair_evaluate(&s, graph->arcs[i].from, graph->arcs[i].to);
 	joins_apply(&s);
-	return s.no_memory ? -ENOMEM : chains_emit(&s, retorder);
+	return s.heap.no_memory ? -ENOMEM : chains_emit(&s, retorder);
 }

@@ -135,7 +135,8 @@ size_t cfg_expand(const struct cfg *cfg, const uint32_t *nodes, uint32_t *retblo
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < cfg->n; i++)
-		for (uint32_t b = cfg->first_block[nodes[i]]; b < cfg->first_block[nodes[i] + 1]; b++)
+		for (uint32_t b = cfg->first_block[nodes[i]]; b < cfg->first_block[nodes[i] + 1];
+		     b++)
 			retblocks[n++] = b;
 	return n;
 }

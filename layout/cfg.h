@@ -16,21 +16,21 @@
 
 struct cfg_edge {
 	uint32_t from, to; /* nodes */
-	uint32_t kind;	   /* enum layout_edge_kind */
-	bool falls;	   /* can become a fall-through: leaves the end of @from, enters the start of @to */
-	double count;	   /* > 0 */
+	uint32_t kind;     /* enum layout_edge_kind */
+	bool falls; /* may fall through: leaves the end of @from, enters the start of @to */
+	double count; /* > 0 */
 };
 
 struct cfg {
-	uint32_t n;	  /* nodes; node 0 holds the entry; in original order */
+	uint32_t n;       /* nodes; node 0 holds the entry; in original order */
 	uint32_t n_edges; /* sorted by (from, to, kind), self loops included */
-	uint32_t *size;	  /* bytes of each node */
+	uint32_t *size;   /* bytes of each node */
 	double *count;
 	struct cfg_edge *edges;
-	uint32_t *out;	/* edges out of node i: edges[out[i]] .. edges[out[i + 1] - 1] */
-	uint32_t *in;	/* edges into node i: edges[in_edge[in[i]]] .. */
+	uint32_t *out; /* edges out of node i: edges[out[i]] .. edges[out[i + 1] - 1] */
+	uint32_t *in;  /* edges into node i: edges[in_edge[in[i]]] .. */
 	uint32_t *in_edge;
-	double total;	/* sum of the edges' counts */
+	double total;          /* sum of the edges' counts */
 	uint32_t *first_block; /* node i is blocks first_block[i] .. first_block[i + 1] - 1 */
 };
 

@@ -5,20 +5,22 @@
  *
  * 1. The call graph is undirected; an edge weighs the calls both ways. Every part is a chain.
  * 2. Take the heaviest edge between two chains and join them; edges to a third chain add up.
- * 3. There are four ways to join two chains, since each can be reversed. Look at the original graph:
- *    among the parts of the one and of the other, which two call each other most? The way that brings
- *    these two closest is taken.
+ * 3. There are four ways to join two chains, since each can be reversed. Look at the original
+ *    graph: among the parts of the one and of the other, which two call each other most? The way
+ *    that brings these two closest is taken.
  * 4. Chains by count per byte.
  *
  * A chain has its own address frame. The one with more parts stays, the other moves to its left or
  * right end, reversed or not: up to reflection those are the four ways, and moving costs O(V log V)
- * in sum. Edges between chains live in a hash table; the chain with fewer edges passes its edges on.
+ * in sum. Edges between chains live in a hash table; the chain with fewer edges passes its edges
+ * on.
  */
 
 #include <errno.h>
 #include <stdbool.h>
 
 #include "layout/callgraph.h"
+#include "layout/heap.h"
 
 #define HASH_FACTOR 0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: spreads (a, b) over the table */
 
@@ -32,36 +34,30 @@ struct pairs {
 
 struct neighbour {
 	uint32_t chain; /* may have been joined to another since */
-	uint32_t next;	/* in neighbours[] */
+	uint32_t next;  /* in neighbours[] */
 };
 
 struct chain {
-	double lo, hi;		     /* frame */
+	double lo, hi; /* frame */
 	double count;
-	uint32_t head, tail, n;	     /* parts, linked in any order */
+	uint32_t head, tail, n;             /* parts, linked in any order */
 	uint32_t first, last, n_neighbours; /* list of neighbours */
-};
-
-struct link {
-	double weight;
-	uint32_t a, b;
 };
 
 struct closest {
 	const struct callgraph *graph;
 	struct chain *chains;
-	uint32_t *of;	/* per part: its chain, found by halving paths */
+	uint32_t *of;   /* per part: its chain, found by halving paths */
 	uint32_t *next; /* per part: in its chain */
-	double *at;	/* per part: first byte in its chain's frame */
+	double *at;     /* per part: first byte in its chain's frame */
 	struct neighbour *neighbours;
 	struct pairs pairs;
-	struct link *heap;
-	size_t n_heap, heap_capacity;
-	double *calls;	  /* scratch, per part */
+	struct heap heap; /* of struct heap_key: weight, chains; stale when the weight has grown */
+	double *calls; /* scratch, per part */
 	struct arena *arena;
 };
 
-/* --- weights between chains -------------------------------------------------------------------- */
+/* --- weights between chains ------------------------------------------------------------------- */
 
 static size_t pairs_slot(const struct pairs *pairs, uint64_t key)
 {
@@ -112,53 +108,7 @@ static double *pairs_weight(struct pairs *pairs, uint32_t a, uint32_t b)
 	return &pairs->weight[slot];
 }
 
-/* --- the heap: heaviest link first, then lowest chain numbers ---------------------------------- */
-
-static bool link_before(const struct link *x, const struct link *y)
-{
-	if (x->weight != y->weight)
-		return x->weight > y->weight;
-	return x->a != y->a ? x->a < y->a : x->b < y->b;
-}
-
-static int heap_push(struct closest *c, struct link link)
-{
-	size_t i;
-
-	if (c->n_heap == c->heap_capacity) {
-		size_t capacity = MAX(c->heap_capacity * 2, (size_t)c->graph->n_arcs + 16);
-		struct link *heap = arena_array(c->arena, struct link, capacity);
-
-		if (!heap)
-			return -ENOMEM;
-		if (c->n_heap)
-			__builtin_memcpy(heap, c->heap, c->n_heap * sizeof(*heap));
-		c->heap = heap;
-		c->heap_capacity = capacity;
-	}
-	for (i = c->n_heap++; i > 0 && link_before(&link, &c->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		c->heap[i] = c->heap[(i - 1) / 2];
-	c->heap[i] = link;
-	return 0;
-}
-
-static struct link heap_pop(struct closest *c)
-{
-	struct link top = c->heap[0], last = c->heap[--c->n_heap];
-	size_t i = 0;
-
-	for (size_t child; (child = 2 * i + 1) < c->n_heap; i = child) {
-		if (child + 1 < c->n_heap && link_before(&c->heap[child + 1], &c->heap[child]))
-			child++;
-		if (!link_before(&c->heap[child], &last))
-			break;
-		c->heap[i] = c->heap[child];
-	}
-	c->heap[i] = last;
-	return top;
-}
-
-/* --- joining ----------------------------------------------------------------------------------- */
+/* --- joining ---------------------------------------------------------------------------------- */
 
 static uint32_t chain_find(struct closest *c, uint32_t i)
 {
@@ -279,6 +229,11 @@ static void neighbours_append(struct closest *c, struct chain *to, const struct 
 	to->n_neighbours += from->n_neighbours;
 }
 
+static void link_push(struct closest *c, double weight, uint32_t a, uint32_t b)
+{
+	heap_push(&c->heap, &(struct heap_key){ weight, MIN(a, b), MAX(a, b) });
+}
+
 /* Step 2: the edges of @from become edges of @to. */
 static int links_move(struct closest *c, uint32_t to, uint32_t from)
 {
@@ -299,8 +254,7 @@ static int links_move(struct closest *c, uint32_t to, uint32_t from)
 		if (!slot)
 			return -ENOMEM;
 		*slot += weight;
-		if (heap_push(c, (struct link){ *slot, MIN(to, other), MAX(to, other) }) < 0)
-			return -ENOMEM;
+		link_push(c, *slot, to, other);
 	}
 	return 0;
 }
@@ -314,8 +268,9 @@ static int link_apply(struct closest *c, uint32_t a, uint32_t b)
 	int r;
 
 	heaviest_pair(c, few, many, &part_few, &part_many);
-	joined = chains_join(c, &c->chains[few], &c->chains[many],
-			     move_choose(c, &c->chains[few], part_few, &c->chains[many], part_many));
+	joined =
+		chains_join(c, &c->chains[few], &c->chains[many],
+			    move_choose(c, &c->chains[few], part_few, &c->chains[many], part_many));
 	r = links_move(c, to, from);
 	if (r < 0)
 		return r;
@@ -331,8 +286,9 @@ static int link_apply(struct closest *c, uint32_t a, uint32_t b)
 
 static int links_apply(struct closest *c)
 {
-	while (c->n_heap > 0) {
-		struct link link = heap_pop(c);
+	struct heap_key link;
+
+	while (heap_pop(&c->heap, &link)) {
 		double *weight;
 		int r;
 
@@ -341,7 +297,7 @@ static int links_apply(struct closest *c)
 		weight = pairs_weight(&c->pairs, link.a, link.b);
 		if (!weight)
 			return -ENOMEM;
-		if (*weight != link.weight)
+		if (*weight != link.gain)
 			continue;
 		*weight = 0;
 		r = link_apply(c, link.a, link.b);
@@ -351,41 +307,22 @@ static int links_apply(struct closest *c)
 	return 0;
 }
 
-/* --- the order --------------------------------------------------------------------------------- */
-
-struct ranked {
-	double density, at;
-	uint32_t chain, part;
-};
-
-static int ranked_compare(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-
-	if (x->density != y->density)
-		return x->density > y->density ? -1 : 1;
-	if (x->chain != y->chain)
-		return x->chain < y->chain ? -1 : 1;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->part < y->part ? -1 : x->part > y->part;
-}
+/* --- the order -------------------------------------------------------------------------------- */
 
 static int chains_emit(struct closest *c, uint32_t *retorder)
 {
-	struct ranked *ranked = arena_array(c->arena, struct ranked, c->graph->n);
+	struct ranked_part *parts = arena_array(c->arena, struct ranked_part, c->graph->n);
 
-	if (!ranked)
+	if (!parts)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < c->graph->n; i++) {
 		uint32_t k = chain_find(c, i);
 		const struct chain *chain = &c->chains[k];
+		double density = chain->count / (chain->hi - chain->lo);
 
-		ranked[i] = (struct ranked){ chain->count / (chain->hi - chain->lo), c->at[i], k, i };
+		parts[i] = (struct ranked_part){ density, c->at[i], k, i };
 	}
-	qsort(ranked, c->graph->n, sizeof(*ranked), ranked_compare);
-	for (uint32_t i = 0; i < c->graph->n; i++)
-		retorder[i] = ranked[i].part;
+	ranked_parts_order(parts, c->graph->n, retorder);
 	return 0;
 }
 
@@ -400,13 +337,18 @@ static int closest_init(struct closest *c, struct arena *arena, const struct cal
 		.calls = arena_array(arena, double, graph->n),
 		.neighbours = arena_array(arena, struct neighbour, 2 * (size_t)graph->n_arcs),
 		.pairs.arena = arena,
+		.heap = heap_of(arena, sizeof(struct heap_key)),
 		.arena = arena,
 	};
 	if (!c->chains || !c->of || !c->next || !c->at || !c->calls || !c->neighbours)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < graph->n; i++) {
-		c->chains[i] = (struct chain){ .hi = graph->size[i], .count = graph->count[i],
-					       .head = i, .tail = i, .n = 1, .first = LAYOUT_NONE };
+		c->chains[i] = (struct chain){ .hi = graph->size[i],
+					       .count = graph->count[i],
+					       .head = i,
+					       .tail = i,
+					       .n = 1,
+					       .first = LAYOUT_NONE };
 		c->of[i] = i;
 		c->next[i] = LAYOUT_NONE;
 	}
@@ -426,8 +368,7 @@ static int links_init(struct closest *c)
 		if (!weight)
 			return -ENOMEM;
 		*weight += arc->count;
-		if (heap_push(c, (struct link){ *weight, MIN(ends[0], ends[1]), MAX(ends[0], ends[1]) }) < 0)
-			return -ENOMEM;
+		link_push(c, *weight, ends[0], ends[1]);
 		for (unsigned k = 0; k < 2; k++) {
 			struct chain one = { .first = n, .last = n, .n_neighbours = 1 };
 
@@ -447,5 +388,7 @@ int closest_order(struct arena *arena, const struct callgraph *graph, uint32_t *
 		r = links_init(&c);
 	if (r == 0)
 		r = links_apply(&c);
+	if (r == 0 && c.heap.no_memory)
+		r = -ENOMEM;
 	return r < 0 ? r : chains_emit(&c, retorder);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Orders are built from the front. An edge's share is known as soon as both its ends are placed. For
- * the rest there is a bound: every edge gets at most what nearness can give, and besides, every
+ * Orders are built from the front. An edge's share is known as soon as both its ends are placed.
+ * For the rest there is a bound: every edge gets at most what nearness can give, and besides, every
  * block that is last or not placed may fall through once, along its best edge. Under the measure of
  * branch cost the shares are savings, and nearness is worth nothing.
  */
@@ -17,10 +17,10 @@
 #define MAX_EDGES (EXACT_MAX * EXACT_MAX * 4u) /* pairs, by kind and by falling through or not */
 
 struct state {
-	uint32_t n;			  /* nodes with edges; the entry is number 0 */
-	uint32_t node[EXACT_MAX];	  /* in the graph */
+	uint32_t n;               /* nodes with edges; the entry is number 0 */
+	uint32_t node[EXACT_MAX]; /* in the graph */
 	int64_t size[EXACT_MAX];
-	double fall[EXACT_MAX];		  /* best gain of falling through, over being near */
+	double fall[EXACT_MAX];           /* best gain of falling through, over being near */
 	struct cfg_edge edges[MAX_EDGES]; /* ends are numbers of nodes here */
 	uint32_t n_edges;
 	uint32_t order[EXACT_MAX], best[EXACT_MAX];
@@ -66,8 +66,8 @@ static bool state_init(struct state *s, const struct cfg *cfg)
 		edge.from = number_of(s, edge.from);
 		edge.to = number_of(s, edge.to);
 		fall = edge.falls ? edge.count * (fall - EXTTSP_NEAR) : 0;
-		s->fall[edge.from] = s->has_empty ? s->fall[edge.from] + fall
-						  : MAX(s->fall[edge.from], fall);
+		s->fall[edge.from] =
+			s->has_empty ? s->fall[edge.from] + fall : MAX(s->fall[edge.from], fall);
 		s->edges[s->n_edges++] = edge;
 	}
 	return true;

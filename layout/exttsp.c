@@ -10,14 +10,15 @@
  * 4. The entry's chain first, the others by executions per byte.
  *
  * What makes it fast here:
- * - A chain has its own address frame. The larger chain of a merge stays where it is and the smaller
- *   one moves to either end of it, so all moves together cost O(V log V). Only chains of at most
- *   SPLIT_MAX nodes are split.
+ * - A chain has its own address frame. The larger chain of a merge stays where it is and the
+ *   smaller one moves to either end of it, so all moves together cost O(V log V). Only chains of at
+ *   most SPLIT_MAX nodes are split.
  * - A split between two nodes loses their fall-through and can win at most two others, which is
  *   known before anything is added up; nearly all splits end there.
  * - A heap holds the gains. Those of pairs that changed since are found by a version number and
- *   computed again when they come up; after a merge only the smaller side's neighbours are evaluated
- *   (both sides' while the chain is short), for a longer chain gains less with far neighbours, not more.
+ *   computed again when they come up; after a merge only the smaller side's neighbours are
+ *   evaluated (both sides' while the chain is short), for a longer chain gains less with far
+ *   neighbours, not more.
  *
  * No threshold is absolute, so an order does not depend on the unit of the counts.
  */
@@ -26,23 +27,24 @@
 
 #include <errno.h>
 
-#define SPLIT_MAX 128u	 /* nodes of a chain that may be split */
+#include "layout/heap.h"
+
+#define SPLIT_MAX 128u    /* nodes of a chain that may be split */
 #define SPLIT_ANY_MAX 16u /* nodes of a chain that may be split where no joint is made */
-#define EAGER_MAX 64u	 /* nodes of a chain all of whose neighbours are evaluated after each merge */
+#define EAGER_MAX 64u /* nodes of a chain all of whose neighbours are evaluated after each merge */
 
 enum merge_type { A_B, A1_B_A2, B_A2_A1, A2_A1_B };
 
 struct chain {
 	uint32_t head, tail, n;
 	uint32_t version; /* changes with every merge; 0: merged into another */
-	int64_t lo, hi;	  /* of its own frame */
-	double weight;	  /* sum of executions x bytes */
-	double idle;	  /* upper bound of what its inner edges that do not fall through count */
+	int64_t lo, hi;   /* of its own frame */
+	double weight;    /* sum of executions x bytes */
+	double idle;      /* upper bound of what its inner edges that do not fall through count */
 };
 
 struct merge {
-	double gain;
-	uint32_t a, b; /* chains */
+	struct heap_key key; /* gain, chains A and B */
 	uint32_t version_a, version_b;
 	uint32_t split; /* first node of A2 */
 	enum merge_type type;
@@ -52,86 +54,27 @@ struct merger {
 	const struct cfg *cfg;
 	struct chain *chains;
 	uint32_t *chain_of, *next, *prev; /* per node */
-	int64_t *at;			  /* per node, in its chain's frame */
-	uint32_t *stamp;		  /* per chain: evaluated in this round */
+	int64_t *at;                      /* per node, in its chain's frame */
+	uint32_t *stamp;                  /* per chain: evaluated in this round */
 	uint32_t round, version;
-	uint32_t *touched;		  /* scratch of one merge: nodes */
+	uint32_t *touched; /* scratch of one merge: nodes */
 
 	/* scratch of one evaluation */
-	uint32_t *between;		  /* edges between the two chains */
+	uint32_t *between; /* edges between the two chains */
 	uint32_t n_between;
 	double weight_between;
 	uint32_t inner[SPLIT_MAX * 16], n_inner; /* edges inside the chain to be split */
 	bool inner_overflow;
 	uint32_t nodes[SPLIT_MAX];
 	uint32_t *rank; /* per node: index in nodes[] */
-	double into[SPLIT_MAX], out_of[SPLIT_MAX]; /* fall-through counts to B's head, from B's tail */
+	double into[SPLIT_MAX];	  /* per node: fall-through counts to B's head */
+	double out_of[SPLIT_MAX]; /* from B's tail */
 
-	struct merge *heap;
-	size_t n_heap, heap_capacity;
-	bool no_memory;
+	struct heap heap;
 	struct arena *arena;
 };
 
-/* --- the heap: highest gain first, then lowest chain numbers ----------------------------------- */
-
-static bool merge_before(const struct merge *x, const struct merge *y)
-{
-	if (x->gain != y->gain)
-		return x->gain > y->gain;
-	return x->a != y->a ? x->a < y->a : x->b < y->b;
-}
-
-static void heap_grow(struct merger *m)
-{
-	size_t capacity = MAX(m->heap_capacity * 2, (size_t)m->cfg->n_edges + 16);
-	struct merge *heap = arena_array(m->arena, struct merge, capacity);
-
-	if (!heap) {
-		m->no_memory = true;
-		return;
-	}
-	if (m->n_heap)
-		__builtin_memcpy(heap, m->heap, m->n_heap * sizeof(*heap));
-	m->heap = heap;
-	m->heap_capacity = capacity;
-}
-
-static void heap_push(struct merger *m, const struct merge *merge)
-{
-	size_t i;
-
-	if (m->n_heap == m->heap_capacity)
-		heap_grow(m);
-	if (m->no_memory)
-		return;
-	for (i = m->n_heap++; i > 0 && merge_before(merge, &m->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		m->heap[i] = m->heap[(i - 1) / 2];
-	m->heap[i] = *merge;
-}
-
-static struct merge heap_pop(struct merger *m)
-{
-	struct merge top = m->heap[0], last = m->heap[--m->n_heap];
-	size_t i = 0;
-
-	for (;;) {
-		size_t child = 2 * i + 1;
-
-		if (child >= m->n_heap)
-			break;
-		if (child + 1 < m->n_heap && merge_before(&m->heap[child + 1], &m->heap[child]))
-			child++;
-		if (!merge_before(&m->heap[child], &last))
-			break;
-		m->heap[i] = m->heap[child];
-		i = child;
-	}
-	m->heap[i] = last;
-	return top;
-}
-
-/* --- evaluating a pair ------------------------------------------------------------------------- */
+/* --- evaluating a pair ------------------------------------------------------------------------ */
 
 static bool chain_is_entry(const struct chain *chain)
 {
@@ -171,7 +114,7 @@ struct shifts {
 
 static struct shifts merge_shifts(const struct merger *m, const struct merge *merge)
 {
-	const struct chain *a = &m->chains[merge->a], *b = &m->chains[merge->b];
+	const struct chain *a = &m->chains[merge->key.a], *b = &m->chains[merge->key.b];
 	int64_t cut = merge->type == A_B ? a->hi : m->at[merge->split];
 	int64_t size_b = b->hi - b->lo, size_a2 = a->hi - cut;
 
@@ -190,7 +133,7 @@ static struct shifts merge_shifts(const struct merger *m, const struct merge *me
 static int64_t node_shift(const struct merger *m, const struct merge *merge,
 			  const struct shifts *shifts, uint32_t i)
 {
-	if (m->chain_of[i] == merge->b)
+	if (m->chain_of[i] == merge->key.b)
 		return shifts->b;
 	if (merge->type == A_B || m->rank[i] < m->rank[merge->split])
 		return shifts->a1;
@@ -231,15 +174,15 @@ static double merge_gain(const struct merger *m, const struct merge *merge)
 
 static void merge_try(const struct merger *m, struct merge try, struct merge *best)
 {
-	try.gain = merge_gain(m, &try);
-	if (try.gain > best->gain)
+	try.key.gain = merge_gain(m, &try);
+	if (try.key.gain > best->key.gain)
 		*best = try;
 }
 
 static void try_concatenation(const struct merger *m, uint32_t a, uint32_t b, struct merge *best)
 {
 	if (!chain_is_entry(&m->chains[b]))
-		merge_try(m, (struct merge){ .a = a, .b = b, .type = A_B }, best);
+		merge_try(m, (struct merge){ .key = { 0, a, b }, .type = A_B }, best);
 }
 
 static void inner_collect(struct merger *m, uint32_t a)
@@ -283,31 +226,33 @@ static void joints_collect(struct merger *m, uint32_t a, uint32_t b)
 
 /*
  * Only splits that make a joint are tried, except in short chains; being near alone is worth too
- * little for the time. Upper bounds: the joints that are made fall through, the broken one and all other edges
- * between the chains, or inside and not falling through, get all that nearness can give.
+ * little for the time. Upper bounds: the joints that are made fall through, the broken one and all
+ * other edges between the chains, or inside and not falling through, get all that nearness can
+ * give.
  */
 static void try_split(const struct merger *m, uint32_t a, uint32_t b, uint32_t i, double turn,
 		      struct merge *best)
 {
 	const double won = EXTTSP_FALL_JUMP - EXTTSP_NEAR;
 	const bool any = m->chains[a].n <= SPLIT_ANY_MAX;
-	const bool a_moves = !chain_is_entry(&m->chains[a]), b_moves = !chain_is_entry(&m->chains[b]);
+	const bool a_moves = !chain_is_entry(&m->chains[a]);
+	const bool b_moves = !chain_is_entry(&m->chains[b]);
 	double into = won * m->into[i - 1], out_of = won * m->out_of[i];
 	double near = EXTTSP_NEAR * m->weight_between -
 		      (EXTTSP_FALL_BRANCH - EXTTSP_NEAR) *
 			      cfg_falls(m->cfg, m->nodes[i - 1], m->nodes[i]);
-	struct merge try = { .a = a, .b = b, .split = m->nodes[i] };
+	struct merge try = { .key = { 0, a, b }, .split = m->nodes[i] };
 
-	if (b_moves && (any || into + out_of > 0) && near + into + out_of > best->gain) {
+	if (b_moves && (any || into + out_of > 0) && near + into + out_of > best->key.gain) {
 		try.type = A1_B_A2;
 		merge_try(m, try, best);
 	}
 	near += turn;
-	if (a_moves && (any || out_of + turn > 0) && near + out_of > best->gain) {
+	if (a_moves && (any || out_of + turn > 0) && near + out_of > best->key.gain) {
 		try.type = B_A2_A1;
 		merge_try(m, try, best);
 	}
-	if (a_moves && b_moves && (any || into + turn > 0) && near + into > best->gain) {
+	if (a_moves && b_moves && (any || into + turn > 0) && near + into > best->key.gain) {
 		try.type = A2_A1_B;
 		merge_try(m, try, best);
 	}
@@ -342,14 +287,14 @@ static void pair_evaluate(struct merger *m, uint32_t x, uint32_t y)
 	try_concatenation(m, b, a, &best);
 	try_splits(m, a, b, &best);
 	try_splits(m, b, a, &best);
-	if (!(best.gain > 0))
+	if (!(best.key.gain > 0))
 		return;
-	best.version_a = m->chains[best.a].version;
-	best.version_b = m->chains[best.b].version;
-	heap_push(m, &best);
+	best.version_a = m->chains[best.key.a].version;
+	best.version_b = m->chains[best.key.b].version;
+	heap_push(&m->heap, &best);
 }
 
-/* --- merging ----------------------------------------------------------------------------------- */
+/* --- merging ---------------------------------------------------------------------------------- */
 
 static void part_move(struct merger *m, uint32_t head, uint32_t end, int64_t shift, uint32_t chain)
 {
@@ -368,12 +313,12 @@ static void nodes_link(struct merger *m, uint32_t i, uint32_t j)
 /* The larger chain keeps its frame and its number; all others move relative to it. */
 static void parts_move(struct merger *m, const struct merge *merge, struct shifts shifts)
 {
-	const struct chain *a = &m->chains[merge->a], *b = &m->chains[merge->b];
+	const struct chain *a = &m->chains[merge->key.a], *b = &m->chains[merge->key.b];
 	uint32_t split = merge->type == A_B ? LAYOUT_NONE : merge->split;
-	uint32_t owner = a->n >= b->n ? merge->a : merge->b;
-	int64_t base = owner == merge->a ? shifts.a1 : shifts.b;
+	uint32_t owner = a->n >= b->n ? merge->key.a : merge->key.b;
+	int64_t base = owner == merge->key.a ? shifts.a1 : shifts.b;
 
-	if (owner == merge->a) {
+	if (owner == merge->key.a) {
 		part_move(m, b->head, LAYOUT_NONE, shifts.b - base, owner);
 		part_move(m, split, LAYOUT_NONE, shifts.a2 - base, owner);
 	} else {
@@ -385,7 +330,7 @@ static void parts_move(struct merger *m, const struct merge *merge, struct shift
 static void parts_link(struct merger *m, const struct merge *merge, uint32_t *rethead,
 		       uint32_t *rettail)
 {
-	const struct chain *a = &m->chains[merge->a], *b = &m->chains[merge->b];
+	const struct chain *a = &m->chains[merge->key.a], *b = &m->chains[merge->key.b];
 	uint32_t a2 = merge->type == A_B ? LAYOUT_NONE : merge->split;
 	uint32_t a1_tail = merge->type == A_B ? a->tail : m->prev[a2];
 
@@ -414,11 +359,11 @@ static void parts_link(struct merger *m, const struct merge *merge, uint32_t *re
 /* Returns the number of the merged chain. */
 static uint32_t merge_apply(struct merger *m, const struct merge *merge)
 {
-	struct chain *a = &m->chains[merge->a], *b = &m->chains[merge->b];
+	struct chain *a = &m->chains[merge->key.a], *b = &m->chains[merge->key.b];
 	struct chain *owner = a->n >= b->n ? a : b, *other = owner == a ? b : a;
 	uint32_t head, tail;
 
-	between_collect(m, merge->a, merge->b);
+	between_collect(m, merge->key.a, merge->key.b);
 	parts_move(m, merge, merge_shifts(m, merge));
 	parts_link(m, merge, &head, &tail);
 	owner->head = head;
@@ -461,7 +406,7 @@ static void neighbours_evaluate(struct merger *m, uint32_t chain, const uint32_t
 /* The nodes whose neighbours may now gain: the smaller chain's, or all while they are few. */
 static uint32_t touched_collect(struct merger *m, const struct merge *merge)
 {
-	const struct chain *a = &m->chains[merge->a], *b = &m->chains[merge->b];
+	const struct chain *a = &m->chains[merge->key.a], *b = &m->chains[merge->key.b];
 	const struct chain *few = a->n < b->n ? a : b, *many = few == a ? b : a;
 	uint32_t n = 0;
 
@@ -476,15 +421,17 @@ static uint32_t touched_collect(struct merger *m, const struct merge *merge)
 /* Step 3. */
 static void merge_all(struct merger *m)
 {
-	while (m->n_heap > 0 && !m->no_memory) {
-		struct merge merge = heap_pop(m);
-		uint32_t version_a = m->chains[merge.a].version, version_b = m->chains[merge.b].version;
+	struct merge merge;
+
+	while (!m->heap.no_memory && heap_pop(&m->heap, &merge)) {
+		uint32_t version_a = m->chains[merge.key.a].version;
+		uint32_t version_b = m->chains[merge.key.b].version;
 		uint32_t n_touched;
 
 		if (version_a == 0 || version_b == 0)
 			continue;
 		if (version_a != merge.version_a || version_b != merge.version_b) {
-			pair_evaluate(m, merge.a, merge.b);
+			pair_evaluate(m, merge.key.a, merge.key.b);
 			continue;
 		}
 		n_touched = touched_collect(m, &merge);
@@ -492,7 +439,7 @@ static void merge_all(struct merger *m)
 	}
 }
 
-/* --- the order --------------------------------------------------------------------------------- */
+/* --- the order -------------------------------------------------------------------------------- */
 
 struct ranked {
 	double density;
@@ -543,6 +490,7 @@ static int merger_init(struct merger *m, struct arena *arena, const struct cfg *
 {
 	m->cfg = cfg;
 	m->arena = arena;
+	m->heap = heap_of(arena, sizeof(struct merge));
 	m->chains = arena_array(arena, struct chain, cfg->n);
 	m->chain_of = arena_array(arena, uint32_t, cfg->n);
 	m->next = arena_array(arena, uint32_t, cfg->n);
@@ -556,7 +504,10 @@ static int merger_init(struct merger *m, struct arena *arena, const struct cfg *
 	    !m->touched || !m->between)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < cfg->n; i++) {
-		m->chains[i] = (struct chain){ .head = i, .tail = i, .n = 1, .version = ++m->version,
+		m->chains[i] = (struct chain){ .head = i,
+					       .tail = i,
+					       .n = 1,
+					       .version = ++m->version,
 					       .hi = cfg->size[i],
 					       .weight = cfg->count[i] * cfg->size[i] };
 		m->chain_of[i] = i;
@@ -575,7 +526,7 @@ int exttsp_order(struct arena *arena, const struct cfg *cfg, uint32_t *retorder)
 		if (cfg->edges[i].from != cfg->edges[i].to)
 			pair_evaluate(m, cfg->edges[i].from, cfg->edges[i].to);
 	merge_all(m);
-	return m->no_memory ? -ENOMEM : chains_emit(m, retorder);
+	return m->heap.no_memory ? -ENOMEM : chains_emit(m, retorder);
 }
 
 double exttsp_score(const struct cfg *cfg, const uint32_t *order, int64_t *at)

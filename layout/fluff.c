@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * 1. Temperature of each block from its count, if that can be trusted. A block is as hot as the hottest
- *    edge at it, too: compilers lose block frequencies in late passes (LLVM 22 says 0 for a block of
- *    sqlite3VdbeExec that its own edges enter 10^8 times), and splitting at such a place would be ruinous.
+ * 1. Temperature of each block from its count, if that can be trusted. A block is as hot as the
+ *    hottest edge at it, too: compilers lose block frequencies in late passes (LLVM 22 says 0 for a
+ *    block of sqlite3VdbeExec that its own edges enter 10^8 times), and splitting at such a place
+ *    would be ruinous.
  * 2. Sticky runs share their warmest member's temperature, and so do all landing pads.
  * 3. Cold blocks too small to pay for the longer branches to them stay, repeatedly, because a block
  *    that stays may itself branch to others.
@@ -60,7 +61,10 @@ static void sticky_share(const struct layout_graph *graph, uint8_t *place)
 	}
 }
 
-/* A pad in a sticky run may lift that run, which may hold no other pad: so pads first, then runs, twice. */
+/*
+ * A pad in a sticky run may lift that run, which may hold no other pad: so pads first, then runs,
+ * twice.
+ */
 static void pads_share(const struct layout_graph *graph, uint8_t *place)
 {
 	uint8_t warmest = FLUFF_COLD;
@@ -68,7 +72,10 @@ static void pads_share(const struct layout_graph *graph, uint8_t *place)
 	for (size_t i = 0; i < graph->n_blocks; i++)
 		if (graph->blocks[i].flags & LAYOUT_EH_PAD)
 			warmest = MIN(warmest, place[i]);
-	/* A warm cluster of pads beside a hot one is never right: they are reached by throwing anyway. */
+	/*
+	 * A warm cluster of pads beside a hot one is never right: they are reached by throwing
+	 * anyway.
+	 */
 	if (warmest == FLUFF_WARM)
 		warmest = FLUFF_HOT;
 	for (size_t i = 0; i < graph->n_blocks; i++)
@@ -104,7 +111,9 @@ static bool cheap_stay(const struct layout_graph *graph, const uint32_t *growth,
 	bool changed = false;
 
 	for (size_t i = 0; i < graph->n_blocks; i++) {
-		/* Growth of 0: nothing hot leads here directly (a switch, a pad, or colder blocks). */
+		/*
+		 * Growth of 0: nothing hot leads here directly (a switch, a pad, or colder blocks).
+		 */
 		if (place[i] == FLUFF_HOT || growth[i] == 0 || graph->blocks[i].size > growth[i])
 			continue;
 		place[i] = FLUFF_HOT;

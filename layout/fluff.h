@@ -4,10 +4,10 @@
 /**
  * fluff.h - which blocks of a function go out of line
  *
- * "Fluff" is the Morph paper's word (Zhang et al. 1997, section 4.2) for code that a program carries
- * but does not run; Pettis & Hansen (PLDI 1990, section 5) call the move procedure splitting. Hot code
- * becomes denser, at the price of longer branches to what was moved and of one more piece of text per
- * function (symbol, unwind table entry, alignment).
+ * "Fluff" is the Morph paper's word (Zhang et al. 1997, section 4.2) for code that a program
+ * carries but does not run; Pettis & Hansen (PLDI 1990, section 5) call the move procedure
+ * splitting. Hot code becomes denser, at the price of longer branches to what was moved and of one
+ * more piece of text per function (symbol, unwind table entry, alignment).
  */
 
 #include <stdbool.h>
@@ -21,20 +21,20 @@ enum fluff_place {
 };
 
 struct fluff_options {
-	double cold_count;	/* blocks executed at most this often are cold; default 0 */
-	double warm_count;	/* others executed at most this often are warm; default 0: no warm cluster */
-	uint8_t min_confidence; /* in a count, for its block to leave the hot cluster; default 0: any */
-	uint32_t min_bytes;	/* that must leave the hot cluster to be worth a split; 0: FLUFF_MIN_BYTES */
+	double cold_count;	/* executed at most this often: cold; default 0 */
+	double warm_count;	/* else at most this often: warm; default 0: no warm cluster */
+	uint8_t min_confidence; /* in its count, for a block to leave hot; default: any */
+	uint32_t min_bytes;	/* that must leave it for a split; 0: FLUFF_MIN_BYTES */
 };
 
 /* An unwind table entry, a symbol and half an alignment step are what a split costs. */
 #define FLUFF_MIN_BYTES 32u
 
 struct fluff_summary {
-	bool is_cold;	      /* no block is executed more than cold_count: the function is fluff as a whole */
+	bool is_cold;	      /* nothing runs more than cold_count: all of the function is fluff */
 	uint32_t n_blocks[3]; /* by enum fluff_place */
 	uint64_t bytes[3];
-	uint64_t growth;      /* bytes by which branches in the hot cluster grow (estimate for x86-64) */
+	uint64_t growth;      /* bytes by which hot branches grow (estimate for x86-64) */
 };
 
 /**
@@ -43,12 +43,12 @@ struct fluff_summary {
  * @retplace: n_blocks of enum fluff_place
  * @ret:      may be NULL
  *
- * A block's count is its own or that of the hottest edge at it, whichever is more. Hot whatever their
- * count: the entry, LAYOUT_KEEP blocks, blocks whose count is not trusted enough,
+ * A block's count is its own or that of the hottest edge at it, whichever is more. Hot whatever
+ * their count: the entry, LAYOUT_KEEP blocks, blocks whose count is not trusted enough,
  * and sticky runs with a hot member; all landing pads as soon as one of them is (the compiler wants
  * them in one cluster); and cold blocks that are no larger than the growth of the branches
- * that lead to them, which would only cost a jump each way. When too little is left to move, or nothing
- * runs at all, every block stays.
+ * that lead to them, which would only cost a jump each way. When too little is left to move, or
+ * nothing runs at all, every block stays.
  * Return: 0; -EINVAL with @reterr for an edge without ends; -ENOMEM. Cost: O(V + E).
  */
 int fluff_split(struct arena *arena, const struct layout_graph *graph,

@@ -9,9 +9,9 @@
  *	struct layout_program	all functions' hot parts and the calls between them
  *
  * Blocks stand in their original order (the order the compiler laid them out in) and block 0 is the
- * entry. Counts are executions in any unit: every result depends on their ratios only. They may come
- * from a file, so anything is accepted: NaN, negative and tiny counts are read as 0, huge ones and
- * infinity as LAYOUT_COUNT_MAX. Edges whose ends do not exist are an error (-EINVAL).
+ * entry. Counts are executions in any unit: every result depends on their ratios only. They may
+ * come from a file, so anything is accepted: NaN, negative and tiny counts are read as 0, huge ones
+ * and infinity as LAYOUT_COUNT_MAX. Edges whose ends do not exist are an error (-EINVAL).
  */
 
 #include <stddef.h>
@@ -24,12 +24,12 @@
 #define LAYOUT_COUNT_MAX 0x1p200 /* sums of 2^64 of them still fit a double */
 #define LAYOUT_COUNT_MIN 0x1p-200
 #define LAYOUT_NONE UINT32_MAX
-#define LAYOUT_NODES_MAX (1u << 28) /* blocks, edges, parts, calls; larger graphs are an error (-EINVAL) */
+#define LAYOUT_NODES_MAX (1u << 28) /* blocks, edges, parts, calls; more are an error (-EINVAL) */
 
 enum layout_block_flag {
-	LAYOUT_EH_PAD = 1 << 0,	  /* a landing pad: all pads of a function live in one cluster */
-	LAYOUT_STICKY = 1 << 1,	  /* stays directly behind the block before it; not for block 0 */
-	LAYOUT_KEEP = 1 << 2,	  /* never goes out of line */
+	LAYOUT_EH_PAD = 1 << 0,   /* a landing pad: all pads of a function live in one cluster */
+	LAYOUT_STICKY = 1 << 1,   /* stays directly behind the block before it; not for block 0 */
+	LAYOUT_KEEP = 1 << 2,     /* never goes out of line */
 	LAYOUT_INDIRECT = 1 << 3, /* ends in an indirect jump (layout_graph_classify()) */
 };
 
@@ -43,17 +43,17 @@ enum layout_edge_kind {
 };
 
 struct layout_block {
-	uint32_t size;	    /* bytes; 0 is possible */
-	uint8_t flags;	    /* enum layout_block_flag */
-	uint8_t confidence; /* in the count; 0: a guess ... 255: exact (struct profile_count's scale) */
-	uint8_t align_log2; /* the block starts at a multiple of 2^this, padding before it; 0: none */
-	double count;	    /* executions */
+	uint32_t size;      /* bytes; 0 is possible */
+	uint8_t flags;      /* enum layout_block_flag */
+	uint8_t confidence; /* in the count; 0: a guess ... 255: exact (profile_count) */
+	uint8_t align_log2; /* the block starts at a multiple of 2^this; 0: anywhere */
+	double count;       /* executions */
 };
 
 struct layout_edge {
 	uint32_t from, to; /* indices in blocks[] */
-	uint32_t kind;	   /* enum layout_edge_kind; anything else is read as LAYOUT_SWITCH */
-	double count;	   /* traversals */
+	uint32_t kind;     /* enum layout_edge_kind; anything else is read as LAYOUT_SWITCH */
+	double count;      /* traversals */
 };
 
 struct layout_graph {
@@ -70,8 +70,8 @@ struct layout_node {
 
 struct layout_call {
 	uint32_t from, to; /* indices in nodes[] */
-	uint32_t offset;   /* of the call in @from, bytes; LAYOUT_NONE: unknown, taken as the middle */
-	double count;	   /* calls (or jumps between two parts of a function) */
+	uint32_t offset;   /* bytes from the start of @from; LAYOUT_NONE: unknown, the middle */
+	double count;   /* calls (or jumps between two parts of a function) */
 };
 
 struct layout_program {
@@ -106,7 +106,7 @@ int layout_graph_classify(struct arena *arena, struct layout_graph *graph);
 int layout_graph_subset(struct arena *arena, const struct layout_graph *graph, const uint32_t *keep,
 			size_t n_keep, struct layout_graph *ret);
 
-/** layout_graph_check() - -EINVAL with @reterr when an edge's end does not exist or it is too large; O(E) */
+/** layout_graph_check() - -EINVAL with @reterr: too large, or an edge's end does not exist; O(E) */
 int layout_graph_check(const struct layout_graph *graph, struct fault *reterr);
 /** layout_program_check() - -EINVAL with @reterr when a call's end does not exist; O(E) */
 int layout_program_check(const struct layout_program *program, struct fault *reterr);

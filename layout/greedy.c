@@ -14,6 +14,7 @@
 #include <errno.h>
 
 #include "layout/branch.h"
+#include "layout/heap.h"
 
 struct joint {
 	double saving;
@@ -22,17 +23,10 @@ struct joint {
 
 struct chains {
 	const struct cfg *cfg;
-	uint32_t *next;	   /* per node */
-	uint32_t *chain;   /* per node: the head of its chain, found by halving paths */
-	uint32_t *tail;	   /* per head */
-	bool *has_before;  /* per node: it is not the head of its chain */
-};
-
-/* A chain waiting to be placed; entries go stale when a chain's pull has grown since. */
-struct pull {
-	double weight; /* executions between it and what is placed */
-	double density;
-	uint32_t head;
+	uint32_t *next;   /* per node */
+	uint32_t *chain;  /* per node: the head of its chain, found by halving paths */
+	uint32_t *tail;   /* per head */
+	bool *has_before; /* per node: it is not the head of its chain */
 };
 
 static int joint_compare(const void *a, const void *b)
@@ -79,8 +73,9 @@ static int joints_join(struct arena *arena, struct chains *chains, const struct 
 		const struct cfg_edge *edge = &cfg->edges[i];
 
 		if (edge->falls)
-			joints[n++] = (struct joint){ branch_saving(cfg, costs, edge->from, edge->to),
-						      edge->from, edge->to };
+			joints[n++] =
+				(struct joint){ branch_saving(cfg, costs, edge->from, edge->to),
+						edge->from, edge->to };
 	}
 	qsort(joints, n, sizeof(*joints), joint_compare);
 	for (uint32_t i = 0; i < n; i++)
@@ -88,47 +83,28 @@ static int joints_join(struct arena *arena, struct chains *chains, const struct 
 	return 0;
 }
 
-/* --- step 3: a heap of chains, most strongly pulled first -------------------------------------- */
+/* --- step 3 ----------------------------------------------------------------------------------- */
 
-struct queue {
-	struct pull *pulls;
-	size_t n;
-	double *weight; /* per head: current */
-	bool *placed;	/* per head */
+/* Chains that wait for their place; a heap entry is stale when the pull has grown since. */
+struct waiting {
+	struct heap heap; /* of struct heap_key: pull, rank, head */
+	double *pull;	  /* per head: executions between the chain and what is placed */
+	uint32_t *rank;	  /* per head: by executions per byte */
+	bool *placed;	  /* per head */
 };
 
-static bool pull_before(const struct pull *x, const struct pull *y)
+struct dense {
+	double density;
+	uint32_t head;
+};
+
+static int denser_first(const void *a, const void *b)
 {
-	if (x->weight != y->weight)
-		return x->weight > y->weight;
+	const struct dense *x = a, *y = b;
+
 	if (x->density != y->density)
-		return x->density > y->density;
-	return x->head < y->head;
-}
-
-static void queue_push(struct queue *queue, struct pull pull)
-{
-	size_t i;
-
-	for (i = queue->n++; i > 0 && pull_before(&pull, &queue->pulls[(i - 1) / 2]); i = (i - 1) / 2)
-		queue->pulls[i] = queue->pulls[(i - 1) / 2];
-	queue->pulls[i] = pull;
-}
-
-static struct pull queue_pop(struct queue *queue)
-{
-	struct pull top = queue->pulls[0], last = queue->pulls[--queue->n];
-	size_t i = 0;
-
-	for (size_t child; (child = 2 * i + 1) < queue->n; i = child) {
-		if (child + 1 < queue->n && pull_before(&queue->pulls[child + 1], &queue->pulls[child]))
-			child++;
-		if (!pull_before(&queue->pulls[child], &last))
-			break;
-		queue->pulls[i] = queue->pulls[child];
-	}
-	queue->pulls[i] = last;
-	return top;
+		return x->density > y->density ? -1 : 1;
+	return x->head < y->head ? -1 : x->head > y->head;
 }
 
 static double chain_density(const struct chains *chains, uint32_t head)
@@ -142,32 +118,54 @@ static double chain_density(const struct chains *chains, uint32_t head)
 	return bytes > 0 ? weight / bytes : 0;
 }
 
-static void pull_add(struct chains *chains, struct queue *queue, const double *density, uint32_t node,
-		     double count)
+static int waiting_init(struct waiting *waiting, struct arena *arena, const struct chains *chains)
+{
+	uint32_t n_nodes = chains->cfg->n, n = 0;
+	struct dense *dense = arena_array(arena, struct dense, n_nodes);
+
+	waiting->heap = heap_of(arena, sizeof(struct heap_key));
+	waiting->pull = arena_array(arena, double, n_nodes);
+	waiting->rank = arena_array(arena, uint32_t, n_nodes);
+	waiting->placed = arena_array(arena, bool, n_nodes);
+	if (!dense || !waiting->pull || !waiting->rank || !waiting->placed)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n_nodes; i++)
+		if (!chains->has_before[i])
+			dense[n++] = (struct dense){ chain_density(chains, i), i };
+	qsort(dense, n, sizeof(*dense), denser_first);
+	for (uint32_t k = 0; k < n; k++) {
+		waiting->rank[dense[k].head] = k;
+		heap_push(&waiting->heap, &(struct heap_key){ 0, k, dense[k].head });
+	}
+	return 0;
+}
+
+static void pull_add(struct chains *chains, struct waiting *waiting, uint32_t node, double count)
 {
 	uint32_t head = chain_find(chains, node);
 
-	if (queue->placed[head])
+	if (waiting->placed[head])
 		return;
-	queue->weight[head] += count;
-	queue_push(queue, (struct pull){ queue->weight[head], density[head], head });
+	waiting->pull[head] += count;
+	heap_push(&waiting->heap,
+		  &(struct heap_key){ waiting->pull[head], waiting->rank[head], head });
 }
 
-static uint32_t chain_place(struct chains *chains, struct queue *queue, const double *density,
-			    uint32_t head, uint32_t *order)
+static uint32_t chain_place(struct chains *chains, struct waiting *waiting, uint32_t head,
+			    uint32_t *order)
 {
 	const struct cfg *cfg = chains->cfg;
 	uint32_t n = 0;
 
-	queue->placed[head] = true;
+	waiting->placed[head] = true;
 	for (uint32_t i = head; i != LAYOUT_NONE; i = chains->next[i]) {
 		order[n++] = i;
 		for (uint32_t e = cfg->out[i]; e < cfg->out[i + 1]; e++)
-			pull_add(chains, queue, density, cfg->edges[e].to, cfg->edges[e].count);
+			pull_add(chains, waiting, cfg->edges[e].to, cfg->edges[e].count);
 		for (uint32_t e = cfg->in[i]; e < cfg->in[i + 1]; e++) {
 			const struct cfg_edge *edge = &cfg->edges[cfg->in_edge[e]];
 
-			pull_add(chains, queue, density, edge->from, edge->count);
+			pull_add(chains, waiting, edge->from, edge->count);
 		}
 	}
 	return n;
@@ -175,31 +173,17 @@ static uint32_t chain_place(struct chains *chains, struct queue *queue, const do
 
 static int chains_place(struct arena *arena, struct chains *chains, uint32_t *retorder)
 {
-	const struct cfg *cfg = chains->cfg;
-	double *density = arena_array(arena, double, cfg->n);
-	struct queue queue = {
-		.pulls = arena_array(arena, struct pull, (size_t)cfg->n + 2 * (size_t)cfg->n_edges),
-		.weight = arena_array(arena, double, cfg->n),
-		.placed = arena_array(arena, bool, cfg->n),
-	};
+	struct waiting waiting;
+	struct heap_key best;
 	uint32_t n;
 
-	if (!density || !queue.pulls || !queue.weight || !queue.placed)
+	if (waiting_init(&waiting, arena, chains) < 0)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < cfg->n; i++) {
-		if (chains->has_before[i])
-			continue;
-		density[i] = chain_density(chains, i);
-		queue_push(&queue, (struct pull){ 0, density[i], i });
-	}
-	n = chain_place(chains, &queue, density, 0, retorder);
-	while (queue.n > 0) {
-		struct pull pull = queue_pop(&queue);
-
-		if (!queue.placed[pull.head] && pull.weight == queue.weight[pull.head])
-			n += chain_place(chains, &queue, density, pull.head, retorder + n);
-	}
-	return 0;
+	n = chain_place(chains, &waiting, 0, retorder);
+	while (heap_pop(&waiting.heap, &best))
+		if (!waiting.placed[best.b] && best.gain == waiting.pull[best.b])
+			n += chain_place(chains, &waiting, best.b, retorder + n);
+	return waiting.heap.no_memory ? -ENOMEM : 0;
 }
 
 int greedy_order(struct arena *arena, const struct cfg *cfg, const struct branch_costs *costs,

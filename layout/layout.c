@@ -126,5 +126,6 @@ int layout_function(struct arena *arena, const struct layout_graph *graph,
 int layout_program(struct arena *arena, const struct layout_program *program,
 		   const struct layout_options *options, uint32_t *retorder, struct fault *reterr)
 {
-	return place_order(arena, program, options ? &options->place : NULL, retorder, NULL, reterr);
+	return place_order(arena, program, options ? &options->place : NULL, retorder, NULL,
+			   reterr);
 }

@@ -26,20 +26,21 @@ struct layout_options {
 struct layout_cluster {
 	uint32_t first, n; /* in order[] */
 	uint64_t bytes;
-	double count;	   /* executions x bytes: what struct layout_node wants */
+	double count; /* executions x bytes: what struct layout_node wants */
 };
 
 struct layout_function {
 	uint32_t *order; /* all blocks: the clusters one after the other, then the cold ones */
 	size_t n_blocks;
 	struct layout_cluster clusters[2]; /* hot (with the entry), warm */
-	unsigned n_clusters;		   /* 0 only when there is no block */
-	uint32_t first_cold;		   /* order[first_cold] .. are out of line, in original order */
-	bool is_cold;	 /* nothing runs: one cluster in original order, best placed among the fluff */
-	bool is_changed; /* differs from leaving the function alone */
-	enum align_method method;	   /* of the hot cluster */
+	unsigned n_clusters;               /* 0 only when there is no block */
+	uint32_t first_cold; /* order[first_cold] .. are out of line, in original order */
+	bool is_cold; /* nothing runs: one cluster in original order, best placed among the fluff */
+	bool is_changed;          /* differs from leaving the function alone */
+	enum align_method method; /* of the hot cluster */
 	struct fluff_summary fluff;
-	struct block_score before, after;  /* original order unsplit; the clusters, the rest out of line */
+	struct block_score before; /* original order, unsplit */
+	struct block_score after;  /* the clusters, the rest out of line */
 };
 
 /**

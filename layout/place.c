@@ -16,15 +16,12 @@
 #include "layout/score.h"
 
 static const char *const method_names[] = {
-	[PLACE_BEST] = "best",
-	[PLACE_ORIGINAL] = "original",
-	[PLACE_CLOSEST] = "closest",
-	[PLACE_C3] = "c3",
-	[PLACE_CDSORT] = "cdsort",
+	[PLACE_BEST] = "best", [PLACE_ORIGINAL] = "original", [PLACE_CLOSEST] = "closest",
+	[PLACE_C3] = "c3",     [PLACE_CDSORT] = "cdsort",
 };
 
 static const enum place_method candidates[] = { PLACE_CDSORT, PLACE_C3, PLACE_CLOSEST,
-						    PLACE_ORIGINAL };
+						PLACE_ORIGINAL };
 
 const char *place_method_name(enum place_method method)
 {
@@ -88,7 +85,7 @@ static int best_run(struct arena *arena, const struct layout_program *program,
 		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(candidates); i++) {
 		int r = method_run(arena, graph, candidates[i], order);
-		struct call_score score;
+		struct call_score score = { 0 };
 
 		if (r == 0)
 			r = order_expand(arena, graph, order, program->n_nodes, try);

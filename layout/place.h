@@ -4,19 +4,19 @@
 /**
  * place.h - procedure layout: an order of all functions' hot parts
  *
- * Parts that call each other come close together, busy ones before idle ones. Parts whose count is 0
- * and that no counted call touches follow in their original order. Every method returns a
+ * Parts that call each other come close together, busy ones before idle ones. Parts whose count is
+ * 0 and that no counted call touches follow in their original order. Every method returns a
  * permutation, the same one for the same input with all counts multiplied by a power of two.
  */
 
 #include "layout/graph.h"
 
 enum place_method {
-	PLACE_BEST,	/* the best of the others by call_score()'s cost: the default */
+	PLACE_BEST,     /* the best of the others by call_score()'s cost: the default */
 	PLACE_ORIGINAL, /* as they were */
-	PLACE_CLOSEST,	/* Pettis & Hansen (PLDI 1990), section 3: "closest is best" */
-	PLACE_C3,	/* Ottoni & Maher, "Optimizing Function Placement" (CGO 2017): call-chain clustering */
-	PLACE_CDSORT,	/* cache-directed sort, after Newell & Pupyrev (LLVM, 2023) */
+	PLACE_CLOSEST,  /* Pettis & Hansen (PLDI 1990), section 3: "closest is best" */
+	PLACE_C3, /* call-chain clustering: Ottoni & Maher, CGO 2017 */
+	PLACE_CDSORT, /* cache-directed sort, after Newell & Pupyrev (LLVM, 2023) */
 	PLACE_METHOD_END
 };
 

@@ -10,7 +10,7 @@
 #include "layout/call.h"
 #include "layout/exttsp.h"
 
-/* --- blocks ------------------------------------------------------------------------------------ */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 /* Positions by index, -1 for missing ones; -EINVAL when an index is out of range or repeated. */
 static int order_positions(struct arena *arena, const uint32_t *order, size_t n_order, size_t n,
@@ -24,9 +24,10 @@ static int order_positions(struct arena *arena, const uint32_t *order, size_t n_
 		position[i] = -1;
 	for (size_t i = 0; i < n_order; i++) {
 		if (order[i] >= n || position[order[i]] >= 0)
-			return fault_set(reterr, -EINVAL,
-					 "layout: entry %zu of the order, %u, is repeated or not below %zu", i,
-					 order[i], n);
+			return fault_set(
+				reterr, -EINVAL,
+				"layout: entry %zu of the order, %u, is repeated or not below %zu",
+				i, order[i], n);
 		position[order[i]] = (int64_t)i;
 	}
 	*retposition = position;
@@ -43,7 +44,7 @@ static int ordered_graph(struct arena *arena, const struct layout_graph *graph,
 {
 	uint32_t *all = arena_array(arena, uint32_t, graph->n_blocks);
 	size_t n = n_order;
-	int64_t *position;
+	int64_t *position = NULL;
 	int r = order_positions(arena, order, n_order, graph->n_blocks, &position, reterr);
 
 	if (r < 0)
@@ -67,8 +68,8 @@ static int ordered_graph(struct arena *arena, const struct layout_graph *graph,
 struct placed {
 	struct cfg cfg;
 	const struct layout_block *blocks;
-	uint32_t n;	    /* nodes in clusters; the others are out of line */
-	uint32_t *cluster;  /* per node in a cluster: its number */
+	uint32_t n;        /* nodes in clusters; the others are out of line */
+	uint32_t *cluster; /* per node in a cluster: its number */
 	int64_t *at;
 };
 
@@ -146,10 +147,12 @@ static void score_exttsp(const struct placed *placed, struct block_score *ret)
 		const struct cfg_edge *edge = &cfg->edges[i];
 
 		if (edge->kind != LAYOUT_UNWIND)
-			ret->exttsp_limit += edge->count * (edge->kind == LAYOUT_JUMP ? EXTTSP_FALL_JUMP : 1);
+			ret->exttsp_limit +=
+				edge->count * (edge->kind == LAYOUT_JUMP ? EXTTSP_FALL_JUMP : 1);
 		if (is_together(placed, edge->from, edge->to))
-			ret->exttsp += exttsp_edge(edge, placed->at[edge->from] + cfg->size[edge->from],
-						   placed->at[edge->to]);
+			ret->exttsp +=
+				exttsp_edge(edge, placed->at[edge->from] + cfg->size[edge->from],
+					    placed->at[edge->to]);
 	}
 }
 
@@ -158,7 +161,7 @@ int block_score(struct arena *arena, const struct layout_graph *graph, const uin
 		struct block_score *ret, struct fault *reterr)
 {
 	struct block_score score = { 0 };
-	struct layout_graph ordered;
+	struct layout_graph ordered = { 0 };
 	struct placed placed;
 	size_t n_order = 0;
 	int r;
@@ -195,7 +198,7 @@ void block_score_add(struct block_score *sum, const struct block_score *score)
 	sum->n_fixups += score->n_fixups;
 }
 
-/* --- footprint --------------------------------------------------------------------------------- */
+/* --- footprint -------------------------------------------------------------------------------- */
 
 /* Equally busy units (lines, pages) in a row. */
 struct unit_run {
@@ -265,7 +268,8 @@ static int heavier_first(const void *a, const void *b)
 int footprint_units(struct arena *arena, struct extent *extents, size_t n_extents,
 		    uint32_t unit_bytes, double share, uint64_t *retunits)
 {
-	struct spreader spreader = { unit_bytes, arena_array(arena, struct unit_run, n_extents * 3), 0, 0 };
+	struct spreader spreader = { unit_bytes, arena_array(arena, struct unit_run, n_extents * 3),
+				     0, 0 };
 	double total = 0, sum = 0;
 	uint64_t units = 0;
 
@@ -289,10 +293,9 @@ int footprint_units(struct arena *arena, struct extent *extents, size_t n_extent
 	return 0;
 }
 
-/* --- calls ------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
-#define TLB_ENTRIES 64.0      /* a first-level instruction TLB of today */
-#define PAGE_MISS_COST 3.0    /* against crossing one boundary; docs/decisions/0021 */
+#define PAGE_MISS_COST 5.0 /* against crossing one boundary; docs/decisions/0021 */
 
 static void call_add(const struct layout_call *call, double distance, struct call_score *sum)
 {
@@ -304,7 +307,9 @@ static void call_add(const struct layout_call *call, double distance, struct cal
 	sum->distance += count * distance;
 }
 
-/* A fetch misses if none of the TLB_ENTRIES fetches before it hit its page, were all independent. */
+/*
+ * A fetch misses if none of the 64 fetches before it hit its page, were all independent.
+ */
 static double page_misses(const struct spreader *spreader)
 {
 	double total = 0, misses = 0;
@@ -314,7 +319,7 @@ static double page_misses(const struct spreader *spreader)
 	for (size_t i = 0; i < spreader->n_runs; i++) {
 		double share = spreader->runs[i].weight / total;
 
-		misses += share * pow(1 - share, TLB_ENTRIES) * (double)spreader->runs[i].n;
+		misses += share * chance_of_none(share) * (double)spreader->runs[i].n;
 	}
 	return misses;
 }
@@ -340,7 +345,7 @@ int call_score(struct arena *arena, const struct layout_program *program, const 
 {
 	struct spreader pages = { 4096, arena_array(arena, struct unit_run, n_order * 3), 0, 0 };
 	struct call_score sum = { 0 };
-	int64_t *at;
+	int64_t *at = NULL;
 	int r = layout_program_check(program, reterr);
 
 	if (r < 0)
@@ -348,7 +353,7 @@ int call_score(struct arena *arena, const struct layout_program *program, const 
 	r = order_positions(arena, order, n_order, program->n_nodes, &at, reterr);
 	if (r < 0)
 		return r;
-	if (!pages.runs)
+	if (!pages.runs || !at)
 		return fault_set(reterr, -ENOMEM, "layout: out of memory");
 	nodes_place(program, order, n_order, at, &pages);
 	for (size_t i = 0; i < program->n_calls; i++) {

@@ -4,9 +4,10 @@
 /**
  * score.h - how good an order is, in numbers that can be compared before and after
  *
- * Blocks of one function: the ext-TSP score (higher is better) and the expected cost of its branches
- * (lower is better). Whole programs: how far calls reach, and how many cache lines and pages the
- * busy part of the text lies on. Nothing here predicts seconds; ratios of two orders are what counts.
+ * Blocks of one function: the ext-TSP score (higher is better) and the expected cost of its
+ * branches (lower is better). Whole programs: how far calls reach, and how many cache lines and
+ * pages the busy part of the text lies on. Nothing here predicts seconds; ratios of two orders are
+ * what counts.
  */
 
 #include "layout/graph.h"
@@ -18,20 +19,20 @@
  */
 #define EXTTSP_FALL_BRANCH 1.0
 #define EXTTSP_FALL_JUMP 1.05
-#define EXTTSP_NEAR 0.1		    /* of a transfer over no distance; linear down to 0 at the limits */
+#define EXTTSP_NEAR 0.1 /* of a transfer over no distance; linear down to 0 at the limits */
 #define EXTTSP_FORWARD_BYTES 1024.0
 #define EXTTSP_BACKWARD_BYTES 640.0
 
 /*
  * Cycles per executed control transfer, after Young, Johnson, Karger and Smith, "Near-optimal
- * Intraprocedural Branch Alignment" (PLDI 1997), section 2, whose table is per machine. @mispredicted
- * is paid by the rarer side of a conditional branch: predictors learn a side, not a place, so it
- * weighs a function but does not move a block.
+ * Intraprocedural Branch Alignment" (PLDI 1997), section 2, whose table is per machine.
+ * @mispredicted is paid by the rarer side of a conditional branch: predictors learn a side, not a
+ * place, so it weighs a function but does not move a block.
  */
 struct branch_costs {
 	double not_taken;
-	double taken;	     /* conditional, to its target */
-	double jump;	     /* direct and unconditional, the instruction included */
+	double taken;        /* conditional, to its target */
+	double jump;         /* direct and unconditional, the instruction included */
 	double indirect;     /* through a table */
 	double mispredicted; /* on top */
 };
@@ -39,15 +40,15 @@ struct branch_costs {
 extern const struct branch_costs branch_costs_default; /* a current out-of-order x86-64 */
 
 struct block_score {
-	double exttsp;	     /* this order's score */
+	double exttsp;       /* this order's score */
 	double exttsp_limit; /* no order can exceed this (every transfer a fall-through) */
 	double transfers;    /* executions of edges between blocks, unwinding left out */
 	double fall_through; /* of them: without a taken branch */
-	double taken;	     /* of them: by a taken branch or jump, indirect ones included */
-	double jumps;	     /* of them: by an unconditional jump that another order could spare */
-	double cost;	     /* cycles by the table */
-	double padding;	     /* executions x bytes of alignment padding run through */
-	uint64_t bytes;	     /* of the ordered blocks, padding included, added jumps not */
+	double taken;        /* of them: by a taken branch or jump, indirect ones included */
+	double jumps;        /* of them: by an unconditional jump that another order could spare */
+	double cost;         /* cycles by the table */
+	double padding;      /* executions x bytes of alignment padding run through */
+	uint64_t bytes;      /* of the ordered blocks, padding included, added jumps not */
 	uint32_t n_fixups;   /* jump instructions that must stand because no target is adjacent */
 };
 
@@ -68,12 +69,12 @@ int block_score(struct arena *arena, const struct layout_graph *graph, const uin
 void block_score_add(struct block_score *sum, const struct block_score *score);
 
 struct call_score {
-	double calls;	    /* sum of the call counts, calls of a part into itself left out */
+	double calls;       /* sum of the call counts, calls of a part into itself left out */
 	double crossings;   /* expected cache boundaries that one call crosses */
 	double same_page;   /* share of calls that stay in their 4 KiB page, at random alignment */
 	double distance;    /* mean bytes from call to callee's entry */
 	double page_misses; /* share of execution that finds its page in no TLB */
-	double cost;	    /* crossings and page misses in one number; lower is better */
+	double cost;        /* crossings and page misses in one number; lower is better */
 };
 
 /**
@@ -82,9 +83,9 @@ struct call_score {
  *
  * A transfer over d bytes leaves a unit of s bytes with probability min(1, d / s). crossings is the
  * mean sum of that over the units of a memory hierarchy: 64 B line, 4 KiB page, 32 KiB first-level
- * cache, 256 KiB (what 64 TLB entries reach), 2 MiB (second level, huge page). page_misses takes fetches as
- * independent: a page that holds a share q of the execution is missed with probability
- * (1 - q)^64. The weight between the two was fitted to simulated runs (docs/decisions/0021).
+ * cache, 256 KiB (what 64 TLB entries reach), 2 MiB (second level, huge page). page_misses takes
+ * fetches as independent: a page that holds a share q of the execution is missed with probability
+ * (1 - q)^64. the weight between the two was fitted to simulated runs (docs/decisions/0021).
  * Return: 0, -EINVAL with @reterr, -ENOMEM. Cost: O(V + E).
  */
 int call_score(struct arena *arena, const struct layout_program *program, const uint32_t *order,

@@ -271,7 +271,9 @@ static int parser_count(struct parser *p)
 		if (p->n_words > MAX_WORDS)
 			return bad(p, "too many words");
 		if (kind == ARRAY_SIZE(lines))
-			return bad(p, "begins with none of function, block, edge, program, part, call");
+			return bad(
+				p,
+				"begins with none of function, block, edge, program, part, call");
 		if (lines[kind].parse == parse_program)
 			p->has_program = true;
 		else
@@ -291,7 +293,9 @@ static int parser_allocate(struct parser *p)
 	text->program.calls = arena_array(p->arena, struct layout_call, p->n_calls);
 	text->part_names = arena_array(p->arena, const char *, p->n_nodes);
 	return p->blocks && p->edges && text->functions && text->program.nodes &&
-	       text->program.calls && text->part_names ? 0 : -ENOMEM;
+			       text->program.calls && text->part_names
+		       ? 0
+		       : -ENOMEM;
 }
 
 static int parser_fill(struct parser *p)
@@ -309,8 +313,11 @@ int layout_text_parse(struct arena *arena, const char *bytes, size_t size, struc
 		      struct fault *reterr)
 {
 	struct layout_text text = { 0 };
-	struct parser p = { .arena = arena, .at = bytes, .end = size ? bytes + size : bytes,
-			    .text = &text, .reterr = reterr };
+	struct parser p = { .arena = arena,
+			    .at = bytes,
+			    .end = size ? bytes + size : bytes,
+			    .text = &text,
+			    .reterr = reterr };
 	int r;
 
 	if (size && memchr(bytes, '\0', size))

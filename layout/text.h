@@ -6,7 +6,8 @@
  *
  *	# anything			 to the end of the line
  *	function NAME			 begins a function; its lines follow
- *	block SIZE COUNT [WORD...]	 the next block; words: pad sticky keep indirect, conf=0..255,
+ *	block SIZE COUNT [WORD...]	 the next block; words: pad sticky keep indirect,
+ *	conf=0..255,
  *					 align=LOG2; without conf the count is exact
  *	edge FROM TO COUNT KIND		 kind: jump branch switch unwind
  *	program				 begins the call graph, once

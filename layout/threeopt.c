@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * 1. Joints: pairs (x, y) that gain by y standing directly behind x, with the gain: y falls through.
- * 2. Queue all blocks. Take one, x, and for each y whose joint with x is worth more than x's present
- *    one, try the exchanges that bring y behind x: two of the three cuts follow, the third is chosen
- *    among those that make another joint or break none.
+ * 1. Joints: pairs (x, y) that gain by y standing directly behind x, with the gain: y falls
+ *    through.
+ * 2. Queue all blocks. Take one, x, and for each y whose joint with x is worth more than x's
+ *    present one, try the exchanges that bring y behind x: two of the three cuts follow, the third
+ *    is chosen among those that make another joint or break none.
  * 3. Apply the best exchange that gains, queue the blocks at its cuts and those that would like to
  *    stand before them.
- * 4. When the queue is empty: exchange two short random neighbouring segments, go on with 2, and take all
- *    back if the sum of it lost.
+ * 4. When the queue is empty: exchange two short random neighbouring segments, go on with 2, and
+ *    take all back if the sum of it lost.
  *
- * Under the ext-TSP measure an exchange also changes distances, but only edges within the reach of a
- * short jump of a cut can tell; these are added up for exchanges that do not lose joints.
+ * Under the ext-TSP measure an exchange also changes distances, but only edges within the reach of
+ * a short jump of a cut can tell; these are added up for exchanges that do not lose joints.
  */
 
 #include "layout/threeopt.h"
@@ -22,10 +23,10 @@
 #include "layout/branch.h"
 #include "layout/exttsp.h"
 
-#define SCAN_MAX 24u	       /* cuts looked at for one that breaks no joint */
-#define KICK_MAX 30u	       /* nodes in a segment of a random exchange */
-#define TRIES_MAX 2000000.0    /* cost units for one function, see try_exchange() */
-#define EPSILON 1e-11	       /* of the sum of all joints: less is rounding */
+#define SCAN_MAX 24u        /* cuts looked at for one that breaks no joint */
+#define KICK_MAX 30u        /* nodes in a segment of a random exchange */
+#define TRIES_MAX 2000000.0 /* cost units for one function, see try_exchange() */
+#define EPSILON 1e-11       /* of the sum of all joints: less is rounding */
 
 struct joint {
 	uint32_t node;
@@ -41,14 +42,14 @@ struct exchange {
 struct search {
 	const struct cfg *cfg;
 	bool by_exttsp;
-	uint32_t *order, *at;	     /* order[at[node]] == node */
-	int64_t *address;	     /* per node */
-	struct joint *out, *in;	     /* per node, best first */
+	uint32_t *order, *at;                 /* order[at[node]] == node */
+	int64_t *address;                     /* per node */
+	struct joint *out, *in;               /* per node, best first */
 	const uint32_t *out_first, *in_first; /* the graph's own */
 	uint32_t *queue, queue_head, n_queue;
 	bool *queued;
-	uint32_t *spare;	     /* n nodes */
-	struct exchange *journal;    /* since the last kick */
+	uint32_t *spare;          /* n nodes */
+	struct exchange *journal; /* since the last kick */
 	size_t n_journal;
 	double epsilon, budget;
 	uint64_t random;
@@ -56,7 +57,7 @@ struct search {
 
 #define JOURNAL_MAX 256u
 
-/* --- joints ------------------------------------------------------------------------------------ */
+/* --- joints ----------------------------------------------------------------------------------- */
 
 static double joint_gain(const struct search *s, const struct branch_costs *costs,
 			 const struct cfg_edge *edge)
@@ -140,7 +141,7 @@ static double joint_before(const struct search *s, uint32_t position)
 	return joint(s, s->order[position - 1], node_at(s, position));
 }
 
-/* --- what an exchange gains -------------------------------------------------------------------- */
+/* --- what an exchange gains ------------------------------------------------------------------- */
 
 static double gain_joints(const struct search *s, uint32_t i, uint32_t j, uint32_t k)
 {
@@ -181,7 +182,10 @@ static double edge_change(const struct search *s, const struct shift *shift,
 	       exttsp_edge(edge, end, to);
 }
 
-/* All edges between the node and other parts; those between the two segments from their source only. */
+/*
+ * All edges between the node and other parts; those between the two segments from their source
+ * only.
+ */
 static double node_change(const struct search *s, const struct shift *shift, uint32_t node,
 			  unsigned part)
 {
@@ -204,8 +208,8 @@ static double node_change(const struct search *s, const struct shift *shift, uin
 }
 
 /* Nodes deeper inside than a short jump reaches cannot tell that their segment moves. */
-static double segment_change(struct search *s, const struct shift *shift, uint32_t from, uint32_t to,
-			     unsigned part)
+static double segment_change(struct search *s, const struct shift *shift, uint32_t from,
+			     uint32_t to, unsigned part)
 {
 	int64_t reach = (int64_t)EXTTSP_FORWARD_BYTES, low = address_at(s, from) + reach;
 	int64_t high = address_at(s, to) - reach;
@@ -224,7 +228,8 @@ static double segment_change(struct search *s, const struct shift *shift, uint32
 static double gain_exttsp(struct search *s, uint32_t i, uint32_t j, uint32_t k)
 {
 	int64_t middle = address_at(s, j);
-	const struct shift shift = { i, j, k, address_at(s, k) - middle, address_at(s, i) - middle };
+	const struct shift shift = { i, j, k, address_at(s, k) - middle,
+				     address_at(s, i) - middle };
 
 	return segment_change(s, &shift, i, j, 1) + segment_change(s, &shift, j, k, 2);
 }
@@ -244,7 +249,7 @@ static void try_exchange(struct search *s, uint32_t i, uint32_t j, uint32_t k,
 		*best = (struct exchange){ i, j, k, gain };
 }
 
-/* --- step 2 ------------------------------------------------------------------------------------ */
+/* --- step 2 ----------------------------------------------------------------------------------- */
 
 /* y stands behind x but not directly: [i, j) between them goes behind some k. */
 static void try_forward(struct search *s, uint32_t i, uint32_t j, struct exchange *best)
@@ -303,7 +308,7 @@ static struct exchange best_exchange(struct search *s, uint32_t x)
 	return best;
 }
 
-/* --- steps 3 and 4 ----------------------------------------------------------------------------- */
+/* --- steps 3 and 4 ---------------------------------------------------------------------------- */
 
 static void queue_push(struct search *s, uint32_t node)
 {
@@ -430,8 +435,11 @@ static int search_init(struct search *s, struct arena *arena, const struct branc
 int threeopt_improve(struct arena *arena, const struct cfg *cfg, enum threeopt_measure measure,
 		     const struct branch_costs *costs, uint32_t *order)
 {
-	struct search s = { .cfg = cfg, .order = order, .by_exttsp = measure == THREEOPT_EXTTSP,
-			    .budget = TRIES_MAX, .random = cfg->n };
+	struct search s = { .cfg = cfg,
+			    .order = order,
+			    .by_exttsp = measure == THREEOPT_EXTTSP,
+			    .budget = TRIES_MAX,
+			    .random = cfg->n };
 	struct exchange *journal = arena_array(arena, struct exchange, JOURNAL_MAX);
 	uint32_t kicks = measure == THREEOPT_COST ? cfg->n * 4 : cfg->n;
 

@@ -72,7 +72,8 @@ static struct layout_graph any_graph(struct random *random, struct arena *arena,
 {
 	uint32_t n = random_below(random, round % 32 ? 20 : 120);
 
-	return round % 2 ? random_mess(random, arena, n, hostile) : random_function(random, arena, n + 1);
+	return round % 2 ? random_mess(random, arena, n, hostile)
+			 : random_function(random, arena, n + 1);
 }
 
 TEST(every_method_gives_a_permutation_with_the_entry_first)
@@ -165,7 +166,8 @@ TEST(an_order_does_not_depend_on_the_order_of_the_edges)
 		uint32_t *before = order_of(arena, &graph, ALIGN_BEST);
 
 		for (size_t i = graph.n_edges; i > 1; i--) {
-			struct layout_edge *other = &graph.edges[random_below(&random, (uint32_t)i)];
+			struct layout_edge *other =
+				&graph.edges[random_below(&random, (uint32_t)i)];
 			struct layout_edge edge = graph.edges[i - 1];
 
 			graph.edges[i - 1] = *other;

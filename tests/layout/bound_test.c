@@ -15,7 +15,8 @@ static struct block_score score_of(struct arena *arena, const struct layout_grap
 				   enum align_method method)
 {
 	const struct align_options options = { .method = method };
-	uint32_t *order = arena_array(arena, uint32_t, graph->n_blocks), n = (uint32_t)graph->n_blocks;
+	uint32_t *order = arena_array(arena, uint32_t, graph->n_blocks),
+		 n = (uint32_t)graph->n_blocks;
 	struct block_score score;
 
 	CHECK_INT(align_order(arena, graph, &options, order, NULL, NULL), 0);
@@ -26,8 +27,8 @@ static struct block_score score_of(struct arena *arena, const struct layout_grap
 static struct layout_graph function_without_flags(struct random *random, struct arena *arena,
 						  uint32_t n, bool is_mess)
 {
-	struct layout_graph graph = is_mess ? random_mess(random, arena, n, false)
-					    : random_function(random, arena, n);
+	struct layout_graph graph =
+		is_mess ? random_mess(random, arena, n, false) : random_function(random, arena, n);
 
 	for (size_t i = 0; i < graph.n_blocks; i++) {
 		graph.blocks[i].flags = 0;

@@ -68,10 +68,12 @@ static void check_dump(struct arena *arena, const struct layout_text *text)
 	struct fault fault;
 
 	layout_text_dump(text, &first);
-	if (first.bad || layout_text_parse(arena, (const char *)first.data, first.size, &again, &fault) < 0)
+	if (first.bad ||
+	    layout_text_parse(arena, (const char *)first.data, first.size, &again, &fault) < 0)
 		abort();
 	layout_text_dump(&again, &second);
-	if (first.size != second.size || (first.size && memcmp(first.data, second.data, first.size)))
+	if (first.size != second.size ||
+	    (first.size && memcmp(first.data, second.data, first.size)))
 		abort();
 }
 
@@ -94,4 +96,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	run_program(arena, &text.program);
 	return 0;
 }
-

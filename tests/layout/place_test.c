@@ -99,17 +99,18 @@ TEST(an_order_does_not_depend_on_the_unit_of_the_counts)
 }
 
 /*
- * The situation of Pettis & Hansen's figures 3 and 4: the heaviest edges make the chains A-D (10) and
- * C-F (8); when they are joined over A-C (4 + 3 through the chains), the original graph says which
- * ends shall meet. B and E hang on with little weight.
+ * The situation of Pettis & Hansen's figures 3 and 4: the heaviest edges make the chains A-D (10)
+ * and C-F (8); when they are joined over A-C (4 + 3 through the chains), the original graph says
+ * which ends shall meet. B and E hang on with little weight.
  */
 TEST(closest_is_best_brings_the_parts_together_that_call_each_other_most)
 {
 	enum { A, B, C, D, E, F };
-	struct layout_node nodes[] = { { 100, 10 }, { 100, 1 }, { 100, 9 }, { 100, 10 }, { 100, 1 }, { 100, 8 } };
+	struct layout_node nodes[] = { { 100, 10 }, { 100, 1 }, { 100, 9 },
+				       { 100, 10 }, { 100, 1 }, { 100, 8 } };
 	struct layout_call calls[] = {
-		{ A, D, 50, 10 }, { C, F, 50, 8 }, { A, C, 50, 4 }, { D, F, 50, 1 }, { C, D, 50, 3 },
-		{ A, B, 50, 1 }, { B, E, 50, 2 },
+		{ A, D, 50, 10 }, { C, F, 50, 8 }, { A, C, 50, 4 }, { D, F, 50, 1 },
+		{ C, D, 50, 3 },  { A, B, 50, 1 }, { B, E, 50, 2 },
 	};
 	struct layout_program program = { nodes, calls, ARRAY_SIZE(nodes), ARRAY_SIZE(calls) };
 	_clean_(arena_freep) struct arena *arena = arena_new();
@@ -123,12 +124,16 @@ TEST(closest_is_best_brings_the_parts_together_that_call_each_other_most)
 	CHECK_INT(abs((int)at[B] - (int)at[E]), 1);
 }
 
-/* Ottoni & Maher: a caller stands before its callees, and a chain of calls becomes a run of text. */
+/*
+ * Ottoni & Maher: a caller stands before its callees, and a chain of calls becomes a run of text.
+ */
 TEST(c3_puts_callers_before_their_hottest_callees)
 {
 	enum { A, B, C, D };
 	struct layout_node nodes[] = { { 64, 5 }, { 64, 80 }, { 64, 90 }, { 64, 100 } };
-	struct layout_call calls[] = { { C, D, 0, 90 }, { B, C, 0, 80 }, { A, B, 0, 5 }, { A, D, 0, 10 } };
+	struct layout_call calls[] = {
+		{ C, D, 0, 90 }, { B, C, 0, 80 }, { A, B, 0, 5 }, { A, D, 0, 10 }
+	};
 	struct layout_program program = { nodes, calls, ARRAY_SIZE(nodes), ARRAY_SIZE(calls) };
 	_clean_(arena_freep) struct arena *arena = arena_new();
 	uint32_t *order = order_of(arena, &program, PLACE_C3);

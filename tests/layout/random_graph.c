@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * random_function() grows a program top-down: grow(budget) emits blocks for one statement and returns
- * the open block at its end, whose out-edge the next statement supplies. A block is closed by giving
- * it its successors. Counts flow along as the program is grown.
+ * random_function() grows a program top-down: grow(budget) emits blocks for one statement and
+ * returns the open block at its end, whose out-edge the next statement supplies. A block is closed
+ * by giving it its successors. Counts flow along as the program is grown.
  */
 
 #include "tests/layout/random_graph.h"
@@ -141,7 +141,10 @@ static uint32_t grow_switch(struct growth *g, uint32_t open, double count, uint3
 	return join;
 }
 
-/* A sequence of statements after block @open; returns the last block, whose successor is not yet set. */
+/*
+ * A sequence of statements after block @open; returns the last block, whose successor is not yet
+ * set.
+ */
 static uint32_t grow(struct growth *g, uint32_t open, double count, uint32_t budget)
 {
 	size_t end = g->graph.n_blocks + budget;
@@ -218,7 +221,8 @@ struct layout_graph random_mess(struct random *random, struct arena *arena, uint
 			.size = random_below(random, 8) ? random_below(random, 60) : 0,
 			.flags = random_below(random, 8) ? 0 : (uint8_t)random_below(random, 16),
 			.confidence = (uint8_t)random_below(random, 256),
-			.align_log2 = random_below(random, 8) ? 0 : (uint8_t)random_below(random, 6),
+			.align_log2 =
+				random_below(random, 8) ? 0 : (uint8_t)random_below(random, 6),
 			.count = messy_count(random, hostile),
 		};
 	if (hostile && n_blocks && random_below(random, 4) == 0)
@@ -227,7 +231,8 @@ struct layout_graph random_mess(struct random *random, struct arena *arena, uint
 		graph.edges[i] = (struct layout_edge){
 			.from = random_below(random, n_blocks),
 			.to = random_below(random, n_blocks),
-			.kind = random_below(random, hostile ? LAYOUT_KIND_END + 1 : LAYOUT_KIND_END),
+			.kind = random_below(random,
+					     hostile ? LAYOUT_KIND_END + 1 : LAYOUT_KIND_END),
 			.count = messy_count(random, hostile),
 		};
 	return graph;
@@ -257,13 +262,16 @@ struct layout_program random_program(struct random *random, struct arena *arena,
 		if (random_below(random, 8) == 0)
 			to = random_below(random, n_nodes / 100 + 1);
 		else
-			to = (uint32_t)(((uint64_t)from * 7919 + random_below(random, 12)) % n_nodes);
+			to = (uint32_t)(((uint64_t)from * 7919 + random_below(random, 12)) %
+					n_nodes);
 		if (heat == 0 || program.nodes[to].count == 0)
 			continue;
 		program.calls[program.n_calls++] = (struct layout_call){
-			.from = from, .to = to,
-			.offset = random_below(random, 2) ? LAYOUT_NONE
-							  : random_below(random, program.nodes[from].size),
+			.from = from,
+			.to = to,
+			.offset = random_below(random, 2)
+					  ? LAYOUT_NONE
+					  : random_below(random, program.nodes[from].size),
 			.count = floor(MIN(heat, program.nodes[to].count) * random_unit(random)),
 		};
 	}

@@ -15,7 +15,7 @@ struct random {
 
 uint32_t random_u32(struct random *random); /* Steele & Vigna's SplitMix64, high half */
 uint32_t random_below(struct random *random, uint32_t n); /* n > 0 */
-double random_unit(struct random *random); /* [0, 1) */
+double random_unit(struct random *random);                /* [0, 1) */
 
 /**
  * random_function() - the CFG of a structured program: sequences, if/else, loops, switches, early
