@@ -21,6 +21,7 @@ static void must(bool condition)
 		abort();
 }
 
+/* Deflating dominates the time, so of two profiles only one is taken, by the luck of the input. */
 static void encode_twice(const struct profile *profile)
 {
 	_clean_(profile_freep) struct profile *again = NULL;
@@ -41,11 +42,10 @@ static void decode(const uint8_t *data, size_t size)
 	must(sum != NULL);
 	if (profile_decode(data, size, &profile, &fault) != 0)
 		return;
-	encode_twice(profile);
 	must(profile_merge(sum, 1, profile, &fault) == 0);
 	must(profile_merge(sum, 0.7, profile, &fault) == 0);
 	must(profile_merge(sum, 0, profile, &fault) == 0);
-	encode_twice(sum);
+	encode_twice(size % 2 ? profile : sum);
 	if (profile->n_epochs > 1) {
 		history_overlap(&profile->epochs[0], &profile->epochs[1]);
 		history_overlap_expected(&profile->epochs[0], &profile->epochs[1]);
