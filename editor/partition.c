@@ -21,7 +21,6 @@ struct cut {
 	partition_is_hot is_hot;
 	void *user;
 	struct name_set *hot; /* names of functions that stay in the hot half */
-	const char *suffix;
 };
 
 static bool is_local(LLVMValueRef value)
@@ -246,7 +245,7 @@ int partition_split(LLVMModuleRef whole, const char *suffix, partition_is_hot is
 		    LLVMModuleRef *retcold, struct name_set *crossing, struct fault *reterr)
 {
 	_clean_(name_set_freep) struct name_set *hot = name_set_new();
-	struct cut cut = { .is_hot = is_hot, .user = user, .hot = hot, .suffix = suffix };
+	struct cut cut = { .is_hot = is_hot, .user = user, .hot = hot };
 	LLVMModuleRef cold;
 	int r;
 

@@ -96,6 +96,18 @@ printf '\xcc' | dd of=tampered bs=1 seek=$offset conv=notrunc status=none
 grep -q "not the program" err.txt || fail "tampered text: $(cat err.txt)"
 
 if [ "$(id -u)" = 0 ]; then
+	echo "linking again needs runtime libraries only: no headers, no crt files, no archives, no linker scripts"
+	unshare -m bash -euc '
+		mount -t tmpfs tmpfs /usr/include
+		mount -t tmpfs tmpfs /usr/lib/gcc
+		for file in /usr/lib/x86_64-linux-gnu/*crt*.o /usr/lib/x86_64-linux-gnu/lib{c,m}.so \
+			/usr/lib/x86_64-linux-gnu/libc.a /usr/lib/x86_64-linux-gnu/libc_nonshared.a; do
+			[ ! -e "$file" ] || mount --bind /dev/null "$file"
+		done
+		! echo "int main(void) { return 0; }" | '"$MORPH_BIN"'/morph cc -x c - -o none 2>/dev/null
+		'"$MORPH_BIN"'/morph optimize vm --profile vm.prof -o vm.bare'
+	cmp vm.bare vm.new
+
 	echo "a full disk costs the edit and nothing else"
 	mkdir tiny
 	mount -t tmpfs -o size=16k tmpfs tiny
@@ -106,4 +118,4 @@ fi
 
 echo "no work directory is left behind"
 ! ls -d morph-edit.* 2>/dev/null || fail "work directories were left"
-echo "20 passed, 0 failed"
+echo "21 passed, 0 failed"
