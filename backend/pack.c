@@ -2,8 +2,8 @@
 
 /*
  * Packing:
- *	1. open the linked file; the modules stand one behind the other in .llvmbc; debug information
- *	   goes
+ *	1. open the linked file; the modules stand one behind the other in .llvmbc; what generations
+ *	   do not need goes: debug information, symbol tables for linkers
  *	2. build its block map
  *	3. read which inputs were used, and make the link plan
  *	4. encode everything
@@ -43,16 +43,16 @@ struct packer {
 	struct morph_data *data;
 	struct used_inputs used;
 	struct plan_files files;
-	struct buffer *stripped; /* owned; modules without debug information, as many as there are modules */
+	struct buffer *reduced; /* owned; the modules without what generations do not need */
 	struct buffer container;
 	struct fault *reterr;
 };
 
 static void packer_done(struct packer *p)
 {
-	for (size_t i = 0; p->stripped && i < p->data->n_modules; i++)
-		buffer_done(&p->stripped[i]);
-	free(p->stripped);
+	for (size_t i = 0; p->reduced && i < p->data->n_modules; i++)
+		buffer_done(&p->reduced[i]);
+	free(p->reduced);
 	morph_data_free(p->data);
 	plan_files_done(&p->files);
 	used_inputs_done(&p->used);
@@ -107,28 +107,36 @@ static int modules_read(struct packer *p, const struct image_section *s)
 	return 0;
 }
 
-/* Where `opt` is not to be had, the modules are packed as they are. */
-static int debug_info_drop(struct packer *p)
+/* Where `opt` is not to be had, debug information stays. */
+static int module_reduce(struct packer *p, size_t i, bool *drops_debug)
 {
-	struct morph_data *data = p->data;
+	struct morph_module *module = &p->data->modules[i];
+	_clean_(buffer_donep) struct buffer stripped = { 0 };
 	struct fault fault;
+	int r = *drops_debug ? debug_info_strip(module->bitcode, module->size, &stripped, &fault) : 1;
+
+	if (r < 0) {
+		*drops_debug = false;
+		log_warning("%s: its IR keeps its debug information: %s", p->line->output, fault.text);
+	}
+	r = bitcode_trim(r == 0 ? stripped.data : module->bitcode, r == 0 ? stripped.size : module->size,
+			 &p->reduced[i], p->reterr);
+	module->bitcode = p->reduced[i].data;
+	module->size = p->reduced[i].size;
+	return r;
+}
+
+static int modules_reduce(struct packer *p)
+{
+	bool drops_debug = true;
 	int r = 0;
 
-	p->stripped = calloc(data->n_modules, sizeof(*p->stripped));
-	if (!p->stripped)
+	p->reduced = calloc(p->data->n_modules, sizeof(*p->reduced));
+	if (!p->reduced)
 		return fault_errno(p->reterr, -ENOMEM, "IR");
-	for (size_t i = 0; i < data->n_modules && r >= 0; i++) {
-		struct morph_module *module = &data->modules[i];
-
-		r = debug_info_strip(module->bitcode, module->size, &p->stripped[i], &fault);
-		if (r == 0) {
-			module->bitcode = p->stripped[i].data;
-			module->size = p->stripped[i].size;
-		}
-	}
-	if (r < 0)
-		log_warning("%s: its IR keeps its debug information: %s", p->line->output, fault.text);
-	return 0;
+	for (size_t i = 0; i < p->data->n_modules && r == 0; i++)
+		r = module_reduce(p, i, &drops_debug);
+	return r;
 }
 
 /* -mllvm X, --plugin-opt=-X: options of the caller's that shape the code. */
@@ -318,7 +326,7 @@ int pack(const struct ld_line *line, const struct buffer *trace, struct buffer *
 		return fault_errno(reterr, -ENOMEM, "%s", line->output);
 	r = modules_read(&p, ir);
 	if (r == 0)
-		r = debug_info_drop(&p);
+		r = modules_reduce(&p);
 	if (r == 0)
 		r = facts_take(&p);
 	if (r == 0)

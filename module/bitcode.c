@@ -13,6 +13,8 @@
 #include "module/bits.h"
 #include "module/bitstream.h"
 
+#define MAGIC_BYTES 4u
+#define SYMTAB_BLOCK 25u
 #define IDENTIFICATION_BLOCK 13u
 #define IDENTIFICATION_STRING 1u
 #define MODULE_BLOCK 8u
@@ -32,7 +34,7 @@ struct scan {
 
 bool bitcode_is(const void *bytes, size_t size)
 {
-	return size >= 4 && memcmp(bytes, "BC\xc0\xde", 4) == 0;
+	return size >= MAGIC_BYTES && memcmp(bytes, "BC\xc0\xde", MAGIC_BYTES) == 0;
 }
 
 static struct scan *scan_of(struct bitstream_walk *walk)
@@ -150,29 +152,61 @@ static const struct bitstream_source scan_source = {
 	.block_end = scan_block_end, .record_end = scan_record_end, .more = scan_more,
 };
 
-/* Top-level blocks carry their length; a module ends where the next magic stands, or the bytes do. */
+/* One top-level block: where it ends and what it is. Top-level blocks carry their length. */
+static int block_measure(const void *bytes, size_t size, size_t at, size_t *retend, uint64_t *retid,
+			 struct fault *reterr)
+{
+	struct bit_reader in = { .bytes = bytes, .size = size, .at = (uint64_t)at * 8 };
+	bool enters = bits_read(&in, 2) == 1;
+	uint64_t end;
+
+	*retid = bits_read_vbr(&in, 8);
+	bits_read_vbr(&in, 4);
+	bits_align(&in);
+	end = bits_read(&in, 32) * 4 + in.at / 8;
+	if (!enters || in.bad || end > size)
+		return fault_set(reterr, -EBADMSG, "bitcode damaged at byte %zu", at);
+	*retend = end;
+	return 0;
+}
+
+/* A module ends where the next magic stands, or the bytes do. */
 int bitcode_size(const void *bytes, size_t size, size_t *retsize, struct fault *reterr)
 {
-	struct bit_reader in = { .bytes = bytes, .size = size, .at = 32 };
 	const uint8_t *p = bytes;
-	uint64_t at = 4;
+	size_t at = MAGIC_BYTES;
+	uint64_t id;
 
 	if (!bitcode_is(bytes, size))
 		return fault_set(reterr, -EBADMSG, "bitcode without its magic");
 	while (at < size && !bitcode_is(p + at, size - at)) {
-		bool enters = bits_read(&in, 2) == 1;
+		int r = block_measure(bytes, size, at, &at, &id, reterr);
 
-		bits_read_vbr(&in, 8);
-		bits_read_vbr(&in, 4);
-		bits_align(&in);
-		at = bits_read(&in, 32) * 4 + in.at / 8;
-		if (!enters || in.bad || at > size)
-			return fault_set(reterr, -EBADMSG, "bitcode damaged at byte %llu",
-					 (unsigned long long)(in.at / 8));
-		in.at = at * 8;
+		if (r < 0)
+			return r;
 	}
 	*retsize = at;
 	return 0;
+}
+
+int bitcode_trim(const void *bytes, size_t size, struct buffer *ret, struct fault *reterr)
+{
+	const uint8_t *p = bytes;
+	size_t end;
+	uint64_t id;
+
+	if (!bitcode_is(bytes, size))
+		return fault_set(reterr, -EBADMSG, "bitcode without its magic");
+	buffer_bytes(ret, p, MAGIC_BYTES);
+	for (size_t at = MAGIC_BYTES; at < size; at = end) {
+		int r = block_measure(bytes, size, at, &end, &id, reterr);
+
+		if (r < 0)
+			return r;
+		if (id != SYMTAB_BLOCK)
+			buffer_bytes(ret, p + at, end - at);
+	}
+	return ret->bad ? fault_errno(reterr, -ENOMEM, "bitcode") : 0;
 }
 
 static struct scan *scan_new(const void *bytes, size_t size)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/fault.h"
 
 /** bitcode_is() - does @bytes start with the magic of a bitstream of IR? */
@@ -22,6 +23,13 @@ bool bitcode_is(const void *bytes, size_t size);
  * Return: 0; -EBADMSG with @reterr.
  */
 int bitcode_size(const void *bytes, size_t size, size_t *retsize, struct fault *reterr);
+
+/**
+ * bitcode_trim() - append the module to @ret without the symbol table for linkers (SYMTAB_BLOCK)
+ * The table repeats what the module says, and LLVM builds it again where it is missing.
+ * Return: 0; -EBADMSG with @reterr; -ENOMEM.
+ */
+int bitcode_trim(const void *bytes, size_t size, struct buffer *ret, struct fault *reterr);
 
 /** bitcode_has_debug_info() - does it describe a compile unit? 0; -EBADMSG with @reterr; -ENOMEM */
 int bitcode_has_debug_info(const void *bytes, size_t size, bool *ret, struct fault *reterr);

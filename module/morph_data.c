@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The payload, in order: build ID, versions and options of the codegen, block map, link plan, and the
- * modules, all names and sizes before all bytes. Texts and blocks of bytes carry their length (ULEB128).
+ * The payload, in order: build ID, versions and options of the codegen, block map, link plan, names and
+ * sizes of the modules, and their IR, packed. Texts and blocks of bytes carry their length (ULEB128).
  */
 
 #define _GNU_SOURCE
@@ -16,6 +16,7 @@
 
 #include "base/container.h"
 #include "base/file.h"
+#include "module/bitcode_pack.h"
 
 #define COMPRESSION_LEVEL 9
 
@@ -37,6 +38,17 @@ static int blocks_encode(const struct morph_data *data, struct buffer *out)
 	buffer_string(out, (const char *)map.data, map.size);
 	buffer_string(out, (const char *)plan.data, plan.size);
 	return 0;
+}
+
+static int ir_encode(const struct morph_data *data, struct buffer *out)
+{
+	_clean_(freep) struct bitcode_span *spans = calloc(MAX(data->n_modules, 1u), sizeof(*spans));
+
+	if (!spans)
+		return -ENOMEM;
+	for (size_t i = 0; i < data->n_modules; i++)
+		spans[i] = (struct bitcode_span){ data->modules[i].bitcode, data->modules[i].size };
+	return bitcode_pack(spans, data->n_modules, out);
 }
 
 int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer)
@@ -66,10 +78,9 @@ int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer
 		text_encode(&out, data->modules[i].name);
 		buffer_uleb(&out, data->modules[i].size);
 	}
-	for (size_t i = 0; i < data->n_modules; i++)
-		buffer_bytes(&out, data->modules[i].bitcode, data->modules[i].size);
-	if (out.bad)
-		return -ENOMEM;
+	r = ir_encode(data, &out);
+	if (r < 0)
+		return r;
 	return container_pack(CONTAINER_MORPH, MORPH_DATA_VERSION, out.data, out.size, COMPRESSION_LEVEL,
 			      retcontainer);
 }
@@ -167,6 +178,25 @@ static int blocks_decode(struct morph_data *data, struct reader *in, struct faul
 	return r < 0 ? fault_prefix(reterr, r, ".morph data") : 0;
 }
 
+/* All that is left of the payload. */
+static int ir_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
+{
+	_clean_(freep) size_t *sizes = calloc(MAX(data->n_modules, 1u), sizeof(*sizes));
+	size_t left = reader_left(in), at = 0;
+	int r;
+
+	if (!sizes)
+		return fault_errno(reterr, -ENOMEM, ".morph data");
+	for (size_t i = 0; i < data->n_modules; i++)
+		sizes[i] = data->modules[i].size;
+	r = bitcode_unpack(reader_bytes(in, left), left, sizes, data->n_modules, &data->ir, reterr);
+	if (r < 0)
+		return fault_prefix(reterr, r, ".morph data");
+	for (size_t i = 0; i < data->n_modules; at += sizes[i++])
+		data->modules[i].bitcode = data->ir.data + at;
+	return 0;
+}
+
 static int modules_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
 {
 	uint64_t n = reader_uleb(in);
@@ -184,11 +214,7 @@ static int modules_decode(struct morph_data *data, struct reader *in, struct fau
 			return r;
 		module->size = reader_uleb(in);
 	}
-	for (size_t i = 0; i < n; i++)
-		data->modules[i].bitcode = reader_bytes(in, data->modules[i].size);
-	if (in->bad || reader_left(in))
-		return damaged("modules do not fill it", reterr);
-	return 0;
+	return in->bad ? damaged("modules", reterr) : ir_decode(data, in, reterr);
 }
 
 int morph_data_decode(const void *container, size_t size, struct morph_data **ret,
@@ -232,6 +258,7 @@ void morph_data_free(struct morph_data *data)
 	block_map_free(data->map);
 	link_plan_free(data->plan);
 	buffer_done(&data->payload);
+	buffer_done(&data->ir);
 	free(data);
 }
 

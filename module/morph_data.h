@@ -20,7 +20,7 @@
 #include "module/image.h"
 #include "module/link_plan.h"
 
-#define MORPH_DATA_VERSION 1u
+#define MORPH_DATA_VERSION 2u
 #define MORPH_SECTION ".morph"
 #define MORPH_SIDECAR_DIR "/usr/lib/morph/.build-id"
 
@@ -28,7 +28,7 @@ enum morph_lto { MORPH_LTO_THIN = 1, MORPH_LTO_FULL = 2 };
 
 struct morph_module {
 	char *name;	       /* as the linker named it; for messages and golden files */
-	const uint8_t *bitcode; /* what codegen saw: optimized IR, borrowed from the payload */
+	const uint8_t *bitcode; /* what codegen saw: optimized IR, borrowed from @ir */
 	size_t size;
 };
 
@@ -50,7 +50,8 @@ struct morph_data {
 	struct link_plan *plan;	  /* owned */
 	struct morph_module *modules; /* in the linker's order */
 	size_t n_modules;
-	struct buffer payload; /* owned */
+	struct buffer payload; /* owned; what the plan borrows */
+	struct buffer ir;      /* owned; all modules */
 };
 
 /** morph_data_encode() - deterministic; 0 or -ENOMEM, -EFBIG */

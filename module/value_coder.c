@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A number is coded as its length in bits (four decisions for 0..14, else 15 and six more), then the
+ * bits below the leading one, highest first. Up to four decisions are a group; the probabilities of a
+ * group's 15 nodes under one context stand in one line of a hash table, with a check: a line that
+ * belongs to another group or context is taken over. A probability is 12 bits and a count of 4: what
+ * was seen seldom learns fast and weighs little.
+ */
+
+#include "module/value_coder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROBABILITY_BITS 12 /* of the mixed prediction */
+#define GROUP_BITS 4u
+#define LINE_SLOTS 16u /* slot 0 is the check */
+#define MAX_COUNT 15u
+#define GUESS_STEPS 16u
+#define MAX_LINE_BITS 20u /* 32 MiB */
+#define WEIGHT_ONE 65536
+#define LEARNING_RATE 7
+#define KINDS 1024u
+#define PREFIX_BITS 16u /* groups beyond are told apart by their place alone */
+#define N_INPUTS (VALUE_CONTEXTS + VALUE_GUESSES + 1)
+
+struct value_coder {
+	uint16_t (*lines)[LINE_SLOTS]; /* owned */
+	uint32_t mask;
+	int32_t weights[KINDS][N_INPUTS];
+	uint16_t trust[KINDS][VALUE_GUESSES][GUESS_STEPS][2]; /* probability of a 1 where the guess has 0, 1 */
+	int32_t inputs[N_INPUTS];
+	uint16_t *group[VALUE_CONTEXTS]; /* the lines of the current group */
+	uint16_t *guess[VALUE_GUESSES];	 /* trust in each guess at the current decision; NULL: was wrong */
+	const struct value_facts *facts; /* of the current number */
+	unsigned step;			 /* decisions of the number so far */
+	bool is_wrong[VALUE_GUESSES];
+	uint32_t low, high, code;    /* arithmetic coder: the interval, and where in it the input is */
+	bool decodes;
+	struct reader in;
+	unsigned n_beyond; /* bytes taken behind the end of the input */
+	struct buffer out;
+};
+
+/* ln(p / (1 - p)) in 1/256, for p in 1/4096, and its inverse. */
+static int16_t stretch_table[4096];
+static uint16_t squash_table[4096];
+
+/* 4096 / (1 + e^-(x / 256)), interpolated; from Mahoney's lpaq. */
+static int squash(int x)
+{
+	static const int points[33] = { 1,    2,    3,	  6,	10,   16,   27,	  45,	73,   120,  194,
+					310,  488,  747,  1101, 1546, 2047, 2549, 2994, 3348, 3607, 3785,
+					3901, 3975, 4024, 4050, 4068, 4079, 4085, 4089, 4092, 4093, 4094 };
+	int w = x & 127;
+
+	if (x > 2047)
+		return 4095;
+	if (x < -2047)
+		return 0;
+	x = (x >> 7) + 16;
+	return (points[x] * (128 - w) + points[x + 1] * w + 64) >> 7;
+}
+
+__attribute__((constructor)) static void tables_make(void)
+{
+	int p = 0;
+
+	for (int x = -2047; x <= 2047; x++) {
+		int v = squash(x);
+
+		for (int i = p; i <= v; i++)
+			stretch_table[i] = (int16_t)x;
+		p = v + 1;
+	}
+	for (; p < 4096; p++)
+		stretch_table[p] = 2047;
+	for (int x = 0; x < 4096; x++)
+		squash_table[x] = (uint16_t)squash(x - 2048);
+}
+
+/* How much of an input counts, in 1/16, and how far a probability moves, in 1/65536, by its count. */
+static const int32_t confidence[16] = { 0, 6, 9, 11, 13, 14, 15, 16, 16, 17, 17, 18, 18, 19, 19, 20 };
+static const int32_t rate[16] = { 43690, 26214, 18724, 14563, 11915, 10082, 8738, 7710,
+				  6898,	 6241,	5698,  5242,  4854,  4519,  4228,  3276 };
+
+static uint32_t mix_hash(uint32_t a, uint32_t b)
+{
+	uint32_t h = a * 0x9e3779b1u ^ (b + 0x7f4a7c15u) * 0x85ebca6bu;
+
+	h ^= h >> 15;
+	h *= 0xc2b2ae35u;
+	return h ^ h >> 13;
+}
+
+struct value_coder *value_coder_new(const void *in, size_t size, size_t volume)
+{
+	_clean_(value_coder_freep) struct value_coder *c = calloc(1, sizeof(*c));
+	unsigned bits = 12;
+
+	while (bits < MAX_LINE_BITS && ((size_t)1 << bits) < volume)
+		bits++;
+	if (!c)
+		return NULL;
+	c->mask = (1u << bits) - 1;
+	c->lines = calloc((size_t)1 << bits, sizeof(*c->lines));
+	if (!c->lines)
+		return NULL;
+	for (unsigned s = 0; s < KINDS; s++)
+		for (unsigned i = 0; i < N_INPUTS; i++)
+			c->weights[s][i] = WEIGHT_ONE / 4;
+	for (size_t i = 0; i < sizeof(c->trust) / 2; i++)
+		(&c->trust[0][0][0][0])[i] = 1u << 15;
+	c->high = UINT32_MAX;
+	c->decodes = in != NULL;
+	c->in = reader_of(in, size);
+	for (int i = 0; c->decodes && i < 4; i++)
+		c->code = c->code << 8 | (reader_left(&c->in) ? reader_u8(&c->in) : 0);
+	return TAKE(c);
+}
+
+void value_coder_free(struct value_coder *c)
+{
+	if (!c)
+		return;
+	free(c->lines);
+	buffer_done(&c->out);
+	free(c);
+}
+
+static void bytes_shift(struct value_coder *c)
+{
+	while (!((c->low ^ c->high) & 0xff000000u)) {
+		if (!c->decodes) {
+			buffer_u8(&c->out, (uint8_t)(c->high >> 24));
+		} else if (reader_left(&c->in)) {
+			c->code = c->code << 8 | reader_u8(&c->in);
+		} else {
+			c->code <<= 8;
+			c->n_beyond++;
+		}
+		c->low <<= 8;
+		c->high = c->high << 8 | 255;
+	}
+}
+
+/* @p: probability of a 1, 1 to 65535 of 65536 */
+static bool bit_code(struct value_coder *c, uint32_t p, bool bit)
+{
+	uint32_t middle = c->low + (uint32_t)(((uint64_t)(c->high - c->low) * p) >> 16);
+
+	if (c->decodes)
+		bit = c->code <= middle;
+	if (bit)
+		c->high = middle;
+	else
+		c->low = middle + 1;
+	bytes_shift(c);
+	return bit;
+}
+
+/* Find the lines of one group of decisions; @group: which one, within the number. */
+static void group_open(struct value_coder *c, uint32_t group)
+{
+	for (unsigned i = 0; i < VALUE_CONTEXTS; i++) {
+		uint32_t h = mix_hash(c->facts->contexts[i] + i * 0x9e3779b1u, group);
+		uint16_t *line = c->lines[h & c->mask], check = (uint16_t)(h >> 16) | 1;
+
+		if (line[0] != check) {
+			line[0] = check;
+			for (unsigned j = 1; j < LINE_SLOTS; j++)
+				line[j] = 1u << 15; /* one half, never seen */
+		}
+		c->group[i] = line;
+	}
+}
+
+static int32_t slot_input(uint16_t slot)
+{
+	return stretch_table[slot >> 4] * confidence[slot & 15] / 16;
+}
+
+static void slot_learn(uint16_t *slot, bool bit)
+{
+	int32_t count = *slot & 15, probability = *slot >> 4, target = bit ? 4095 : 0;
+
+	probability += (target - probability) * rate[count] / 65536;
+	*slot = (uint16_t)(probability << 4 | (count < (int32_t)MAX_COUNT ? count + 1 : count));
+}
+
+/* The mixed prediction for @node of the group, 1 to 4095 of 4096; fills the inputs. */
+static int predict(struct value_coder *c, const int32_t *weights, unsigned node)
+{
+	int64_t dot = 0;
+
+	for (unsigned i = 0; i < VALUE_CONTEXTS; i++)
+		c->inputs[i] = slot_input(c->group[i][node]);
+	for (unsigned i = 0; i < VALUE_GUESSES; i++)
+		c->inputs[VALUE_CONTEXTS + i] = c->guess[i] ? slot_input(*c->guess[i]) : 0;
+	c->inputs[N_INPUTS - 1] = 32;
+	for (unsigned i = 0; i < N_INPUTS; i++)
+		dot += (int64_t)c->inputs[i] * weights[i];
+	dot >>= 16;
+	return squash_table[dot < -2047 ? 1 : dot > 2047 ? 4095 : dot + 2048];
+}
+
+static void learn(struct value_coder *c, int32_t *weights, int p, unsigned node, bool bit)
+{
+	int32_t error = ((bit << 12) - p) * LEARNING_RATE;
+
+	for (unsigned i = 0; i < N_INPUTS; i++)
+		weights[i] += (c->inputs[i] * error + 0x2000) >> 14;
+	for (unsigned i = 0; i < VALUE_CONTEXTS; i++)
+		slot_learn(&c->group[i][node], bit);
+	for (unsigned i = 0; i < VALUE_GUESSES; i++)
+		if (c->guess[i])
+			slot_learn(c->guess[i], bit);
+}
+
+/* @guessed: the guesses' decisions here */
+static bool decision(struct value_coder *c, unsigned node, bool bit, const bool *guessed)
+{
+	unsigned kind = c->facts->kind % KINDS, step = c->step < GUESS_STEPS ? c->step : GUESS_STEPS - 1;
+	int32_t *weights = c->weights[kind];
+	uint32_t coded;
+	int p;
+
+	for (unsigned i = 0; i < VALUE_GUESSES; i++)
+		c->guess[i] = c->is_wrong[i] ? NULL : &c->trust[kind][i][step][guessed[i]];
+	p = predict(c, weights, node);
+	coded = (uint32_t)p * 16 + 8;
+	bit = bit_code(c, coded < 32 ? 32 : coded > 65504 ? 65504 : coded, bit);
+	learn(c, weights, p, node, bit);
+	for (unsigned i = 0; i < VALUE_GUESSES; i++)
+		c->is_wrong[i] |= guessed[i] != bit;
+	c->step++;
+	return bit;
+}
+
+/* @n_bits: at most GROUP_BITS; @guesses: what each guess has here */
+static unsigned group_code(struct value_coder *c, uint32_t group, unsigned n_bits, unsigned value,
+			   const unsigned *guesses)
+{
+	unsigned path = 1;
+
+	group_open(c, group);
+	for (unsigned i = n_bits; i-- > 0;) {
+		bool guessed[VALUE_GUESSES];
+
+		for (unsigned g = 0; g < VALUE_GUESSES; g++)
+			guessed[g] = guesses[g] >> i & 1;
+		path = path << 1 | decision(c, path, value >> i & 1, guessed);
+	}
+	return path & ((1u << n_bits) - 1);
+}
+
+static unsigned length_of(uint64_t value)
+{
+	return value ? 64 - (unsigned)__builtin_clzll(value) : 0;
+}
+
+static unsigned class_of(unsigned length)
+{
+	return length < 15 ? length : 15;
+}
+
+static unsigned length_code(struct value_coder *c, unsigned length)
+{
+	unsigned guesses[VALUE_GUESSES], lengths[VALUE_GUESSES], class, high;
+
+	for (unsigned g = 0; g < VALUE_GUESSES; g++) {
+		lengths[g] = length_of(c->facts->guesses[g]);
+		guesses[g] = class_of(lengths[g]);
+	}
+	class = group_code(c, 0, 4, class_of(length), guesses);
+	if (class < 15)
+		return class;
+	for (unsigned g = 0; g < VALUE_GUESSES; g++)
+		guesses[g] = (lengths[g] - 15) >> 3 & 7;
+	high = group_code(c, 1, 3, (length - 15) >> 3, guesses);
+	for (unsigned g = 0; g < VALUE_GUESSES; g++)
+		guesses[g] = (lengths[g] - 15) & 7;
+	return 15 + (high << 3 | group_code(c, 2 + high, 3, (length - 15) & 7, guesses));
+}
+
+static uint64_t mantissa_code(struct value_coder *c, unsigned length, uint64_t value)
+{
+	uint64_t v = 1;
+
+	for (unsigned left = length - 1; left;) {
+		unsigned n = left < GROUP_BITS ? left : GROUP_BITS, guesses[VALUE_GUESSES];
+		bool far = length - 1 - left > PREFIX_BITS;
+		uint32_t group = length * 0x1000193u + (far ? 0x80000000u + left : (uint32_t)v * 67 + left);
+
+		left -= n;
+		for (unsigned g = 0; g < VALUE_GUESSES; g++)
+			guesses[g] = (unsigned)(c->facts->guesses[g] >> left) & 15;
+		v = v << n | group_code(c, group, n, (unsigned)(value >> left) & 15, guesses);
+	}
+	return v;
+}
+
+bool value_coder_run(struct value_coder *c, const struct value_facts *facts, uint64_t *value)
+{
+	unsigned length;
+
+	c->facts = facts;
+	c->step = 0;
+	memset(c->is_wrong, 0, sizeof(c->is_wrong));
+	length = length_code(c, length_of(c->decodes ? 0 : *value));
+	if (length > 64 || c->n_beyond > 8)
+		return false;
+	*value = length ? mantissa_code(c, length, *value) : 0;
+	return true;
+}
+
+int value_coder_end(struct value_coder *c, struct buffer *ret)
+{
+	for (int i = 24; i >= 0; i -= 8)
+		buffer_u8(&c->out, (uint8_t)(c->high >> i));
+	buffer_bytes(ret, c->out.data, c->out.size);
+	return ret->bad || c->out.bad ? -ENOMEM : 0;
+}
