@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """callgrind_sum.py [--heat FILE] CALLGRIND-OUT... - totals of all given files, as JSON on standard output
 
-The files were written with --dump-instr=yes --collect-jumps=yes --compress-strings=no --compress-pos=no and both
-simulators. FILE receives a line "OBJECT LINE INSTRUCTIONS" per 64-byte line of code that ran, by
+The files were written with --dump-instr=yes --collect-jumps=yes --compress-pos=no and both simulators. FILE receives a line "OBJECT LINE INSTRUCTIONS" per 64-byte line of code that ran, by
 its address in the object's file. bench/counts says what the totals mean.
 """
 
@@ -24,6 +23,7 @@ class Totals:
 
     def read(self, path):
         names, thing, skip = [], "", False
+        objects = {}  # callgrind's number -> name
         with open(path, encoding="utf-8", errors="replace") as file:
             for line in file:
                 if line.startswith("0x"):
@@ -39,8 +39,12 @@ class Totals:
                 elif line.startswith("calls="):
                     self.calls += int(line[6:].split(" ", 1)[0])
                     skip = True
-                elif line.startswith("ob="):
-                    thing = line[3:].strip()
+                elif line.startswith(("ob=", "cob=")):
+                    kind, _, text = line.strip().partition("=")
+                    number, _, name = text.partition(" ")
+                    objects[number] = name or objects[number]
+                    if kind == "ob":
+                        thing = objects[number]
                 elif line.startswith("events:"):
                     names = line.split()[1:]
                 elif line.startswith("totals:"):

@@ -58,7 +58,7 @@ variant_make()
 	[[ ! -e $dir/complete ]] || return 0
 	rm -rf "$dir/prefix"
 	mkdir -p "$dir"
-	rm -f "$dir/failed" "$dir/commands"
+	rm -f "$dir/failed" "$dir/commands" "$dir/costs"
 	say "$workload_name: making $variant"
 	# A shell of its own, so that `set -e` holds inside; its last words are the reason.
 	if bash "$MORPH_ROOT/bench/variant" "$workload_name" "$variant" >"$dir/log" 2>&1; then
@@ -72,11 +72,11 @@ variant_make()
 
 # ---- for the functions below ----
 
-# run COMMAND...: record and run it
+# run COMMAND...: record it in `commands`, run it, record its CPU time and memory in `costs`
 run()
 {
 	printf '%s\n' "${*//"$BENCH_BUILD/$workload_name/"/}" >>"$dir/commands"
-	"$@"
+	/usr/bin/python3 "$MORPH_ROOT/bench/rusage.py" "$dir/costs" "$@"
 }
 
 # build_into [VARIABLE=VALUE...]
@@ -126,7 +126,8 @@ variant_shipped()
 variant_again()
 {
 	need shipped
-	run cp -a "$(variant_dir shipped)/prefix" "$dir/prefix"
+	cp -a "$(variant_dir shipped)/prefix" "$dir/prefix"
+	printf 'cp -a shipped/prefix again/prefix\n' >>"$dir/commands"
 }
 
 variant_o2()
@@ -155,41 +156,64 @@ morph_samples()
 	mv "$log.new" "$log"
 }
 
-# morph_optimize SAMPLES [OPTION...]: every binary of the workload
+# morph_optimize_one BINARY SAMPLES [OPTION...]
+morph_optimize_one()
+{
+	local binary=$1 samples=$2 shipped profile
+	shipped=$(variant_dir shipped)/prefix/$1
+	profile=$dir/${binary##*/}.prof
+
+	shift 2
+	run "$MORPH_BIN/morph" profile "$shipped" "$samples" -o "$profile"
+	run "$MORPH_BIN/morph" optimize "$shipped" --profile "$profile" "$@" \
+		--report "$dir/report-${binary##*/}.json" -o "$dir/prefix/$binary"
+}
+
+# morph_optimize [OPTION...]: every binary of the workload, from the training's samples
 morph_optimize()
 {
-	local samples=$1 shipped binary profile
-	shipped=$(variant_dir shipped)
+	local binary
 
-	shift
-	cp -a "$shipped/prefix" "$dir/prefix"
+	need shipped
+	morph_samples
+	cp -a "$(variant_dir shipped)/prefix" "$dir/prefix"
 	for binary in "${workload_binaries[@]}"; do
-		profile=$dir/$(basename "$binary").prof
-		run "$MORPH_BIN/morph" profile "$shipped/prefix/$binary" "$samples" -o "$profile"
-		run "$MORPH_BIN/morph" optimize "$shipped/prefix/$binary" --profile "$profile" "$@" \
-			-o "$dir/prefix/$binary"
+		morph_optimize_one "$binary" "$(variant_dir shipped)/train.samples" "$@"
 	done
 }
 
 variant_morph()
 {
+	morph_optimize
+}
+
+# The counts of a training run, instruction by instruction: at a small scale, under callgrind.
+variant_morph_exact()
+{
+	local shipped binary
+	shipped=$(variant_dir shipped)
+
+	packages_need valgrind
 	need shipped
-	morph_samples
-	morph_optimize "$(variant_dir shipped)/train.samples"
+	rm -rf "$dir/callgrind"
+	run "$MORPH_ROOT/bench/counts" --keep "$dir/callgrind" "$shipped/prefix" "$(script_make train 5)"
+	cp -a "$shipped/prefix" "$dir/prefix"
+	for binary in "${workload_binaries[@]}"; do
+		run "$MORPH_BIN/bench-exact" "$shipped/prefix/$binary" "$dir/exact-${binary##*/}.samples" \
+			"$dir"/callgrind/*
+		morph_optimize_one "$binary" "$dir/exact-${binary##*/}.samples"
+	done
+	rm -rf "$dir/callgrind"
 }
 
 variant_morph_host()
 {
-	need shipped
-	morph_samples
-	morph_optimize "$(variant_dir shipped)/train.samples" --cpu native
+	morph_optimize --cpu native
 }
 
 variant_morph_layout()
 {
-	need shipped
-	morph_samples
-	morph_optimize "$(variant_dir shipped)/train.samples" --layout-only
+	morph_optimize --layout-only
 }
 
 # ---- BOLT ----
@@ -209,6 +233,7 @@ variant_bolt()
 		run perf2bolt-22 -ba -p "$dir/perf.data" -o "$dir/fdata" "$lto/prefix/$binary"
 		bolt_apply "$lto" "$binary"
 	done
+	stat -c %s "$dir/perf.data" >"$dir/perf-data-bytes"
 	rm -f "$dir/perf.data"
 }
 

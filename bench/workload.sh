@@ -159,7 +159,11 @@ program_build()
 	[[ ! -e $dir/complete ]] || return 0
 	mkdir -p "$dir"
 	# A shell of its own: `set -e` would mean nothing inside of a function that a condition calls.
-	bash "$MORPH_ROOT/bench/build" "$@" >"$dir/build.log" 2>&1 && return 0
+	/usr/bin/python3 "$MORPH_ROOT/bench/rusage.py" "$dir/rusage" bash "$MORPH_ROOT/bench/build" "$@" \
+		>"$dir/build.log" 2>&1 && {
+		jq .max_rss_kib "$dir/rusage" | tail -n 1 >"$dir/build-peak-kib"
+		return 0
+	}
 	grep -iE '(error|cannot|not found)' "$dir/build.log" | tail -n 5 >&2
 	return 1
 }

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The counting of callgrind's files, what a command costs, and both reports from a small table.
+
+set -eu
+bench=$MORPH_SOURCE/bench
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export PYTHONDONTWRITEBYTECODE=1
+
+fail()
+{
+	echo "FAILED: $*"
+	exit 1
+}
+
+# ---- callgrind: taken branches are jump= and the first number of jcnd=; a callee's cost is not the caller's
+cat >"$work/callgrind" <<'END'
+positions: instr line
+events: Ir I1mr
+ob=(1) /bin/prog
+fn=(1) main
+0x1000 0 5 1
+jump=7 0x1040 0
+0x1004 0
+jcnd=3/9 0x1080 0
+0x1008 0
+cob=(2) /lib/c.so
+calls=2 0x20 0
+0x100c 0 900 90
+0x1040 0 10
+ob=(2)
+0x20 0 85
+totals: 100 1
+END
+/usr/bin/python3 "$bench/callgrind_sum.py" --heat "$work/heat" "$work/callgrind" >"$work/sum"
+[[ $(jq -c '[.instructions, .i1_misses, .taken_branches, .calls, .code_lines]' "$work/sum") == "[100,1,10,2,3]" ]] ||
+	fail "counts: $(cat "$work/sum")"
+[[ $(tr '\n' ';' <"$work/heat") == "/bin/prog 64 5;/bin/prog 65 10;/lib/c.so 0 85;" ]] ||
+	fail "heat: $(cat "$work/heat")"
+: >"$work/empty"
+! /usr/bin/python3 "$bench/callgrind_sum.py" "$work/empty" >/dev/null 2>&1 || fail "nothing counted is no result"
+
+# ---- rusage passes the exit status on and records it
+status=0
+/usr/bin/python3 "$bench/rusage.py" "$work/costs" sh -c 'exit 3' || status=$?
+[[ $status == 3 && $(jq .exit "$work/costs") == 3 ]] || fail "rusage: exit status $status"
+
+# ---- a table that the report does not know is shown as it is; markup in it stays text
+mkdir "$work/tables" "$work/out"
+cat >"$work/tables/faults.json" <<'END'
+{"table": "faults", "meaning": "What <b>breaks</b>.", "trials": 4,
+ "rows": [{"fault": "kill | 9", "ratio": {"value": 0.9, "low": 0.8, "high": 1.1, "verdict": "no difference seen"}}]}
+END
+/usr/bin/python3 "$bench/report.py" "$work/tables" "$work/out"
+grep -q '^| kill \\| 9 | 0.900 (0.800 .. 1.100) = |$' "$work/out/RESULTS.md" || fail "RESULTS.md: $(cat "$work/out/RESULTS.md")"
+grep -q 'What &lt;b&gt;breaks&lt;/b&gt;.' "$work/out/results.html" || fail "markup is not escaped"
+echo "reports: all as expected"
