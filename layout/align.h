@@ -39,7 +39,8 @@ enum align_method align_method_parse(const char *name);
  * @retorder:  n_blocks block indices
  * @retmethod: whose order it is (ALIGN_ORIGINAL when nothing was better); may be NULL
  * Return: 0; -EINVAL with @reterr for an edge without ends; -ENOMEM.
- * Cost: near O(E log E) time, O(V + E) scratch, never more than a second for 20,000 blocks.
+ * Cost: near O(E log E) time, O(V + E) scratch: about a second for 20,000 blocks of real code, hubs
+ * included; some seconds for graphs of that size that no compiler makes (random, or complete).
  */
 int align_order(struct arena *arena, const struct layout_graph *graph,
 		const struct align_options *options, uint32_t *retorder,

@@ -15,70 +15,42 @@ const struct branch_costs branch_costs_default = {
 	.mispredicted = 14.0,
 };
 
-/* The direct edges of one node, in sum. */
-struct sides {
-	double direct; /* over all direct edges */
-	double most;   /* the most frequent one */
-	double next;   /* to the block behind, if that can be fallen into */
-	double indirect;
-	uint32_t n_direct;
-	bool is_jump; /* a direct edge of kind LAYOUT_JUMP, so there is no other side */
-	bool has_next;
-};
-
-static void sides_add(struct sides *sides, const struct cfg_edge *edge, uint32_t next)
+static void outcome_adjacent(const struct cfg_exit *exit, double next,
+			     const struct branch_costs *costs, struct branch_outcome *ret)
 {
-	if (edge->kind == LAYOUT_SWITCH)
-		sides->indirect += edge->count;
-	if (edge->kind > LAYOUT_BRANCH)
-		return;
-	sides->n_direct++;
-	sides->direct += edge->count;
-	sides->most = MAX(sides->most, edge->count);
-	sides->is_jump = edge->kind == LAYOUT_JUMP;
-	if (edge->falls && edge->to == next) {
-		sides->next += edge->count;
-		sides->has_next = true;
-	}
+	ret->fall_through = next;
+	ret->cost += next * (exit->is_jump ? 0 : costs->not_taken);
+	ret->cost += (exit->direct - next) * costs->taken;
 }
 
-static void outcome_adjacent(const struct sides *sides, const struct branch_costs *costs,
-			     struct branch_outcome *ret)
-{
-	double not_taken = sides->is_jump && sides->n_direct == 1 ? 0 : costs->not_taken;
-
-	ret->fall_through = sides->next;
-	ret->cost += sides->next * not_taken + (sides->direct - sides->next) * costs->taken;
-}
-
-static void outcome_apart(const struct sides *sides, const struct branch_costs *costs,
+static void outcome_apart(const struct cfg_exit *exit, const struct branch_costs *costs,
 			  struct branch_outcome *ret)
 {
-	ret->has_fixup = sides->n_direct > 0;
-	if (sides->is_jump && sides->n_direct == 1) {
-		ret->jumps = sides->direct;
-		ret->cost += sides->direct * costs->jump;
+	ret->has_fixup = exit->n_direct > 0;
+	if (exit->is_jump) {
+		ret->jumps = exit->direct;
+		ret->cost += exit->direct * costs->jump;
 		return;
 	}
-	ret->jumps = sides->direct - sides->most;
-	ret->cost += sides->most * costs->taken + ret->jumps * (costs->not_taken + costs->jump);
+	ret->jumps = exit->direct - exit->most;
+	ret->cost += exit->most * costs->taken + ret->jumps * (costs->not_taken + costs->jump);
 }
 
 struct branch_outcome branch_outcome(const struct cfg *cfg, const struct branch_costs *costs,
 				     uint32_t i, uint32_t next)
 {
-	struct branch_outcome ret = { 0 };
-	struct sides sides = { 0 };
+	const struct cfg_exit *exit = &cfg->exits[i];
+	double fall_through = next == LAYOUT_NONE ? 0 : cfg_falls(cfg, i, next);
+	struct branch_outcome ret = {
+		.transfers = exit->direct + exit->indirect,
+		.cost = exit->indirect * costs->indirect +
+			(exit->direct - exit->most) * costs->mispredicted,
+	};
 
-	for (uint32_t e = cfg->out[i]; e < cfg->out[i + 1]; e++)
-		sides_add(&sides, &cfg->edges[e], next);
-	ret.transfers = sides.direct + sides.indirect;
-	ret.cost = sides.indirect * costs->indirect +
-		   (sides.direct - sides.most) * costs->mispredicted;
-	if (sides.has_next)
-		outcome_adjacent(&sides, costs, &ret);
+	if (fall_through > 0)
+		outcome_adjacent(exit, fall_through, costs, &ret);
 	else
-		outcome_apart(&sides, costs, &ret);
+		outcome_apart(exit, costs, &ret);
 	return ret;
 }
 

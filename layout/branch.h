@@ -21,13 +21,13 @@ struct branch_outcome {
  *
  * A conditional branch is inverted when that helps; when neither side follows, the frequent side is
  * the taken one and the rare one pays for both the branch not taken and the jump behind it.
- * Cost: O(out-degree).
+ * Cost: O(log out-degree).
  */
 struct branch_outcome branch_outcome(const struct cfg *cfg, const struct branch_costs *costs,
 				     uint32_t i, uint32_t next);
 
 /**
- * branch_saving() - cycles that node @next saves by standing behind node @i; >= 0. O(out-degree)
+ * branch_saving() - cycles that node @next saves by standing behind node @i; >= 0. O(log out-degree)
  */
 double branch_saving(const struct cfg *cfg, const struct branch_costs *costs, uint32_t i,
 		     uint32_t next);

@@ -101,6 +101,18 @@ static void cfg_index(struct cfg *cfg)
 	cfg->in[0] = 0;
 }
 
+static void exit_add(struct cfg_exit *exit, const struct cfg_edge *edge)
+{
+	if (edge->kind == LAYOUT_SWITCH)
+		exit->indirect += edge->count;
+	if (edge->kind > LAYOUT_BRANCH)
+		return;
+	exit->is_jump = edge->kind == LAYOUT_JUMP && exit->n_direct == 0;
+	exit->n_direct++;
+	exit->direct += edge->count;
+	exit->most = MAX(exit->most, edge->count);
+}
+
 int cfg_init(struct cfg *cfg, struct arena *arena, const struct layout_graph *graph,
 	     struct fault *reterr)
 {
@@ -113,13 +125,14 @@ int cfg_init(struct cfg *cfg, struct arena *arena, const struct layout_graph *gr
 	*cfg = (struct cfg){
 		.size = arena_array(arena, uint32_t, n),
 		.count = arena_array(arena, double, n),
+		.exits = arena_array(arena, struct cfg_exit, n),
 		.edges = arena_array(arena, struct cfg_edge, m),
 		.out = arena_array(arena, uint32_t, n + 1),
 		.in = arena_array(arena, uint32_t, n + 1),
 		.in_edge = arena_array(arena, uint32_t, m),
 		.first_block = arena_array(arena, uint32_t, n + 1),
 	};
-	if (!node_of || !cfg->size || !cfg->count || !cfg->edges || !cfg->out || !cfg->in ||
+	if (!node_of || !cfg->size || !cfg->count || !cfg->exits || !cfg->edges || !cfg->out || !cfg->in ||
 	    !cfg->in_edge || !cfg->first_block)
 		return fault_set(reterr, -ENOMEM, "layout: out of memory");
 	cfg_add_nodes(cfg, graph, node_of);
@@ -127,6 +140,8 @@ int cfg_init(struct cfg *cfg, struct arena *arena, const struct layout_graph *gr
 		cfg_add_edge(cfg, &graph->edges[i], node_of);
 	cfg_merge_edges(cfg);
 	cfg_index(cfg);
+	for (uint32_t i = 0; i < cfg->n_edges; i++)
+		exit_add(&cfg->exits[cfg->edges[i].from], &cfg->edges[i]);
 	return 0;
 }
 
@@ -141,12 +156,30 @@ size_t cfg_expand(const struct cfg *cfg, const uint32_t *nodes, uint32_t *retblo
 	return n;
 }
 
+/* The first edge from @from to @to or behind: edges are sorted. */
+static uint32_t edge_find(const struct cfg *cfg, uint32_t from, uint32_t to)
+{
+	uint32_t low = cfg->out[from], high = cfg->out[from + 1];
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (cfg->edges[middle].to < to)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 double cfg_falls(const struct cfg *cfg, uint32_t from, uint32_t to)
 {
 	double sum = 0;
 
-	for (uint32_t i = cfg->out[from]; i < cfg->out[from + 1]; i++)
-		if (cfg->edges[i].to == to && cfg->edges[i].falls)
-			sum += cfg->edges[i].count;
+	for (uint32_t i = edge_find(cfg, from, to); i < cfg->out[from + 1]; i++) {
+		if (cfg->edges[i].to != to || !cfg->edges[i].falls)
+			break;
+		sum += cfg->edges[i].count;
+	}
 	return sum;
 }

@@ -21,11 +21,21 @@ struct cfg_edge {
 	double count; /* > 0 */
 };
 
+/* All edges out of a node, in sum. */
+struct cfg_exit {
+	double direct;	   /* jumps and branches */
+	double most;	   /* the most frequent of them */
+	double indirect;   /* switches */
+	uint32_t n_direct;
+	bool is_jump;	   /* the only direct edge has no other side */
+};
+
 struct cfg {
 	uint32_t n;       /* nodes; node 0 holds the entry; in original order */
 	uint32_t n_edges; /* sorted by (from, to, kind), self loops included */
 	uint32_t *size;   /* bytes of each node */
 	double *count;
+	struct cfg_exit *exits; /* of each node */
 	struct cfg_edge *edges;
 	uint32_t *out; /* edges out of node i: edges[out[i]] .. edges[out[i + 1] - 1] */
 	uint32_t *in;  /* edges into node i: edges[in_edge[in[i]]] .. */
@@ -45,5 +55,5 @@ int cfg_init(struct cfg *cfg, struct arena *arena, const struct layout_graph *gr
 /** cfg_expand() - blocks of an order of nodes; returns how many were written */
 size_t cfg_expand(const struct cfg *cfg, const uint32_t *nodes, uint32_t *retblocks);
 
-/** cfg_falls() - count of the edges @from -> @to that can fall through; O(out-degree) */
+/** cfg_falls() - count of the edges @from -> @to that can fall through; O(log out-degree) */
 double cfg_falls(const struct cfg *cfg, uint32_t from, uint32_t to);

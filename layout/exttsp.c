@@ -31,12 +31,16 @@
 
 #define SPLIT_MAX 128u    /* nodes of a chain that may be split */
 #define SPLIT_ANY_MAX 16u /* nodes of a chain that may be split where no joint is made */
+#define SPLIT_EDGES_MAX 2048u /* edges at them */
+#define SPLIT_BUDGET 2e7   /* edges added up for one function before no chain is split any more */
+#define STALE_MAX 32u	   /* gains corrected before one of them is taken */
 #define EAGER_MAX 64u /* nodes of a chain all of whose neighbours are evaluated after each merge */
 
 enum merge_type { A_B, A1_B_A2, B_A2_A1, A2_A1_B };
 
 struct chain {
 	uint32_t head, tail, n;
+	uint32_t n_edges; /* at its nodes, both ways, inner ones twice */
 	uint32_t version; /* changes with every merge; 0: merged into another */
 	int64_t lo, hi;   /* of its own frame */
 	double weight;    /* sum of executions x bytes */
@@ -70,6 +74,7 @@ struct merger {
 	double into[SPLIT_MAX];	  /* per node: fall-through counts to B's head */
 	double out_of[SPLIT_MAX]; /* from B's tail */
 
+	double budget; /* edges that may still be added up for splits */
 	struct heap heap;
 	struct arena *arena;
 };
@@ -91,11 +96,12 @@ static void between_add(struct merger *m, uint32_t e, uint32_t here, uint32_t ot
 	m->weight_between += edge->count;
 }
 
-/* Walk the smaller chain, for the larger one may be very large. */
+/* Walk the chain with fewer edges, for the other one may have very many. */
 static void between_collect(struct merger *m, uint32_t a, uint32_t b)
 {
 	const struct cfg *cfg = m->cfg;
-	uint32_t few = m->chains[a].n <= m->chains[b].n ? a : b, other = few == a ? b : a;
+	uint32_t few = m->chains[a].n_edges <= m->chains[b].n_edges ? a : b;
+	uint32_t other = few == a ? b : a;
 
 	m->n_between = 0;
 	m->weight_between = 0;
@@ -172,14 +178,15 @@ static double merge_gain(const struct merger *m, const struct merge *merge)
 	return gain;
 }
 
-static void merge_try(const struct merger *m, struct merge try, struct merge *best)
+static void merge_try(struct merger *m, struct merge try, struct merge *best)
 {
+	m->budget -= m->n_between + (try.type == A_B ? 0 : m->n_inner);
 	try.key.gain = merge_gain(m, &try);
 	if (try.key.gain > best->key.gain)
 		*best = try;
 }
 
-static void try_concatenation(const struct merger *m, uint32_t a, uint32_t b, struct merge *best)
+static void try_concatenation(struct merger *m, uint32_t a, uint32_t b, struct merge *best)
 {
 	if (!chain_is_entry(&m->chains[b]))
 		merge_try(m, (struct merge){ .key = { 0, a, b }, .type = A_B }, best);
@@ -230,7 +237,7 @@ static void joints_collect(struct merger *m, uint32_t a, uint32_t b)
  * other edges between the chains, or inside and not falling through, get all that nearness can
  * give.
  */
-static void try_split(const struct merger *m, uint32_t a, uint32_t b, uint32_t i, double turn,
+static void try_split(struct merger *m, uint32_t a, uint32_t b, uint32_t i, double turn,
 		      struct merge *best)
 {
 	const double won = EXTTSP_FALL_JUMP - EXTTSP_NEAR;
@@ -263,7 +270,7 @@ static void try_splits(struct merger *m, uint32_t a, uint32_t b, struct merge *b
 	const struct chain *chain = &m->chains[a];
 	double turn;
 
-	if (chain->n < 2 || chain->n > SPLIT_MAX)
+	if (chain->n < 2 || chain->n > SPLIT_MAX || chain->n_edges > SPLIT_EDGES_MAX || m->budget < 0)
 		return;
 	inner_collect(m, a);
 	if (m->inner_overflow)
@@ -277,7 +284,7 @@ static void try_splits(struct merger *m, uint32_t a, uint32_t b, struct merge *b
 }
 
 /* Step 2 for one pair: into the heap if there is something to gain. */
-static void pair_evaluate(struct merger *m, uint32_t x, uint32_t y)
+static struct merge pair_evaluate(struct merger *m, uint32_t x, uint32_t y)
 {
 	uint32_t a = MIN(x, y), b = MAX(x, y);
 	struct merge best = { 0 };
@@ -288,10 +295,11 @@ static void pair_evaluate(struct merger *m, uint32_t x, uint32_t y)
 	try_splits(m, a, b, &best);
 	try_splits(m, b, a, &best);
 	if (!(best.key.gain > 0))
-		return;
+		return best;
 	best.version_a = m->chains[best.key.a].version;
 	best.version_b = m->chains[best.key.b].version;
 	heap_push(&m->heap, &best);
+	return best;
 }
 
 /* --- merging ---------------------------------------------------------------------------------- */
@@ -369,6 +377,7 @@ static uint32_t merge_apply(struct merger *m, const struct merge *merge)
 	owner->head = head;
 	owner->tail = tail;
 	owner->n += other->n;
+	owner->n_edges += other->n_edges;
 	owner->lo = m->at[head];
 	owner->hi = m->at[tail] + m->cfg->size[tail];
 	owner->weight += other->weight;
@@ -408,14 +417,48 @@ static uint32_t touched_collect(struct merger *m, const struct merge *merge)
 {
 	const struct chain *a = &m->chains[merge->key.a], *b = &m->chains[merge->key.b];
 	const struct chain *few = a->n < b->n ? a : b, *many = few == a ? b : a;
+	bool is_eager = a->n + b->n <= EAGER_MAX && a->n_edges + b->n_edges <= SPLIT_EDGES_MAX;
 	uint32_t n = 0;
 
 	for (uint32_t i = few->head; i != LAYOUT_NONE; i = m->next[i])
 		m->touched[n++] = i;
-	if (few->n + many->n <= EAGER_MAX)
+	if (is_eager)
 		for (uint32_t i = many->head; i != LAYOUT_NONE; i = m->next[i])
 			m->touched[n++] = i;
 	return n;
+}
+
+static bool merge_is_stale(const struct merger *m, const struct merge *merge)
+{
+	return m->chains[merge->key.a].version != merge->version_a ||
+	       m->chains[merge->key.b].version != merge->version_b;
+}
+
+/*
+ * The next merge: the first of the heap that is not stale. Where one chain has very many neighbours,
+ * each merge makes them all stale, so after some corrections the best corrected one must do.
+ */
+static bool merge_next(struct merger *m, struct merge *ret)
+{
+	struct merge best = { 0 };
+	unsigned n_stale = 0;
+
+	while (!m->heap.no_memory && heap_pop(&m->heap, ret)) {
+		struct merge corrected;
+
+		if (m->chains[ret->key.a].version == 0 || m->chains[ret->key.b].version == 0)
+			continue;
+		if (!merge_is_stale(m, ret))
+			return true;
+		corrected = pair_evaluate(m, ret->key.a, ret->key.b);
+		if (corrected.key.gain > best.key.gain)
+			best = corrected;
+		if (++n_stale >= STALE_MAX && best.key.gain > 0) {
+			*ret = best;
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Step 3. */
@@ -423,18 +466,9 @@ static void merge_all(struct merger *m)
 {
 	struct merge merge;
 
-	while (!m->heap.no_memory && heap_pop(&m->heap, &merge)) {
-		uint32_t version_a = m->chains[merge.key.a].version;
-		uint32_t version_b = m->chains[merge.key.b].version;
-		uint32_t n_touched;
+	while (merge_next(m, &merge)) {
+		uint32_t n_touched = touched_collect(m, &merge);
 
-		if (version_a == 0 || version_b == 0)
-			continue;
-		if (version_a != merge.version_a || version_b != merge.version_b) {
-			pair_evaluate(m, merge.key.a, merge.key.b);
-			continue;
-		}
-		n_touched = touched_collect(m, &merge);
 		neighbours_evaluate(m, merge_apply(m, &merge), m->touched, n_touched);
 	}
 }
@@ -490,6 +524,7 @@ static int merger_init(struct merger *m, struct arena *arena, const struct cfg *
 {
 	m->cfg = cfg;
 	m->arena = arena;
+	m->budget = SPLIT_BUDGET;
 	m->heap = heap_of(arena, sizeof(struct merge));
 	m->chains = arena_array(arena, struct chain, cfg->n);
 	m->chain_of = arena_array(arena, uint32_t, cfg->n);
@@ -504,7 +539,9 @@ static int merger_init(struct merger *m, struct arena *arena, const struct cfg *
 	    !m->touched || !m->between)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < cfg->n; i++) {
-		m->chains[i] = (struct chain){ .head = i,
+		m->chains[i] = (struct chain){ .n_edges = cfg->out[i + 1] - cfg->out[i] +
+							 cfg->in[i + 1] - cfg->in[i],
+					       .head = i,
 					       .tail = i,
 					       .n = 1,
 					       .version = ++m->version,

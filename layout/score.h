@@ -85,7 +85,7 @@ struct call_score {
  * mean sum of that over the units of a memory hierarchy: 64 B line, 4 KiB page, 32 KiB first-level
  * cache, 256 KiB (what 64 TLB entries reach), 2 MiB (second level, huge page). page_misses takes
  * fetches as independent: a page that holds a share q of the execution is missed with probability
- * (1 - q)^64. the weight between the two was fitted to simulated runs (docs/decisions/0021).
+ * (1 - q)^64. The weight between the two was fitted to simulated runs (docs/decisions/0021).
  * Return: 0, -EINVAL with @reterr, -ENOMEM. Cost: O(V + E).
  */
 int call_score(struct arena *arena, const struct layout_program *program, const uint32_t *order,

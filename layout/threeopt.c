@@ -118,11 +118,12 @@ static void joints_reverse(struct search *s)
 		}
 }
 
-static double joint(const struct search *s, uint32_t x, uint32_t y)
+static double joint(struct search *s, uint32_t x, uint32_t y)
 {
 	if (y == LAYOUT_NONE)
 		return 0;
 	for (uint32_t e = s->out_first[x]; e < s->out_first[x + 1]; e++) {
+		s->budget -= 0.1;
 		if (s->out[e].node == y)
 			return s->out[e].gain;
 		if (s->out[e].node == LAYOUT_NONE)
@@ -136,14 +137,14 @@ static uint32_t node_at(const struct search *s, uint32_t position)
 	return position < s->cfg->n ? s->order[position] : LAYOUT_NONE;
 }
 
-static double joint_before(const struct search *s, uint32_t position)
+static double joint_before(struct search *s, uint32_t position)
 {
 	return joint(s, s->order[position - 1], node_at(s, position));
 }
 
 /* --- what an exchange gains ------------------------------------------------------------------- */
 
-static double gain_joints(const struct search *s, uint32_t i, uint32_t j, uint32_t k)
+static double gain_joints(struct search *s, uint32_t i, uint32_t j, uint32_t k)
 {
 	double lost = joint_before(s, i) + joint_before(s, j) + joint_before(s, k);
 
