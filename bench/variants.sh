@@ -294,3 +294,10 @@ variant_lto_pgo()
 	build_into "CFLAGS=-O2 -flto=thin -fprofile-use=$(variant_dir instrumented)/profile $PROFILE_USE" \
 		"${LTO_FLAGS[@]}"
 }
+
+# For bench/layout: the same code with its block frequencies and branch probabilities beside it.
+variant_graphs()
+{
+	need instrumented
+	build_into "CFLAGS=-O2 -fprofile-use=$(variant_dir instrumented)/profile $PROFILE_USE -fbasic-block-address-map -mllvm -pgo-analysis-map=all"
+}
