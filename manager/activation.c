@@ -141,7 +141,7 @@ int activation_switch(struct manager *m, const char *path, int64_t number, const
 	else if (r == 0 && in.generation.number == number)
 		r = 1;
 	if (r == 0)
-		r = replacement_check(&in.examination.file, m->settings.privileged_files || !number,
+		r = replacement_check(&in.examination.file, m->settings.privileged_files, number == 0,
 				      reterr);
 	if (r == 0)
 		r = keep_original(m, &in, reterr);
@@ -159,7 +159,7 @@ int activation_may(struct manager *m, const char *path, struct fault *reterr)
 
 	if (r < 0)
 		return r;
-	r = replacement_check(&file, m->settings.privileged_files, reterr);
+	r = replacement_check(&file, m->settings.privileged_files, false, reterr);
 	replacement_done(&file);
 	return r;
 }

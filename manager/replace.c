@@ -147,15 +147,16 @@ static int check_privileges(const struct replacement *r, struct fault *reterr)
 	return 0;
 }
 
-int replacement_check(const struct replacement *r, bool privileged, struct fault *reterr)
+int replacement_check(const struct replacement *r, bool privileged, bool back,
+		      struct fault *reterr)
 {
 	struct statvfs fs;
 	int code;
 
-	if (r->st.st_nlink != 1)
+	if (r->st.st_nlink != 1 && !back)
 		return fault_set(reterr, -EPERM, "%s: has %lu names (hard links), and replacing one would "
 				 "part them; make it one file first", r->path, (unsigned long)r->st.st_nlink);
-	code = privileged ? 0 : check_privileges(r, reterr);
+	code = privileged || back ? 0 : check_privileges(r, reterr);
 	if (code == 0)
 		code = check_flags(r, reterr);
 	for (size_t i = 0; code == 0 && i < ARRAY_SIZE(content_signatures); i++)

@@ -48,10 +48,13 @@ void replacement_done(struct replacement *replacement);
 /**
  * replacement_check() - step 2
  * @privileged: also set-user-ID and set-group-ID files and files with capabilities
+ * @back: the shipped file is to come back; then privileges and hard links (which `perf record`, for one, makes
+ *	in its cache of build IDs) are no reason to refuse: a new name for the shipped bytes parts nothing
  * Return: 0; -EPERM with the reason: more than one hard link, privileged, immutable or append-only,
  * sealed by fs-verity, signed by IMA or EVM; -EROFS.
  */
-int replacement_check(const struct replacement *replacement, bool privileged, struct fault *reterr);
+int replacement_check(const struct replacement *replacement, bool privileged, bool back,
+		      struct fault *reterr);
 
 /**
  * replacement_prepare() - step 3; a file left under the temporary name is deleted first

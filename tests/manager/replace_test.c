@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "manager/replace.h"
 
+#include <limits.h>
 #include <errno.h>
 #include <linux/fs.h>
 #include <linux/posix_acl.h>
@@ -166,13 +167,29 @@ TEST(capabilities_are_refused_unless_allowed_and_then_kept)
 	CHECK(chown(f.prog, 3, 7) == 0);
 	CHECK(setxattr(f.prog, "security.capability", capability, sizeof(capability), 0) == 0);
 	CHECK_INT(replacement_open("", f.prog, &r, &f.fault), 0);
-	CHECK_INT(replacement_check(&r, false, &f.fault), -EPERM);
+	CHECK_INT(replacement_check(&r, false, false, &f.fault), -EPERM);
 	CHECK(strstr(f.fault.text, "has file capabilities"));
-	CHECK_INT(replacement_check(&r, true, &f.fault), 0);
+	CHECK_INT(replacement_check(&r, true, false, &f.fault), 0);
 	replacement_done(&r);
 	replace_with(NEW, 0);
 	CHECK_INT(getxattr(f.prog, "security.capability", value, sizeof(value)), sizeof(capability));
 	CHECK(memcmp(value, capability, sizeof(capability)) == 0);
+	teardown();
+}
+
+TEST(a_second_name_forbids_an_edit_but_never_the_way_back)
+{
+	char other[PATH_MAX + 8];
+
+	setup();
+	snprintf(other, sizeof(other), "%s.other", f.prog);
+	CHECK(link(f.prog, other) == 0);
+	CHECK_INT(replacement_open("", f.prog, &r, &f.fault), 0);
+	CHECK_INT(replacement_check(&r, false, false, &f.fault), -EPERM);
+	CHECK(strstr(f.fault.text, "hard links"));
+	CHECK_INT(replacement_check(&r, false, true, &f.fault), 0);
+	replacement_done(&r);
+	CHECK(unlink(other) == 0);
 	teardown();
 }
 
@@ -184,9 +201,9 @@ TEST(set_user_id_is_refused_unless_allowed_and_then_kept)
 	setup();
 	CHECK(chown(f.prog, 3, 7) == 0 && chmod(f.prog, 06755) == 0);
 	CHECK_INT(replacement_open("", f.prog, &r, &f.fault), 0);
-	CHECK_INT(replacement_check(&r, false, &f.fault), -EPERM);
+	CHECK_INT(replacement_check(&r, false, false, &f.fault), -EPERM);
 	CHECK(strstr(f.fault.text, "privileged_files = yes"));
-	CHECK_INT(replacement_check(&r, true, &f.fault), 0);
+	CHECK_INT(replacement_check(&r, true, false, &f.fault), 0);
 	replacement_done(&r);
 	replace_with(NEW, 0);
 	CHECK(stat(f.prog, &st) == 0 && (st.st_mode & 07777) == 06755 && st.st_uid == 3);
@@ -195,12 +212,12 @@ TEST(set_user_id_is_refused_unless_allowed_and_then_kept)
 
 TEST(hard_links_are_refused)
 {
-	char other[PATH_MAX];
+	char other[PATH_MAX + 8];
 
 	setup();
 	CHECK(link(f.prog, path_join(f.dir, "other", other)) == 0);
 	CHECK_INT(replacement_open("", f.prog, &r, &f.fault), 0);
-	CHECK_INT(replacement_check(&r, false, &f.fault), -EPERM);
+	CHECK_INT(replacement_check(&r, false, false, &f.fault), -EPERM);
 	CHECK(strstr(f.fault.text, "has 2 names"));
 	teardown();
 }
@@ -260,7 +277,7 @@ TEST(an_immutable_file_is_refused_with_what_to_do)
 		SKIP("the file system of /tmp has no immutable files");
 	}
 	CHECK_INT(replacement_open("", f.prog, &r, &f.fault), 0);
-	CHECK_INT(replacement_check(&r, false, &f.fault), -EPERM);
+	CHECK_INT(replacement_check(&r, false, false, &f.fault), -EPERM);
 	flags = 0;
 	CHECK(ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0);
 	close(fd);
@@ -283,7 +300,7 @@ TEST(a_read_only_file_system_is_named)
 	CHECK_INT(file_write(path_join(path, "prog", f.prog), OLD, strlen(OLD), 0755, NULL), 0);
 	CHECK(mount("tmpfs", path, "tmpfs", MS_REMOUNT | MS_RDONLY, "") == 0);
 	CHECK_INT(replacement_open("", f.prog, &r, &f.fault), 0);
-	CHECK_INT(replacement_check(&r, false, &f.fault), -EROFS);
+	CHECK_INT(replacement_check(&r, false, false, &f.fault), -EROFS);
 	replacement_done(&r);
 	CHECK(umount(path) == 0);
 	CHECK(strstr(f.fault.text, "read-only"));
