@@ -22,7 +22,6 @@ VARIANTS=(
 	"morph-layout|Morph, from clock samples, layout only"
 	"bolt|ThinLTO + BOLT, from clock samples"
 	"bolt-exact|ThinLTO + BOLT, from its own instrumentation"
-	"sample-pgo|clang sample PGO, from clock samples"
 	"pgo|clang PGO, instrumented"
 	"lto-pgo|clang ThinLTO + PGO, instrumented"
 )
