@@ -226,6 +226,20 @@ static LLVMMetadataRef pair(const char *key, LLVMMetadataRef value)
 	return LLVMMDNodeInContext2(ir_context(), operands, 2);
 }
 
+/*
+ * LLVM calls hot what makes up 99 % of the counts (ProfileSummaryCutoffHot), and inlines there almost without
+ * limit. Sampled counts have a longer tail than true ones: its last tenth is no ground for growing code.
+ */
+#define HOT_CUTOFF 990000u
+#define HOT_SHARE 0.9
+
+static double summary_share(uint32_t cutoff)
+{
+	double share = cutoff / 1e6;
+
+	return cutoff <= HOT_CUTOFF ? fmin(share, HOT_SHARE) : share;
+}
+
 /* For each cutoff: the smallest count among the blocks that together make that share of the total. */
 static LLVMMetadataRef summary_details(const struct counts *counts, double total)
 {
@@ -237,7 +251,7 @@ static LLVMMetadataRef summary_details(const struct counts *counts, double total
 	for (size_t i = 0; i < ARRAY_SIZE(cutoffs); i++) {
 		LLVMMetadataRef row[3];
 
-		while (at < counts->n && sum < total * cutoffs[i] / 1e6)
+		while (at < counts->n && sum < total * summary_share(cutoffs[i]))
 			sum += (double)counts->values[at++];
 		row[0] = md_int(i32, cutoffs[i]);
 		row[1] = md_int(i64, at ? counts->values[at - 1] : 0);
