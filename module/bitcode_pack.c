@@ -58,7 +58,7 @@ struct packer {
 	struct value_coder *coder;
 	bool unpacks;
 	struct bit_reader in;	/* packing */
-	uint8_t *out;		/* unpacking: the module's bytes */
+	uint8_t *out;		/* the module's bytes, zero at first; packing: to compare */
 	size_t out_size;
 	uint64_t out_at;	/* bits */
 	uint64_t block_starts[BITSTREAM_MAX_DEPTH]; /* bit where the words of an open block begin */
@@ -179,12 +179,14 @@ static void facts_make(const struct packer *p, enum primitive_role role, unsigne
 			  role == ROLE_VALUE ? place : 0) >> 22;
 }
 
-static bool value_code(struct packer *p, enum primitive_role role, unsigned width, uint64_t *v)
+/* @fixed: the field has exactly @width bits */
+static bool value_code(struct packer *p, enum primitive_role role, unsigned width, bool fixed, uint64_t *v)
 {
 	struct value_facts facts;
 	bool ok;
 
 	facts_make(p, role, width, &facts);
+	facts.width = fixed && width <= 8 ? width : 0;
 	ok = value_coder_run(p->coder, &facts, v);
 	if (role == ROLE_VALUE || role == ROLE_BLOB)
 		p->third = p->walk.before_last;
@@ -225,9 +227,7 @@ static bool pack_fixed(struct bitstream_walk *w, enum primitive_role role, unsig
 	struct packer *p = packer_of(w);
 
 	*ret = p->unpacks ? 0 : bits_read(&p->in, width);
-	if (p->in.bad || !value_code(p, role, width, ret))
-		return false;
-	return !p->unpacks || bits_write(p, width, *ret);
+	return !p->in.bad && value_code(p, role, width, true, ret) && bits_write(p, width, *ret);
 }
 
 static bool pack_vbr(struct bitstream_walk *w, enum primitive_role role, unsigned width, uint64_t *ret)
@@ -235,9 +235,7 @@ static bool pack_vbr(struct bitstream_walk *w, enum primitive_role role, unsigne
 	struct packer *p = packer_of(w);
 
 	*ret = p->unpacks ? 0 : bits_read_vbr(&p->in, width);
-	if (p->in.bad || !value_code(p, role, width, ret))
-		return false;
-	return !p->unpacks || vbr_write(p, width, *ret);
+	return !p->in.bad && value_code(p, role, width, false, ret) && vbr_write(p, width, *ret);
 }
 
 static bool pack_align(struct bitstream_walk *w)
@@ -246,8 +244,7 @@ static bool pack_align(struct bitstream_walk *w)
 
 	if (!p->unpacks)
 		bits_align(&p->in);
-	else
-		p->out_at = (p->out_at + 31) & ~31ull;
+	p->out_at = (p->out_at + 31) & ~31ull;
 	return !p->in.bad && p->out_at <= (uint64_t)p->out_size * 8;
 }
 
@@ -255,23 +252,18 @@ static bool pack_block_begin(struct bitstream_walk *w)
 {
 	struct packer *p = packer_of(w);
 
-	if (!p->unpacks) {
+	if (!p->unpacks)
 		bits_read(&p->in, 32);
-		return !p->in.bad;
-	}
 	p->block_starts[w->depth - 1] = p->out_at + 32;
-	return bits_write(p, 32, 0);
+	return !p->in.bad && bits_write(p, 32, 0);
 }
 
 static bool pack_block_end(struct bitstream_walk *w)
 {
 	struct packer *p = packer_of(w);
 	uint64_t start = p->block_starts[w->depth - 1];
-	uint32_t words;
+	uint32_t words = (uint32_t)((p->out_at - start) / 32);
 
-	if (!p->unpacks)
-		return true;
-	words = (uint32_t)((p->out_at - start) / 32);
 	memcpy(p->out + start / 8 - 4, &words, sizeof(words));
 	return true;
 }
@@ -335,7 +327,7 @@ static bool pack_more(struct bitstream_walk *w, bool *ret)
 	struct packer *p = packer_of(w);
 	uint64_t v = !p->unpacks && p->in.at / 8 < p->in.size;
 
-	if (!value_code(p, ROLE_TOP, 1, &v))
+	if (!value_code(p, ROLE_TOP, 1, true, &v))
 		return false;
 	*ret = v != 0;
 	return true;
@@ -346,8 +338,11 @@ static const struct bitstream_source pack_source = {
 	.block_end = pack_block_end, .record_end = pack_record_end, .more = pack_more,
 };
 
-/* One module; what was learnt stays, what the walk knew of abbreviations goes. */
-static bool module_walk(struct packer *p)
+/*
+ * One module of @size bytes, written to @out, which is zero; what was learnt stays, what the walk knew of
+ * abbreviations goes.
+ */
+static bool module_walk(struct packer *p, uint8_t *out, size_t size)
 {
 	bool ok;
 
@@ -356,7 +351,10 @@ static bool module_walk(struct packer *p)
 	p->codes[0] = p->codes[1] = p->codes[2] = 0;
 	p->numbering.n_types = 0;
 	p->numbering.void_type = UINT64_MAX;
-	ok = bitstream_walk(&p->walk);
+	p->out = out;
+	p->out_size = size;
+	p->out_at = 0;
+	ok = bitstream_walk(&p->walk) && p->out_at == (uint64_t)size * 8;
 	bitstream_walk_done(&p->walk);
 	return ok;
 }
@@ -377,7 +375,17 @@ static size_t volume_of(const struct bitcode_span *modules, size_t n)
 	return volume;
 }
 
-/* 0; 1: some module is no bitstream that the walk understands; -ENOMEM */
+/* The values that were coded, written as the reader will write them, must be the same bits. */
+static bool module_model(struct packer *p, const struct bitcode_span *module)
+{
+	_clean_(freep) uint8_t *again = calloc(MAX(module->size, 1u), 1);
+
+	p->in = (struct bit_reader){ .bytes = module->bytes, .size = module->size };
+	return again && module_walk(p, again, module->size) &&
+	       memcmp(again, module->bytes, module->size) == 0;
+}
+
+/* 0; 1: some module is no bitstream that would come back as it is; -ENOMEM */
 static int modules_model(const struct bitcode_span *modules, size_t n, struct buffer *ret)
 {
 	_clean_(packer_freep) struct packer *p = calloc(1, sizeof(*p));
@@ -387,11 +395,9 @@ static int modules_model(const struct bitcode_span *modules, size_t n, struct bu
 	if (!p || !coder)
 		return -ENOMEM;
 	p->coder = coder;
-	for (size_t i = 0; i < n; i++) {
-		p->in = (struct bit_reader){ .bytes = modules[i].bytes, .size = modules[i].size };
-		if (!module_walk(p) || p->in.at / 8 != p->in.size)
+	for (size_t i = 0; i < n; i++)
+		if (!module_model(p, &modules[i]))
 			return 1;
-	}
 	return value_coder_end(coder, ret);
 }
 
@@ -407,31 +413,11 @@ static int modules_restore(const void *bytes, size_t size, const size_t *sizes, 
 	p->coder = coder;
 	p->unpacks = true;
 	for (size_t i = 0; i < n; i++) {
-		p->out = ret + at;
-		p->out_size = sizes[i];
-		p->out_at = 0;
-		if (!module_walk(p) || p->out_at != (uint64_t)sizes[i] * 8)
+		if (!module_walk(p, ret + at, sizes[i]))
 			return -EBADMSG;
 		at += sizes[i];
 	}
 	return 0;
-}
-
-/* Does unpacking give the same bytes? */
-static bool packing_is_exact(const struct bitcode_span *modules, size_t n, const struct buffer *packed)
-{
-	_clean_(buffer_donep) struct buffer again = { 0 };
-	_clean_(freep) size_t *sizes = calloc(n ? n : 1, sizeof(*sizes));
-	size_t at = 0;
-
-	for (size_t i = 0; sizes && i < n; i++)
-		sizes[i] = modules[i].size;
-	if (!sizes || bitcode_unpack(packed->data, packed->size, sizes, n, &again, NULL) < 0)
-		return false;
-	for (size_t i = 0; i < n; at += modules[i++].size)
-		if (modules[i].size && memcmp(again.data + at, modules[i].bytes, modules[i].size) != 0)
-			return false;
-	return true;
 }
 
 int bitcode_pack(const struct bitcode_span *modules, size_t n, struct buffer *ret)
@@ -443,7 +429,7 @@ int bitcode_pack(const struct bitcode_span *modules, size_t n, struct buffer *re
 	r = modules_model(modules, n, &packed);
 	if (r < 0)
 		return r;
-	if (r > 0 || !packing_is_exact(modules, n, &packed)) {
+	if (r > 0) {
 		packed.size = 0;
 		buffer_u8(&packed, PACKING_STORED);
 		for (size_t i = 0; i < n; i++)

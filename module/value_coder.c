@@ -2,7 +2,7 @@
 
 /*
  * A number is coded as its length in bits (four decisions for 0..14, else 15 and six more), then the
- * bits below the leading one, highest first. Up to four decisions are a group; the probabilities of a
+ * bits below the leading one, highest first; or, if it is known to be short, as its bits. Up to four decisions are a group; the probabilities of a
  * group's 15 nodes under one context stand in one line of a hash table, with a check: a line that
  * belongs to another group or context is taken over. A probability is 12 bits and a count of 4: what
  * was seen seldom learns fast and weighs little.
@@ -20,18 +20,20 @@
 #define MAX_COUNT 15u
 #define GUESS_STEPS 16u
 #define MAX_LINE_BITS 20u /* 32 MiB */
-#define WEIGHT_ONE 65536
+#define WEIGHT_ONE 8192
+#define WEIGHT_MAX (4 * WEIGHT_ONE - 1)
 #define LEARNING_RATE 7
 #define KINDS 1024u
 #define PREFIX_BITS 16u /* groups beyond are told apart by their place alone */
 #define N_INPUTS (VALUE_CONTEXTS + VALUE_GUESSES + 1)
+#define N_PADDED 16u /* for vector instructions; the rest stays zero */
 
 struct value_coder {
 	uint16_t (*lines)[LINE_SLOTS]; /* owned */
 	uint32_t mask;
-	int32_t weights[KINDS][N_INPUTS];
+	int16_t weights[KINDS][N_PADDED];
 	uint16_t trust[KINDS][VALUE_GUESSES][GUESS_STEPS][2]; /* probability of a 1 where the guess has 0, 1 */
-	int32_t inputs[N_INPUTS];
+	int16_t inputs[N_PADDED];
 	uint16_t *group[VALUE_CONTEXTS]; /* the lines of the current group */
 	uint16_t *guess[VALUE_GUESSES];	 /* trust in each guess at the current decision; NULL: was wrong */
 	const struct value_facts *facts; /* of the current number */
@@ -177,41 +179,44 @@ static void group_open(struct value_coder *c, uint32_t group)
 	}
 }
 
-static int32_t slot_input(uint16_t slot)
+static int16_t slot_input(uint16_t slot)
 {
-	return stretch_table[slot >> 4] * confidence[slot & 15] / 16;
+	return (int16_t)(stretch_table[slot >> 4] * confidence[slot & 15] >> 4);
 }
 
 static void slot_learn(uint16_t *slot, bool bit)
 {
 	int32_t count = *slot & 15, probability = *slot >> 4, target = bit ? 4095 : 0;
 
-	probability += (target - probability) * rate[count] / 65536;
+	probability += (target - probability) * rate[count] >> 16;
 	*slot = (uint16_t)(probability << 4 | (count < (int32_t)MAX_COUNT ? count + 1 : count));
 }
 
 /* The mixed prediction for @node of the group, 1 to 4095 of 4096; fills the inputs. */
-static int predict(struct value_coder *c, const int32_t *weights, unsigned node)
+static int predict(struct value_coder *c, const int16_t *weights, unsigned node)
 {
-	int64_t dot = 0;
+	int32_t dot = 0;
 
 	for (unsigned i = 0; i < VALUE_CONTEXTS; i++)
 		c->inputs[i] = slot_input(c->group[i][node]);
 	for (unsigned i = 0; i < VALUE_GUESSES; i++)
-		c->inputs[VALUE_CONTEXTS + i] = c->guess[i] ? slot_input(*c->guess[i]) : 0;
+		c->inputs[VALUE_CONTEXTS + i] = c->guess[i] ? slot_input(*c->guess[i]) : (int16_t)0;
 	c->inputs[N_INPUTS - 1] = 32;
-	for (unsigned i = 0; i < N_INPUTS; i++)
-		dot += (int64_t)c->inputs[i] * weights[i];
-	dot >>= 16;
+	for (unsigned i = 0; i < N_PADDED; i++)
+		dot += c->inputs[i] * weights[i];
+	dot >>= 13;
 	return squash_table[dot < -2047 ? 1 : dot > 2047 ? 4095 : dot + 2048];
 }
 
-static void learn(struct value_coder *c, int32_t *weights, int p, unsigned node, bool bit)
+static void learn(struct value_coder *c, int16_t *weights, int p, unsigned node, bool bit)
 {
 	int32_t error = ((bit << 12) - p) * LEARNING_RATE;
 
-	for (unsigned i = 0; i < N_INPUTS; i++)
-		weights[i] += (c->inputs[i] * error + 0x2000) >> 14;
+	for (unsigned i = 0; i < N_PADDED; i++) {
+		int32_t w = weights[i] + ((c->inputs[i] * error + 0x10000) >> 17);
+
+		weights[i] = (int16_t)(w < -WEIGHT_MAX ? -WEIGHT_MAX : w > WEIGHT_MAX ? WEIGHT_MAX : w);
+	}
 	for (unsigned i = 0; i < VALUE_CONTEXTS; i++)
 		slot_learn(&c->group[i][node], bit);
 	for (unsigned i = 0; i < VALUE_GUESSES; i++)
@@ -223,7 +228,7 @@ static void learn(struct value_coder *c, int32_t *weights, int p, unsigned node,
 static bool decision(struct value_coder *c, unsigned node, bool bit, const bool *guessed)
 {
 	unsigned kind = c->facts->kind % KINDS, step = c->step < GUESS_STEPS ? c->step : GUESS_STEPS - 1;
-	int32_t *weights = c->weights[kind];
+	int16_t *weights = c->weights[kind];
 	uint32_t coded;
 	int p;
 
@@ -302,6 +307,22 @@ static uint64_t mantissa_code(struct value_coder *c, unsigned length, uint64_t v
 	return v;
 }
 
+/* A number of @width bits, at most eight: its high bits, then its low four. */
+static uint64_t short_code(struct value_coder *c, unsigned width, unsigned value)
+{
+	unsigned high_bits = width > GROUP_BITS ? width - GROUP_BITS : 0, high = 0, guesses[VALUE_GUESSES];
+
+	if (high_bits) {
+		for (unsigned g = 0; g < VALUE_GUESSES; g++)
+			guesses[g] = (unsigned)(c->facts->guesses[g] >> GROUP_BITS) & 15;
+		high = group_code(c, 8, high_bits, value >> GROUP_BITS, guesses);
+	}
+	for (unsigned g = 0; g < VALUE_GUESSES; g++)
+		guesses[g] = (unsigned)c->facts->guesses[g] & 15;
+	return high << GROUP_BITS |
+	       group_code(c, 9 + high, width - high_bits, value & ((1u << (width - high_bits)) - 1), guesses);
+}
+
 bool value_coder_run(struct value_coder *c, const struct value_facts *facts, uint64_t *value)
 {
 	unsigned length;
@@ -309,6 +330,10 @@ bool value_coder_run(struct value_coder *c, const struct value_facts *facts, uin
 	c->facts = facts;
 	c->step = 0;
 	memset(c->is_wrong, 0, sizeof(c->is_wrong));
+	if (facts->width) {
+		*value = short_code(c, facts->width, c->decodes ? 0 : (unsigned)*value);
+		return c->n_beyond <= 8;
+	}
 	length = length_code(c, length_of(c->decodes ? 0 : *value));
 	if (length > 64 || c->n_beyond > 8)
 		return false;
