@@ -2,6 +2,7 @@
 
 #include "monitor/pace.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -44,7 +45,8 @@ bool pace_stat_parse(const char *line, unsigned *retcpu, uint64_t *retbusy, uint
 	uint64_t n[8] = { 0 }, all = 0;
 
 	/* user nice system idle iowait irq softirq steal; guest time is part of user */
-	if (sscanf(line, "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+	if (strncmp(line, "cpu", 3) != 0 || !isdigit((unsigned char)line[3]) || /* "cpu ": their sum */
+	    sscanf(line, "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
 			 " %" SCNu64 " %" SCNu64, retcpu, &n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6],
 		   &n[7]) < 5)
 		return false;

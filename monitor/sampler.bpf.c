@@ -210,13 +210,17 @@ static __always_inline u64 slot_find(u64 node, u32 type, u64 ip)
 		if (pivot >= ip || (i && !pivot))
 			break;
 	}
+	/* A zero that the verifier cannot know: it need not follow each way out of the loop by itself. */
+	i += control.zero;
 	return kernel_read_u64(node + 8 + 8 * n_pivots + 8 * i);
 }
 
-static __always_inline u64 mapping_find(struct mm_struct *mm, u64 ip)
+/*
+ * The address of the mapping that should hold @ip, or 0; @entry is the tree's root. Not static, so that the
+ * verifier looks at it once and not at every place where it is called.
+ */
+__noinline u64 mapping_find(u64 entry, u64 ip)
 {
-	u64 entry = kernel_read_u64((u64)mm + bpf_core_field_offset(struct mm_struct, mm_mt.ma_root));
-
 	if ((entry & 3) != ROOT_TAG)
 		return 0;
 	for (int level = 0; level < MAX_LEVELS; level++) {
@@ -302,7 +306,8 @@ static __always_inline u32 place_find(struct mm_struct *mm, u64 ip, struct place
 
 	for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
 		u32 sequence = sequence_of(mm);
-		u64 mapping = mapping_find(mm, ip);
+		u64 root = kernel_read_u64((u64)mm + bpf_core_field_offset(struct mm_struct, mm_mt.ma_root));
+		u64 mapping = mapping_find(root, ip);
 
 		if (mapping && mapping_read(mm, ip, mapping, ret)) {
 			ret->sequence = sequence;
@@ -341,7 +346,7 @@ static __always_inline void path_read(struct file *file, struct sampler_module_e
 			mount = (void *)above + bpf_core_field_offset(struct mount, mnt);
 			continue;
 		}
-		if (dentry == parent || at > SAMPLER_PATH_BYTES - SAMPLER_NAME_BYTES)
+		if (dentry == parent || at >= SAMPLER_PATH_BYTES - SAMPLER_NAME_BYTES)
 			return;
 		n = bpf_probe_read_kernel_str(event->path + at, SAMPLER_NAME_BYTES,
 					      BPF_CORE_READ(dentry, d_name.name));
@@ -361,8 +366,11 @@ static __always_inline void event_fill(struct sampler_event *event, u32 type, u3
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 
-/* Tell the loader of a module, once. The wake-up is one self-interrupt per module, not per sample. */
-static __noinline int module_announce(struct place *place, struct sampler_counters *counts, u32 tgid)
+/*
+ * Tell the loader of a module, once. The wake-up is one self-interrupt per module, not per sample. Not
+ * static, as mapping_find().
+ */
+__noinline int module_announce(struct place *place, struct sampler_counters *counts, u32 tgid)
 {
 	struct sampler_module_event *event;
 	u32 one = 1;

@@ -99,6 +99,7 @@ struct sampler_control {
 	__u32 clock_table;	 /* which table the clock event fills */
 	__u32 page_shift;
 	__u32 no_cache;
+	__u32 zero, unused;
 	/* Places per CPU, a power of two for buckets; where each set (a table in one epoch) begins. */
 	__u32 n_buckets[SAMPLER_TABLES], n_moved[SAMPLER_TABLES];
 	__u32 bucket_base[SAMPLER_TABLES * SAMPLER_EPOCHS];

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The monitor's parts that need no kernel: judging, budgeting, spooling, requests, settings, lists. */
+
+#include "monitor/agreement.h"
+#include "monitor/budget.h"
+#include "monitor/control.h"
+#include "monitor/deny.h"
+#include "monitor/outlet.h"
+#include "monitor/pace.h"
+#include "monitor/resolver.h"
+#include "monitor/settings.h"
+#include "monitor/spool.h"
+#include "monitor/status.h"
+#include "monitor/support.h"
+#include "monitor/tick_hook.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "tests/test.h"
+
+static char directory[64];
+
+static const char *fresh_directory(void)
+{
+	snprintf(directory, sizeof(directory), "/tmp/monitor-parts.XXXXXX");
+	CHECK(mkdtemp(directory));
+	return directory;
+}
+
+static const char *in(const char *name)
+{
+	static char path[2][256];
+	static unsigned turn;
+
+	turn = !turn;
+	snprintf(path[turn], sizeof(path[turn]), "%s/%s", directory, name);
+	return path[turn];
+}
+
+static void put(const char *name, const char *text)
+{
+	CHECK_INT(file_write(in(name), text, strlen(text), 0644, NULL), 0);
+}
+
+static unsigned n_files(const char *suffix)
+{
+	DIR *dir = opendir(directory);
+	struct dirent *entry;
+	unsigned n = 0;
+
+	while (dir && (entry = readdir(dir)))
+		n += strlen(entry->d_name) > strlen(suffix) && entry->d_name[0] != '.' &&
+		     strcmp(entry->d_name + strlen(entry->d_name) - strlen(suffix), suffix) == 0;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+static void cleanup(void)
+{
+	file_remove_tree(directory, NULL);
+}
+
+/* --- agreement ------------------------------------------------------------------------------------ */
+
+static unsigned random_state = 12345;
+
+static double uniform(void)
+{
+	random_state = random_state * 1664525u + 1013904223u;
+	return (random_state >> 8) / (double)(1u << 24);
+}
+
+/* Samples of @n, each in module 0 with probability @share, else in module 1. */
+static uint64_t draw(unsigned n, double share)
+{
+	uint64_t k = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		k += uniform() < share;
+	return k;
+}
+
+static size_t rounds(struct agreement *agreement, unsigned n_rounds, double tick_share, double true_share)
+{
+	size_t marked = 0;
+
+	for (unsigned i = 0; i < n_rounds; i++) {
+		uint64_t t = draw(3750, tick_share), r = draw(285, true_share);
+
+		CHECK_INT(agreement_add(agreement, 0, t, r), 0);
+		CHECK_INT(agreement_add(agreement, 1, 3750 - t, 285 - r), 0);
+		marked += agreement_round(agreement, 15);
+	}
+	return marked;
+}
+
+TEST(work_that_the_tick_never_sees_is_marked_within_a_minute)
+{
+	struct agreement agreement = { 0 };
+
+	rounds(&agreement, 4, 0, 0.11);
+	CHECK(agreement_is_synchronous(&agreement, 0));
+	agreement_done(&agreement);
+}
+
+TEST(work_that_the_tick_always_sees_is_marked_too)
+{
+	struct agreement agreement = { 0 };
+
+	rounds(&agreement, 4, 0.3, 0.02);
+	CHECK(agreement_is_synchronous(&agreement, 0));
+	agreement_done(&agreement);
+}
+
+TEST(modules_that_agree_are_not_marked_in_a_day)
+{
+	struct agreement agreement = { 0 };
+
+	for (double share = 0.0005; share < 0.6; share *= 3)
+		CHECK_INT(rounds(&agreement, 24 * 60 * 4 / 6, share, share), 0);
+	agreement_done(&agreement);
+}
+
+TEST(a_mark_goes_when_the_shares_agree_again)
+{
+	struct agreement agreement = { 0 };
+
+	rounds(&agreement, 10, 0, 0.2);
+	CHECK(agreement_is_synchronous(&agreement, 0));
+	rounds(&agreement, 400, 0.2, 0.2);
+	CHECK(!agreement_is_synchronous(&agreement, 0));
+	CHECK(!agreement_is_synchronous(&agreement, 12345));
+	agreement_done(&agreement);
+}
+
+/* --- budget --------------------------------------------------------------------------------------- */
+
+TEST(budgets_are_read_as_shares)
+{
+	struct fault fault;
+	double budget;
+
+	CHECK_INT(budget_parse("0.1 %", &budget, &fault), 0);
+	CHECK(fabs(budget - 0.001) < 1e-12);
+	CHECK_INT(budget_parse("0.002", &budget, &fault), 0);
+	CHECK(fabs(budget - 0.002) < 1e-12);
+	CHECK_INT(budget_parse("0", &budget, &fault), -EINVAL);
+	CHECK_INT(budget_parse("50%", &budget, &fault), -EINVAL);
+	CHECK_INT(budget_parse("much", &budget, &fault), -EINVAL);
+	CHECK_INT(budget_parse("0.1 % or so", &budget, &fault), -EINVAL);
+}
+
+TEST(rates_never_cost_more_than_the_budget)
+{
+	for (double interrupt = 500; interrupt < 50000; interrupt *= 1.7)
+		for (double program = 100; program < 20000; program *= 1.9)
+			for (double hz = 100; hz <= 1000; hz += 150) {
+				struct budget_cost cost = { interrupt, program, program, 0.0001 };
+				struct budget_rates rates = budget_rates(0.001, &cost, hz);
+
+				CHECK(rates.total_share <= 0.001 * 1.0001);
+				CHECK(rates.tick_hz * rates.tick_divisor > hz * 0.999);
+				CHECK(rates.reference_hz <= BUDGET_REFERENCE_HZ);
+				CHECK(rates.reference_hz == 0 || rates.reference_hz >= BUDGET_REFERENCE_MIN_HZ);
+			}
+}
+
+TEST(a_burst_is_paid_from_what_was_saved)
+{
+	struct budget_cost cost = { 10000, 0, 2000, 0 };
+	struct budget_credit credit = { 0 };
+
+	CHECK(budget_buy(&credit, &cost, 499, 5, 2) == 0);
+	budget_save(&credit, 0.001, 2, 1000, 0.5); /* 1.5 s saved */
+	CHECK(budget_buy(&credit, &cost, 499, 5, 2) == 499);
+	CHECK(fabs(credit.seconds - (1.5 - 499 * 5 * 2 * 12e-6)) < 1e-9);
+	budget_save(&credit, 0.001, 2, 1e9, 0);
+	CHECK(credit.seconds <= 0.001 * 2 * 3600);
+	CHECK(budget_buy(&credit, &cost, 20000, 60, 2) < 20000);
+	CHECK(fabs(credit.seconds) < 1e-9);
+}
+
+TEST(what_an_interrupt_costs_is_plausible)
+{
+	struct fault fault;
+	double ns;
+
+	if (budget_measure(&ns, &fault) < 0)
+		SKIP("%s", fault.text);
+	CHECK(ns > 100 && ns < 90000);
+}
+
+/* --- pace ----------------------------------------------------------------------------------------- */
+
+TEST(drawn_periods_stay_within_a_quarter_and_average_out)
+{
+	struct pace pace;
+	double sum = 0;
+
+	CHECK_INT(pace_init(&pace, 1), 0);
+	for (unsigned i = 0; i < 10000; i++) {
+		double factor = pace_draw(&pace);
+
+		CHECK(factor >= 0.75 && factor <= 1.25);
+		sum += factor;
+	}
+	CHECK(fabs(sum / 10000 - 1) < 0.01);
+	pace_done(&pace);
+}
+
+TEST(lines_of_proc_stat_give_busy_and_all)
+{
+	uint64_t busy, all;
+	unsigned cpu;
+
+	CHECK(pace_stat_parse("cpu3 10 1 5 100 20 2 3 4 0 0\n", &cpu, &busy, &all));
+	CHECK_INT(cpu, 3);
+	CHECK_INT(all, 145);
+	CHECK_INT(busy, 25);
+	CHECK(!pace_stat_parse("cpu  10 1 5 100 20 2 3 4 0 0\n", &cpu, &busy, &all));
+	CHECK(!pace_stat_parse("intr 1 2 3\n", &cpu, &busy, &all));
+}
+
+TEST(a_machine_is_on_battery_when_no_mains_supply_is_online)
+{
+	fresh_directory();
+	CHECK(!pace_on_battery(directory));
+	mkdir(in("AC"), 0755);
+	mkdir(in("BAT0"), 0755);
+	put("AC/type", "Mains\n");
+	put("AC/online", "1\n");
+	put("BAT0/type", "Battery\n");
+	CHECK(!pace_on_battery(directory));
+	put("AC/online", "0\n");
+	CHECK(pace_on_battery(directory));
+	cleanup();
+}
+
+/* --- spool and outlet ----------------------------------------------------------------------------- */
+
+static struct sample_log *some_log(void)
+{
+	struct sample_log *log = sample_log_new();
+	struct sample_module *module = sample_log_module(log, SAMPLE_MODULE_FILE, NULL, "/x", 1, 1);
+
+	log->source = SAMPLE_SOURCE_TICK;
+	for (uint64_t i = 0; i < 500; i++)
+		sample_module_add(module, i * 977, i + 1);
+	sample_log_normalize(log);
+	sample_log_balance(log);
+	return log;
+}
+
+TEST(a_spool_has_one_owner)
+{
+	struct spool first, second;
+	struct fault fault;
+
+	fresh_directory();
+	CHECK_INT(spool_open(directory, 1 << 20, &first, &fault), 0);
+	CHECK_INT(spool_open(directory, 1 << 20, &second, &fault), -EBUSY);
+	CHECK(strstr(fault.text, "another monitor"));
+	spool_close(&first);
+	CHECK_INT(spool_open(directory, 1 << 20, &second, &fault), 0);
+	spool_close(&second);
+	cleanup();
+}
+
+TEST(a_spool_nobody_empties_stays_within_its_limit)
+{
+	_clean_(sample_log_freep) struct sample_log *log = some_log();
+	struct spool spool;
+	struct fault fault;
+
+	fresh_directory();
+	CHECK_INT(spool_open(directory, 20 * 4096, &spool, &fault), 0);
+	for (unsigned i = 0; i < 60; i++)
+		CHECK_INT(spool_write_log(&spool, log, &fault), 0);
+	CHECK(n_files(SPOOL_SUFFIX) >= 10 && n_files(SPOOL_SUFFIX) <= 20);
+	CHECK_INT(spool.n_dropped, 60 - n_files(SPOOL_SUFFIX));
+	spool_close(&spool);
+	cleanup();
+}
+
+TEST(what_cannot_be_written_is_kept_and_comes_with_the_next)
+{
+	struct monitor_settings settings = { .spool_limit_bytes = 1 << 20 };
+	struct outlet outlet;
+	struct fault fault;
+	char blocked[128];
+
+	fresh_directory();
+	snprintf(blocked, sizeof(blocked), "%s/spool", directory);
+	settings.spool = blocked;
+	CHECK_INT(outlet_open(&settings, &outlet, &fault), 0);
+	CHECK_INT(file_remove_tree(blocked, NULL), 0);
+	put("spool", "in the way");
+	CHECK(outlet_log(&outlet, some_log(), &fault) < 0);
+	CHECK(outlet_log(&outlet, some_log(), &fault) < 0);
+	CHECK_INT(outlet.n_unwritten, 2);
+	unlink(blocked);
+	CHECK_INT(outlet_log(&outlet, some_log(), &fault), 0);
+	CHECK_INT(outlet.n_unwritten, 0);
+	outlet_close(&outlet);
+	snprintf(directory, sizeof(directory), "%.50s", blocked);
+	CHECK_INT(n_files(SPOOL_SUFFIX), 1);
+	directory[strlen(directory) - strlen("/spool")] = '\0';
+	cleanup();
+}
+
+/* --- control, settings, denial --------------------------------------------------------------------- */
+
+TEST(a_burst_is_taken_once_and_nonsense_is_removed)
+{
+	struct control_burst burst = { 0 };
+	struct control control;
+	struct fault fault;
+
+	fresh_directory();
+	CHECK_INT(control_open(directory, &control, &fault), 0);
+	CHECK_INT(control_take_burst(&control, &burst, &fault), 0);
+	put("burst", "rate = 997\nseconds = 2\nmodule = /usr/bin/x\n");
+	CHECK_INT(control_take_burst(&control, &burst, &fault), 1);
+	CHECK(burst.rate_hz == 997 && burst.seconds == 2);
+	CHECK_STR(burst.module, "/usr/bin/x");
+	free(burst.module);
+	CHECK_INT(control_take_burst(&control, &burst, &fault), 0);
+	put("burst", "rate = 1000000\n");
+	CHECK_INT(control_take_burst(&control, &burst, &fault), -EINVAL);
+	CHECK(access(in("burst"), F_OK) < 0);
+	control_close(&control);
+	cleanup();
+}
+
+TEST(settings_are_read_over_the_defaults)
+{
+	_clean_(monitor_settings_donep) struct monitor_settings settings;
+	struct fault fault;
+
+	fresh_directory();
+	CHECK_INT(monitor_settings_init(&settings), 0);
+	put("monitor.conf", "overhead_budget = 0.5 %\nsource = perf\ninterval = 1 min\nreference = no\n");
+	CHECK_INT(monitor_settings_read(in("monitor.conf"), false, &settings, &fault), 0);
+	CHECK_INT(monitor_settings_finish(&settings, &fault), 0);
+	CHECK(fabs(settings.budget - 0.005) < 1e-12);
+	CHECK_INT(settings.source, MONITOR_PERF);
+	CHECK_INT(settings.interval_s, 60);
+	CHECK(!settings.reference && settings.lifecycle);
+	CHECK_INT(monitor_settings_read(in("missing"), true, &settings, &fault), 0);
+	CHECK_INT(monitor_settings_read(in("missing"), false, &settings, &fault), -ENOENT);
+	CHECK_INT(monitor_settings_set(&settings, "source", "sundial", &fault), 0);
+	CHECK_INT(monitor_settings_finish(&settings, &fault), -EINVAL);
+	cleanup();
+}
+
+TEST(kernels_that_freeze_are_denied_their_clock)
+{
+	CHECK(deny_reason(DENY_CPU_CLOCK, "6.16.0"));
+	CHECK(deny_reason(DENY_CPU_CLOCK, "6.17.3-arch1-1"));
+	CHECK(!deny_reason(DENY_CPU_CLOCK, "6.15.9"));
+	CHECK(!deny_reason(DENY_CPU_CLOCK, "6.18.44-fc"));
+	CHECK(deny_reason(DENY_BPF_WALK, "5.10.0-28-amd64"));
+	CHECK(!deny_reason(DENY_BPF_WALK, "6.1.0-18-amd64"));
+}
+
+/* --- resolver -------------------------------------------------------------------------------------- */
+
+static struct sampler_module_event walked(const char *names, size_t size)
+{
+	struct sampler_module_event event = { .path_bytes = (uint32_t)size };
+
+	memcpy(event.path, names, size);
+	return event;
+}
+
+TEST(walked_names_become_a_path_and_damaged_ones_none)
+{
+	struct sampler_module_event event = walked("prog\0bin\0usr", 13);
+	char path[PATH_MAX];
+
+	CHECK(resolver_path(&event, sizeof(event), path));
+	CHECK_STR(path, "/usr/bin/prog");
+	CHECK(!resolver_path(&event, sizeof(event) - 1, path));
+	event.path_bytes = 12;
+	CHECK(!resolver_path(&event, sizeof(event), path));
+	event.path_bytes = 0;
+	CHECK(!resolver_path(&event, sizeof(event), path));
+	event.path_bytes = SAMPLER_PATH_BYTES + 1;
+	CHECK(!resolver_path(&event, sizeof(event), path));
+}
+
+TEST(a_module_of_a_process_that_is_gone_is_found_by_its_walked_path)
+{
+	_clean_(catalog_freep) struct catalog *catalog = catalog_new();
+	_clean_(resolver_freep) struct resolver *resolver = resolver_new("", catalog);
+	struct sampler_module_event event = walked("true\0bin\0usr", 13);
+	const struct catalog_module *module;
+
+	event.event.tgid = 0x7ffffff0;
+	CHECK_INT(resolver_inode_of("/usr/bin/true", &event.event.module), 0);
+	module = catalog_at(catalog, resolver_announce(resolver, &event, sizeof(event)));
+	CHECK(module);
+	CHECK_STR(module->path, "/usr/bin/true");
+	CHECK(module->build_id.size == 20 && module->size > 0);
+	CHECK(resolver_find(resolver, &event.event.module) != CATALOG_NONE);
+	CHECK(!resolver_is_stale(resolver, &event.event.module,
+				 resolver_find(resolver, &event.event.module)));
+	event.event.module.inode++;
+	CHECK_INT(resolver_announce(resolver, &event, sizeof(event)), CATALOG_NONE);
+}
+
+TEST(a_file_rewritten_in_place_is_noticed)
+{
+	_clean_(catalog_freep) struct catalog *catalog = catalog_new();
+	_clean_(resolver_freep) struct resolver *resolver = resolver_new("", catalog);
+	struct sampler_module_event event;
+	char names[128];
+	uint32_t module;
+	size_t n;
+
+	fresh_directory();
+	put("lib", "first");
+	n = (size_t)snprintf(names, sizeof(names), "lib%c%s%ctmp", 0, directory + strlen("/tmp/"), 0) + 1;
+	event = walked(names, n);
+	event.event.tgid = 0x7ffffff0;
+	CHECK_INT(resolver_inode_of(in("lib"), &event.event.module), 0);
+	module = resolver_announce(resolver, &event, sizeof(event));
+	CHECK(module != CATALOG_NONE);
+	CHECK(!resolver_is_stale(resolver, &event.event.module, module));
+	usleep(20000);
+	{
+		_clean_(fd_closep) int fd = open(in("lib"), O_WRONLY);
+
+		CHECK(write(fd, "other", 5) == 5);
+	}
+	CHECK(resolver_is_stale(resolver, &event.event.module, module));
+	cleanup();
+}
+
+/* --- status, support, tick hook -------------------------------------------------------------------- */
+
+TEST(what_the_monitor_publishes_is_what_support_reads)
+{
+	struct monitor_status status = { .source = MONITOR_TICK, .source_reason = "", .reference_reason = "",
+					 .budget = 0.001, .cost = { .interrupt_ns = 1234, .tick_ns = 56 },
+					 .fired = { 7, 3 }, .user = 5 };
+	struct support support;
+	struct fault fault;
+
+	fresh_directory();
+	status.lost[SAMPLE_LOSS_RACE] = 2;
+	status.lost[SAMPLE_LOSS_RING_FULL] = 1;
+	CHECK_INT(status_write(&status, in("status.json"), &fault), 0);
+	support_probe("", in("status.json"), &support);
+	CHECK(support.monitor_runs);
+	CHECK_STR(support.monitor_source, "tick");
+	CHECK(support.interrupt_ns == 1234 && support.tick_program_ns == 56);
+	CHECK(support.fired == 10 && support.user == 5 && support.lost == 3);
+	CHECK(fabs(support.budget_percent - 0.1) < 1e-9);
+	support_probe("", in("missing"), &support);
+	CHECK(!support.monitor_runs);
+	cleanup();
+}
+
+TEST(the_tick_handler_is_found_under_both_of_its_names)
+{
+	struct tick_hook hook;
+	struct fault fault;
+
+	fresh_directory();
+	put("new", "ffffffff81000000 T _text\nffffffff81433060 t tick_nohz_handler\n");
+	put("old", "ffffffff81433061 t tick_sched_timer\n");
+	put("none", "ffffffff81000000 T _text\n");
+	put("hidden", "0000000000000000 t tick_nohz_handler\n");
+	CHECK_INT(tick_hook_find(in("new"), in("missing"), &hook, &fault), 0);
+	CHECK(hook.function == 0xffffffff81433060 && hook.irq_regs_distance == 0);
+	CHECK_INT(tick_hook_find(in("old"), in("missing"), &hook, &fault), 0);
+	CHECK_STR(hook.name, "tick_sched_timer");
+	CHECK_INT(tick_hook_find(in("none"), NULL, &hook, &fault), -ENOENT);
+	CHECK_INT(tick_hook_find(in("hidden"), NULL, &hook, &fault), -EPERM);
+	cleanup();
+}
+
+TEST_MAIN()

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The real sampler in the real kernel, with programs whose behaviour is known. Needs root and BPF. */
+
+#define _GNU_SOURCE
+#include "monitor/collector.h"
+#include "monitor/lives.h"
+#include "monitor/pace.h"
+#include "monitor/resolver.h"
+#include "monitor/sampler_load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "tests/test.h"
+
+struct setup {
+	struct sampler *sampler;
+	struct collector *collector;
+	struct lives *lives;
+};
+
+static const struct sampler_options tick = { .source = SAMPLE_SOURCE_TICK, .has_reference = true,
+					     .n_main_rows = 4096, .n_reference_rows = 4096 };
+static const struct sampler_options fast = { .source = SAMPLE_SOURCE_CPU_CLOCK, .rate_hz = 1999,
+					     .n_main_rows = 16384 };
+
+static void setup_done(struct setup *setup)
+{
+	sampler_free(setup->sampler);
+	collector_free(setup->collector);
+	lives_free(setup->lives);
+}
+
+static struct setup setup_open(const struct sampler_options *options)
+{
+	struct setup setup = { .collector = collector_new(), .lives = lives_new() };
+	struct fault fault;
+	int r = sampler_open(options, &setup.sampler, &fault);
+
+	if (r < 0) {
+		setup_done(&setup);
+		if (r == -EPERM || r == -EACCES || r == -ESRCH || r == -ENOENT || r == -ENODEV)
+			SKIP("%s", fault.text);
+		FAIL("%s", fault.text);
+	}
+	return setup;
+}
+
+static struct sample_log *log_of(struct setup *setup, bool with_reference);
+
+/* Loading takes a second under sanitizers, so most tests share; what is from before is thrown away. */
+static struct setup *shared(const struct sampler_options *options)
+{
+	static struct setup setups[2];
+	struct setup *setup = &setups[options == &tick];
+
+	if (!setup->sampler)
+		*setup = setup_open(options);
+	sample_log_free(log_of(setup, options->has_reference));
+	lives_clear(setup->lives);
+	return setup;
+}
+
+static void on_event(const struct sampler_event *event, size_t size, void *closure)
+{
+	struct setup *setup = closure;
+
+	if (!collector_event(setup->collector, event, size))
+		sampler_forget(setup->sampler, &event->module);
+	lives_event(setup->lives, setup->collector, event, size);
+}
+
+static pid_t spawn(const char *what, const char *first, const char *second)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct rlimit none = { 0, 0 };
+
+		setrlimit(RLIMIT_CORE, &none);
+		execl(VICTIM, VICTIM, what, first, second, (char *)NULL);
+		_exit(127);
+	}
+	return pid;
+}
+
+static int wait_for(pid_t pid, struct setup *setup)
+{
+	int status = 0;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		sampler_events(setup->sampler, on_event, setup);
+		usleep(2000);
+	}
+	sampler_events(setup->sampler, on_event, setup);
+	return status;
+}
+
+static void drain(struct setup *setup, enum sampler_table table)
+{
+	struct sampler_drained drained;
+	struct fault fault;
+
+	if (sampler_drain(setup->sampler, table, &drained, &fault) < 0)
+		FAIL("%s", fault.text);
+	sampler_events(setup->sampler, on_event, setup);
+	if (collector_add(setup->collector, table, &drained, &fault) < 0)
+		FAIL("%s", fault.text);
+}
+
+static struct sample_log *log_of(struct setup *setup, bool with_reference)
+{
+	struct collector_head head = { .source = SAMPLE_SOURCE_TICK, .n_cpus = 1, .tables = 1u << SAMPLER_MAIN };
+	struct sample_log *log;
+	struct fault fault;
+
+	drain(setup, SAMPLER_MAIN);
+	if (with_reference) {
+		drain(setup, SAMPLER_REFERENCE);
+		head.tables |= 1u << SAMPLER_REFERENCE;
+	}
+	if (collector_log(setup->collector, &head, &log, &fault) < 0)
+		FAIL("%s", fault.text);
+	return log;
+}
+
+static uint64_t samples_in(const struct sample_log *log, const char *path)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < log->n_modules; i++)
+		if (strstr(log->modules[i].path, path))
+			sum += log->modules[i].total;
+	return sum;
+}
+
+TEST(the_tick_sees_a_program_in_proportion_to_its_cpu_time)
+{
+	struct setup *setup = shared(&tick);
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	struct timespec period;
+	double want;
+
+	clock_getres(CLOCK_MONOTONIC_COARSE, &period); /* one tick */
+	wait_for(spawn("burn", "0.8", NULL), setup);
+	log = log_of(setup, false);
+	want = 0.8e9 / (double)period.tv_nsec;
+	CHECK_INT(log->lost[SAMPLE_LOSS_NO_MAPPING] + log->lost[SAMPLE_LOSS_MAP_FULL], 0);
+	CHECK((double)samples_in(log, "victim") > want * 0.6);
+	CHECK((double)samples_in(log, "victim") < want * 1.4);
+}
+
+TEST(ticks_in_the_kernel_are_told_from_those_in_programs_and_have_addresses)
+{
+	struct setup *setup = shared(&tick);
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	char *memory;
+
+	if (!sampler_has_kernel_addresses(setup->sampler))
+		SKIP("this kernel's BTF does not lead to the interrupted registers");
+	for (int i = 0; i < 60; i++) {
+		memory = mmap(NULL, 32 << 20, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		CHECK(memory != MAP_FAILED);
+		munmap(memory, 32 << 20);
+	}
+	log = log_of(setup, false);
+	CHECK(log->kernel > 10);
+	CHECK(samples_in(log, "[kernel") * 100 >= log->kernel * 95);
+}
+
+TEST(processes_that_live_five_milliseconds_are_attributed)
+{
+	struct setup *setup = shared(&fast);
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	double want = 80 * 0.005 * fast.rate_hz;
+
+	for (int i = 0; i < 80; i++)
+		waitpid(spawn("burn", "0.005", NULL), NULL, 0);
+	log = log_of(setup, false);
+	CHECK((double)samples_in(log, "victim") > want * 0.5);
+	CHECK(log->lost[SAMPLE_LOSS_UNRESOLVED] * 1000 <= log->user);
+}
+
+TEST(generated_code_is_anonymous_memory_of_its_program)
+{
+	struct setup *setup = shared(&fast);
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+
+	wait_for(spawn("jit", "0.2", NULL), setup);
+	log = log_of(setup, false);
+	CHECK(samples_in(log, "[anonymous:test-monitor-vi") > 100);
+	CHECK(log->anonymous >= samples_in(log, "[anonymous:test-monitor-vi"));
+}
+
+TEST(the_vdso_is_a_module_of_its_own)
+{
+	struct setup *setup = shared(&fast);
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+
+	wait_for(spawn("vdso", "0.3", NULL), setup);
+	log = log_of(setup, false);
+	if (!samples_in(log, "[vdso]"))
+		SKIP("the clock of this machine is read by a system call");
+	CHECK(samples_in(log, "[vdso]") > 20);
+}
+
+TEST(a_deleted_file_keeps_its_name)
+{
+	struct setup *setup = shared(&fast);
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/sampler-test\n%d.code", getpid());
+	wait_for(spawn("map", path, "0.3"), setup);
+	log = log_of(setup, false);
+	CHECK(samples_in(log, path) > 100);
+	CHECK(!samples_in(log, "(deleted)"));
+}
+
+TEST(a_process_in_another_mount_namespace_is_attributed)
+{
+	struct setup *setup = shared(&fast);
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	char command[512];
+
+	/* On a tmpfs that nobody else sees; without a build ID, by which it would be known already. */
+	snprintf(command, sizeof(command),
+		 "unshare -m sh -c 'mount -t tmpfs tmpfs /mnt && "
+		 "objcopy -R .note.gnu.build-id %s /mnt/hidden-victim && "
+		 "/mnt/hidden-victim burn 0.3' 2>/dev/null", VICTIM);
+	{
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+			_exit(127);
+		}
+		if (wait_for(pid, setup) != 0)
+			SKIP("no mount namespaces here");
+	}
+	log = log_of(setup, false);
+	CHECK(samples_in(log, "hidden-victim") > 100);
+}
+
+TEST(the_law_holds_for_both_clocks_while_everything_changes)
+{
+	struct setup *setup = shared(&tick);
+	struct pace pace;
+	pid_t pids[3];
+
+	CHECK_INT(pace_init(&pace, sampler_n_cpus(setup->sampler)), 0);
+	pids[0] = spawn("burn", "0.6", NULL);
+	pids[1] = spawn("jit", "0.6", NULL);
+	pids[2] = spawn("vdso", "0.6", NULL);
+	for (int i = 0; i < 12; i++) {
+		_clean_(sample_log_freep) struct sample_log *log = NULL;
+
+		CHECK_INT(pace_set(&pace, setup->sampler, 200 + 300 * i, false), 0);
+		usleep(40000);
+		log = log_of(setup, true);
+		CHECK(log->fired > 0);
+	}
+	for (int i = 0; i < 3; i++)
+		wait_for(pids[i], setup);
+	CHECK_INT(pace_set(&pace, setup->sampler, 0, false), 0);
+	pace_done(&pace);
+}
+
+TEST(a_full_table_is_counted_not_overwritten)
+{
+	struct sampler_options options = fast;
+	_clean_(setup_done) struct setup setup = { NULL, NULL, NULL };
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+
+	options.rate_hz = 20000;
+	options.n_main_rows = 1;
+	setup = setup_open(&options);
+	/* libc's, the kernel's and the dynamic linker's code: many places */
+	for (int i = 0; i < 30; i++)
+		waitpid(spawn("burn", "0.001", NULL), NULL, 0);
+	wait_for(spawn("vdso", "0.4", NULL), &setup);
+	log = log_of(&setup, false);
+	CHECK_INT(sample_log_check(log, NULL), 0);
+	CHECK(log->fired > 1000);
+}
+
+TEST(a_death_by_signal_is_reported_with_program_and_place)
+{
+	struct setup *setup = shared(&tick);
+	const struct lifecycle_event *event = NULL;
+	int status = wait_for(spawn("crash", "0.05", NULL), setup);
+
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+	for (size_t i = 0; i < lives_pending(setup->lives)->n_events; i++)
+		if (strstr(lives_pending(setup->lives)->events[i].path, "victim"))
+			event = &lives_pending(setup->lives)->events[i];
+	CHECK(lives_is_urgent(setup->lives));
+	CHECK(event);
+	CHECK_INT(event->kind, LIFECYCLE_SIGNAL);
+	CHECK_INT(event->value, SIGSEGV);
+	CHECK(event->build_id.size == 20);
+	CHECK(event->fault_offset > 0);
+}
+
+TEST(starts_and_ends_of_watched_programs_are_reported_and_of_others_not)
+{
+	struct setup *setup = shared(&tick);
+	const struct lifecycle *lifecycle = lives_pending(setup->lives);
+	char list[64];
+	struct fault fault;
+	int status;
+
+	snprintf(list, sizeof(list), "/tmp/sampler-test-watch.%d", getpid());
+	CHECK_INT(file_write(list, VICTIM "\n/nonexistent\n", strlen(VICTIM "\n/nonexistent\n"), 0600, NULL), 0);
+	CHECK_INT(lives_watch(setup->lives, setup->sampler, list, &fault), 1);
+	status = wait_for(spawn("fail", "0.01", NULL), setup);
+	CHECK_INT(WEXITSTATUS(status), 3);
+	CHECK_INT(lifecycle->n_events, 2);
+	CHECK_INT(lifecycle->events[0].kind, LIFECYCLE_EXEC);
+	CHECK_INT(lifecycle->events[1].kind, LIFECYCLE_EXIT);
+	CHECK_INT(lifecycle->events[1].value, status);
+	CHECK(lifecycle->events[1].build_id.size == 20);
+	lives_clear(setup->lives);
+	unlink(list);
+	CHECK_INT(lives_watch(setup->lives, setup->sampler, list, &fault), 0);
+	wait_for(spawn("fail", "0.01", NULL), setup);
+	CHECK_INT(lives_pending(setup->lives)->n_events, 0);
+}
+
+TEST(a_stopped_clock_fires_no_more_and_a_reopened_one_does)
+{
+	struct setup *setup = shared(&tick);
+	struct sampler_drained drained;
+	struct fault fault;
+
+	for (int round = 0; round < 2; round++) {
+		CHECK_INT(sampler_set_clock(setup->sampler, 0, 1000), 0);
+		usleep(50000);
+		CHECK_INT(sampler_set_clock(setup->sampler, 0, 0), 0);
+		CHECK_INT(sampler_drain(setup->sampler, SAMPLER_REFERENCE, &drained, &fault), 0);
+		CHECK(drained.counters.n[SAMPLER_FIRED] > 10);
+		usleep(30000);
+		CHECK_INT(sampler_drain(setup->sampler, SAMPLER_REFERENCE, &drained, &fault), 0);
+		CHECK_INT(drained.counters.n[SAMPLER_FIRED], 0);
+		CHECK_INT(sampler_reopen_clock(setup->sampler, 0), 0);
+	}
+}
+
+TEST_MAIN()
