@@ -17,6 +17,7 @@
 #include "editor/codegen.h"
 #include "editor/generation.h"
 #include "editor/guid.h"
+#include "editor/heat.h"
 #include "editor/host.h"
 #include "editor/ir.h"
 #include "editor/partition.h"
@@ -30,7 +31,7 @@
 enum step { TRUST, CUT, ANNOTATE, OPTIMIZE, GENERATE, LAYOUT, REGENERATE, SIGN };
 
 static const char *const step_titles[EDIT_STEPS] = {
-	"regenerating the shipped text", "taking out what ran", "attaching counts", "optimizing",
+	"regenerating the shipped text", "taking out what is hot", "attaching counts", "optimizing",
 	"generating code", "laying out", "generating code in the new order", "signing",
 };
 
@@ -47,6 +48,7 @@ struct edit {
 	struct morph_data *data;
 	struct edit_report *report;
 	struct unit *units;	  /* one per data->modules[] */
+	struct heat *heat;	  /* which functions are compiled anew */
 	LLVMModuleRef hot;	  /* all hot halves, linked */
 	struct name_set *visible; /* names that something outside the hot module needs */
 	struct buffer hot_bitcode;
@@ -90,16 +92,12 @@ static char *path_in(const struct edit *edit, char buffer[PATH_MAX], const char 
 	return buffer;
 }
 
-/* Step 2: has the profile seen it run? */
+/* Step 2: is it hot? */
 static bool is_hot(LLVMModuleRef module, LLVMValueRef function, void *user)
 {
 	const struct edit *edit = user;
-	const struct profile_function *found = profile_find(edit->profile, annotate_guid(module, function));
 
-	for (uint32_t i = 0; found && i < found->n_counts; i++)
-		if (found->counts[i].executions)
-			return true;
-	return false;
+	return heat_has(edit->heat, annotate_guid(module, function));
 }
 
 static bool has_hot(LLVMModuleRef module, struct edit *edit)
@@ -296,7 +294,7 @@ static char **objects_list(struct edit *edit, const char *hot)
 static int cut_generate(struct edit *edit, struct fault *reterr)
 {
 	struct codegen_input *inputs = calloc(edit->data->n_modules + 1, sizeof(*inputs));
-	const char *const more[] = { "-pgo-analysis-map=all", "-enable-ext-tsp-block-placement", NULL };
+	const char *const more[] = { "-pgo-analysis-map=all", NULL };
 	size_t n = 0;
 	int r;
 
@@ -324,6 +322,8 @@ static int lay_out(struct edit *edit, struct fault *reterr)
 	if (r == 0)
 		r = image_map(path, &image, &edit->counted, reterr);
 	if (r == 0)
+		heat_count(edit->counted, edit->profile);
+	if (r == 0)
 		r = placement_make(image, edit->counted, &edit->placement, reterr);
 	objects_free(objects);
 	if (r < 0)
@@ -348,7 +348,7 @@ static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 {
 	struct codegen_input input = { "hot", edit->hot_bitcode.data, edit->hot_bitcode.size };
 	char path[PATH_MAX], clusters[PATH_MAX + 32], order[PATH_MAX + 32], id[BUILD_ID_MAX_TEXT], build_id[96];
-	const char *const more[] = { clusters, "-enable-ext-tsp-block-placement", "-pgo-analysis-map=br-prob", NULL };
+	const char *const more[] = { clusters, "-pgo-analysis-map=br-prob", NULL };
 	const char *const options[] = { order, "--no-warn-symbol-ordering", "-z", "keep-text-section-prefix",
 					build_id, NULL };
 	char **objects = objects_list(edit, "placed");
@@ -431,6 +431,7 @@ static void edit_done(struct edit *edit)
 	free(edit->units);
 	if (edit->hot)
 		LLVMDisposeModule(edit->hot);
+	heat_free(edit->heat);
 	name_set_free(edit->visible);
 	buffer_done(&edit->hot_bitcode);
 	block_map_free(edit->counted);
@@ -464,7 +465,8 @@ int edit_run(const struct image *program, const struct profile *profile,
 	if (r == 0) {
 		edit.units = calloc(edit.data->n_modules + 1, sizeof(*edit.units));
 		edit.visible = name_set_new();
-		r = edit.units && edit.visible ? 0 : fault_errno(reterr, -ENOMEM, "starting the edit");
+		edit.heat = heat_new(edit.data->map, profile);
+		r = edit.units && edit.visible && edit.heat ? 0 : fault_errno(reterr, -ENOMEM, "starting the edit");
 	}
 	if (r == 0)
 		r = generation_identify(program, edit.data, profile, &resolved, ret, reterr);

@@ -5,7 +5,7 @@
  * edit.h - the whole way from a Morph executable and a profile to a new generation
  *
  *	1. trust	the shipped text regenerates from the shipped IR, or the edit is refused
- *	2. cut		functions that ran are taken out of their modules and joined into one (partition.h)
+ *	2. cut		functions that are hot (heat.h) leave their modules and are joined into one (partition.h)
  *	3. annotate	counts onto that module (annotate.h)
  *	4. optimize	the profile-guided middle end (pipeline.h); not in layout-only edits
  *	5. generate	code, and read its machine CFG with frequencies back

@@ -2,9 +2,9 @@
 #pragma once
 
 /**
- * partition.h - a module cut in two: what ran, and what did not
+ * partition.h - a module cut in two: what is hot, and what is not
  *
- * Only functions that ran are worth compiling anew. The rest of the module keeps its IR, and its code,
+ * Only hot functions are worth compiling anew. The rest of the module keeps its IR, and its code,
  * exactly as shipped. Both halves link to the program that the whole module made: names that cross the
  * cut become hidden symbols (unique through a suffix), constants without identity are copied.
  *
@@ -19,13 +19,13 @@
 #include "base/fault.h"
 #include "editor/ir.h"
 
-/* Which functions ran; asked once per function of the whole module. */
+/* Which functions are hot; asked once per function of the whole module. */
 typedef bool (*partition_is_hot)(LLVMModuleRef module, LLVMValueRef function, void *user);
 
 /**
  * partition_split() - @whole stays the hot half, @retcold gets the other
  * @suffix:  makes names of this module unique in the program, e.g. ".m7"
- * @retcold: NULL when every function ran
+ * @retcold: NULL when every function is hot
  * @crossing: names that either half now expects from the other are added; they must stay visible
  * Return: 0; -EBADMSG, -ENOMEM with @reterr.
  */

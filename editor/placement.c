@@ -137,6 +137,29 @@ static int function_place(struct builder *builder, uint32_t function, struct are
 	return 0;
 }
 
+/* The same for one that is not compiled again: it moves as a whole. */
+static void function_keep(struct builder *builder, uint32_t function)
+{
+	const struct block_function *f = &builder->map->functions[function];
+	struct part *part = &builder->parts[builder->n_parts];
+	double bytes = 0, executed = 0;
+
+	for (uint32_t b = f->first_block; b < f->first_block + f->n_blocks; b++) {
+		const struct block *block = &builder->map->blocks[b];
+
+		bytes += block->size;
+		executed += block->count * block->size;
+	}
+	if (!(executed > 0))
+		return;
+	*part = (struct part){ function, 0, { (uint32_t)MIN(bytes, UINT32_MAX), executed } };
+	for (uint32_t b = f->first_block; b < f->first_block + f->n_blocks; b++) {
+		builder->part_of[b] = (uint32_t)builder->n_parts;
+		builder->part_offset[b] = (uint32_t)(builder->map->blocks[b].address - f->address);
+	}
+	builder->n_parts++;
+}
+
 /* Target of the direct call or jump that ends at @end; false when there is none. */
 static bool target_decode(const struct image *image, uint64_t end, uint64_t *ret)
 {
@@ -240,10 +263,14 @@ static int cold_count_choose(struct builder *builder)
 
 	if (!extents)
 		return -ENOMEM;
-	for (uint32_t b = 0; b < map->n_blocks; b++)
-		if (map->blocks[b].count > 0)
-			extents[n++] = (struct extent){ map->blocks[b].address, map->blocks[b].size,
-							map->blocks[b].count };
+	for (size_t i = 0; i < map->n_functions; i++) {
+		const struct block_function *f = &map->functions[i];
+
+		for (uint32_t b = f->first_block; b < f->first_block + f->n_blocks && f->has_counts; b++)
+			if (map->blocks[b].count > 0)
+				extents[n++] = (struct extent){ map->blocks[b].address, map->blocks[b].size,
+								map->blocks[b].count };
+	}
 	builder->options.fluff.cold_count = fluff_threshold(extents, n, 1 - COLD_SHARE);
 	return 0;
 }
@@ -271,9 +298,12 @@ int placement_make(const struct image *image, const struct block_map *map, struc
 	*ret = (struct placement){ 0 };
 	buffer_printf(&ret->clusters, "v1\n");
 	for (uint32_t f = 0; f < map->n_functions && r == 0; f++) {
-		if (!map->functions[f].has_counts || !map->functions[f].name)
+		if (!map->functions[f].name)
 			continue;
-		r = function_place(&builder, f, scratch, reterr);
+		if (map->functions[f].has_counts)
+			r = function_place(&builder, f, scratch, reterr);
+		else
+			function_keep(&builder, f);
 		arena_reset(scratch);
 	}
 	if (r == 0)

@@ -29,7 +29,8 @@ void placement_done(struct placement *placement);
 
 /**
  * placement_make() - @map: of @image, with counts (block_map_build() of code compiled with
- * -pgo-analysis-map=all); functions without counts are left where they are
+ * -pgo-analysis-map=all). Functions that were compiled without counts keep their blocks' order; those
+ * among them that ran (heat_count()) take part in the order of functions, the rest stays where it is.
  * Return: 0; -ENOMEM; -EINVAL with @reterr.
  */
 int placement_make(const struct image *image, const struct block_map *map, struct placement *ret,

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "editor/heat.h"
+
+#include <string.h>
+
+#include "tests/test.h"
+
+/* Three functions of one block each, 10, 100 and 10 bytes; their probes are (11, 1), (22, 1), (33, 1). */
+static struct block blocks[] = {
+	{ .address = 0x1000, .size = 10, .first_probe = 0, .n_probes = 1 },
+	{ .address = 0x1010, .size = 100, .first_probe = 1, .n_probes = 1 },
+	{ .address = 0x1080, .size = 10, .first_probe = 2, .n_probes = 1 },
+};
+static struct block_probe probes[] = { { 11, 1, 0 }, { 22, 1, 0 }, { 33, 1, 0 } };
+static struct block_function functions[] = {
+	{ .address = 0x1000, .guid = 11, .first_block = 0, .n_blocks = 1 },
+	{ .address = 0x1010, .guid = 22, .first_block = 1, .n_blocks = 1 },
+	{ .address = 0x1080, .guid = 33, .first_block = 2, .n_blocks = 1, .has_counts = true },
+};
+static struct block_map map = { .functions = functions, .blocks = blocks, .probes = probes,
+				.n_functions = 3, .n_blocks = 3, .n_probes = 3 };
+
+static struct profile *profile_make(uint64_t first, uint64_t second, uint64_t third)
+{
+	const uint64_t guids[] = { 11, 22, 33 }, counts[] = { first, second, third };
+	struct profile *profile = profile_new();
+
+	CHECK(profile);
+	for (size_t i = 0; i < 3; i++) {
+		struct profile_function *f = profile_function(profile, guids[i]);
+
+		CHECK(f && profile_function_resize(f, 1) == 0);
+		f->counts[0].executions = counts[i];
+	}
+	return profile;
+}
+
+TEST(what_never_ran_is_not_hot)
+{
+	_clean_(profile_freep) struct profile *profile = profile_make(1000, 0, 1000);
+	_clean_(heat_freep) struct heat *heat = heat_new(&map, profile);
+
+	CHECK(heat_has(heat, 11) && heat_has(heat, 33));
+	CHECK(!heat_has(heat, 22) && !heat_has(heat, 44) && !heat_has(heat, 0));
+}
+
+TEST(a_tail_that_executes_next_to_nothing_is_not_hot)
+{
+	/* 1,000,000 bytes, 1000 and 40: the last is below half a permille, the second is not. */
+	_clean_(profile_freep) struct profile *profile = profile_make(100000, 10, 4);
+	_clean_(heat_freep) struct heat *heat = heat_new(&map, profile);
+
+	CHECK(heat_has(heat, 11) && heat_has(heat, 22) && !heat_has(heat, 33));
+}
+
+TEST(a_large_function_is_as_hot_as_the_bytes_that_it_executes)
+{
+	/* Equal executions: the function of 100 bytes alone is not 99.95 %, with one of the small ones neither. */
+	_clean_(profile_freep) struct profile *profile = profile_make(1, 1, 1);
+	_clean_(heat_freep) struct heat *heat = heat_new(&map, profile);
+
+	CHECK(heat_has(heat, 11) && heat_has(heat, 22) && heat_has(heat, 33));
+}
+
+TEST(an_empty_profile_has_no_heat)
+{
+	_clean_(profile_freep) struct profile *profile = profile_new();
+	_clean_(heat_freep) struct heat *heat = heat_new(&map, profile);
+
+	CHECK(heat && !heat_has(heat, 11));
+}
+
+TEST(blocks_compiled_without_counts_take_those_of_the_profile)
+{
+	_clean_(profile_freep) struct profile *profile = profile_make(7, 8, 9);
+
+	blocks[2].count = 123;
+	heat_count(&map, profile);
+	CHECK_INT(blocks[0].count, 7);
+	CHECK_INT(blocks[1].count, 8);
+	CHECK_INT(blocks[2].count, 123);
+}
+
+TEST_MAIN()
