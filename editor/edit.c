@@ -462,6 +462,10 @@ int edit_run(const struct image *program, const struct profile *profile,
 	if (r == 0 && edit.data->origin.size)
 		r = fault_set(reterr, -ENODATA, "%s: a generation, without IR; edit the shipped file it was made from",
 			      image_path(program));
+	if (r == 0 && edit.data->selftest &&
+	    snprintf(ret->selftest, sizeof(ret->selftest), "%s", edit.data->selftest) >= (int)sizeof(ret->selftest))
+		r = fault_set(reterr, -E2BIG, "%s: its self-test is a command of more than %zu bytes",
+			      image_path(program), sizeof(ret->selftest) - 1);
 	if (r == 0) {
 		edit.units = calloc(edit.data->n_modules + 1, sizeof(*edit.units));
 		edit.visible = name_set_new();

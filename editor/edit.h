@@ -22,6 +22,7 @@
 
 #include "base/fault.h"
 #include "editor/annotate.h"
+#include "editor/selftest.h"
 #include "editor/trust.h"
 #include "module/image.h"
 #include "profiles/profile.h"
@@ -52,6 +53,7 @@ struct edit_report {
 	struct build_id build_id; /* of the generation */
 	uint64_t profile_digest;
 	char llvm[32], cpu[64]; /* that made it; cpu "": as shipped */
+	char selftest[SELFTEST_MAX]; /* the packager's command; "": none. The caller runs it */
 };
 
 /**

@@ -3,7 +3,8 @@
 /*
  * morph-edit: one edit, supervised. The parent opens what may be read, makes the work directory, and
  * forks the worker, which enters the sandbox and does everything that touches LLVM. The parent then
- * checks what came out (check.h) and writes it in one piece. Killing the parent leaves nothing behind
+ * checks what came out (check.h), has a second child in a sandbox run the packager's self-test on it, if
+ * there is one (selftest.h), and writes it in one piece. Killing the parent leaves nothing behind
  * but the work directory's name, and that goes with the next start.
  */
 
@@ -31,6 +32,7 @@
 #include "editor/edit.h"
 #include "editor/report.h"
 #include "editor/sandbox.h"
+#include "editor/selftest.h"
 
 /* AddressSanitizer reserves terabytes of address space: no limit on it can be set. */
 #ifdef __SANITIZE_ADDRESS__
@@ -44,12 +46,12 @@ struct arguments {
 	const char *program, *profile, *out, *report, *user, *work;
 	struct edit_options edit;
 	uint64_t memory_bytes;
-	unsigned timeout_s;
+	unsigned timeout_s, selftest_timeout_s;
 	bool keep; /* leave the work directory with all stages for a look */
 };
 
 enum { OPT_REPORT = 256, OPT_CPU, OPT_LAYOUT_ONLY, OPT_SKIP_TRUST, OPT_USER, OPT_WORK, OPT_MEMORY,
-       OPT_TIMEOUT, OPT_SIDECARS, OPT_KEEP };
+       OPT_TIMEOUT, OPT_SELFTEST_TIMEOUT, OPT_SIDECARS, OPT_KEEP };
 
 static const struct option long_options[] = {
 	{ "profile", required_argument, NULL, 'p' },
@@ -63,6 +65,7 @@ static const struct option long_options[] = {
 	{ "work-dir", required_argument, NULL, OPT_WORK },
 	{ "memory", required_argument, NULL, OPT_MEMORY },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "selftest-timeout", required_argument, NULL, OPT_SELFTEST_TIMEOUT },
 	{ "sidecar-dir", required_argument, NULL, OPT_SIDECARS },
 	{ "keep-work-dir", no_argument, NULL, OPT_KEEP },
 	{ "help", no_argument, NULL, 'h' },
@@ -113,7 +116,8 @@ static int usage(FILE *out)
 {
 	fputs("usage: morph optimize PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native]\n"
 	      "       [--layout-only] [--trusted] [--jobs N] [--user NAME] [--work-dir DIR]\n"
-	      "       [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--keep-work-dir]\n",
+	      "       [--memory MIB] [--timeout SECONDS] [--selftest-timeout SECONDS] [--sidecar-dir DIR]\n"
+	      "       [--keep-work-dir]\n",
 	      out);
 	return out == stderr ? 2 : 0;
 }
@@ -132,6 +136,7 @@ static bool argument_take(int option, struct arguments *a)
 	case OPT_WORK: a->work = optarg; return true;
 	case OPT_MEMORY: a->memory_bytes = strtoull(optarg, NULL, 10) << 20; return true;
 	case OPT_TIMEOUT: a->timeout_s = (unsigned)strtoul(optarg, NULL, 10); return true;
+	case OPT_SELFTEST_TIMEOUT: a->selftest_timeout_s = (unsigned)strtoul(optarg, NULL, 10); return true;
 	case OPT_KEEP: a->keep = true; return true;
 	case OPT_SIDECARS: a->edit.sidecar_dir = optarg; return true;
 	default: return false;
@@ -142,7 +147,8 @@ static int arguments_parse(int argc, char **argv, struct arguments *ret)
 {
 	int option;
 
-	*ret = (struct arguments){ .memory_bytes = DEFAULT_MEMORY_BYTES, .timeout_s = DEFAULT_TIMEOUT_S };
+	*ret = (struct arguments){ .memory_bytes = DEFAULT_MEMORY_BYTES, .timeout_s = DEFAULT_TIMEOUT_S,
+				     .selftest_timeout_s = SELFTEST_TIMEOUT_S };
 	while ((option = getopt_long(argc, argv, "p:o:j:h", long_options, NULL)) != -1) {
 		if (option == 'h')
 			exit(usage(stdout));
@@ -198,35 +204,69 @@ static int workplace_make(const struct arguments *a, struct workplace *ret, stru
 	return 0;
 }
 
+/* What is done inside the sandbox, by a child of ours: an edit, then perhaps a self-test of its result. */
+struct task {
+	int (*run)(const struct task *task);
+	const char *who; /* for messages */
+	const struct arguments *arguments;
+	const struct image *program, *result; /* result: of the edit; NULL before */
+	const struct profile *profile;
+	const struct workplace *place;
+	struct outcome *outcome;
+};
+
 /* Every path is opened before the sandbox closes. */
-static int worker_run(const struct arguments *a, const struct image *program, const struct profile *profile,
-		      const struct workplace *place, struct outcome *outcome)
+static int sandbox_close(const struct task *task, unsigned cpu_s, uint64_t file_bytes)
 {
-	const char *directory = place->directory;
+	const struct arguments *a = task->arguments;
+	const struct workplace *place = task->place;
 	const char *readable[] = { "/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/ld.so.conf",
 				   "/etc/ld.so.conf.d", "/proc", "/sys/devices/system/cpu", "/dev/urandom",
 				   MORPH_LLVM_DIR, a->edit.sidecar_dir ? a->edit.sidecar_dir : "/usr/lib/morph",
 				   NULL };
 	struct sandbox_limits limits = {
 		.memory_bytes = a->memory_bytes,
-		.file_bytes = 4ull << 30,
-		.cpu_s = a->timeout_s,
+		.file_bytes = file_bytes,
+		.cpu_s = cpu_s,
 		.n_processes = place->uid == (uid_t)-1 ? 0 : 256,
 	};
-	struct edit_options options = a->edit;
-	char path[PATH_MAX];
-	int r;
 
-	if (chdir(directory) < 0)
-		return fault_errno(&outcome->fault, -errno, "%s", directory);
-	setenv("TMPDIR", directory, 1);
-	r = sandbox_enter(place->uid, place->gid, directory, readable, &limits, &outcome->walls, &outcome->fault);
+	if (chdir(place->directory) < 0)
+		return fault_errno(&task->outcome->fault, -errno, "%s", place->directory);
+	setenv("TMPDIR", place->directory, 1);
+	return sandbox_enter(place->uid, place->gid, place->directory, readable, &limits, &task->outcome->walls,
+			     &task->outcome->fault);
+}
+
+static int edit_in_sandbox(const struct task *task)
+{
+	struct edit_options options = task->arguments->edit;
+	struct outcome *outcome = task->outcome;
+	char path[PATH_MAX];
+	int r = sandbox_close(task, task->arguments->timeout_s, 4ull << 30);
+
 	if (r < 0)
 		return r;
-	options.directory = directory;
+	options.directory = task->place->directory;
 	options.show_progress = isatty(STDERR_FILENO);
-	r = edit_run(program, profile, &options, path, &outcome->report, &outcome->fault);
-	return r ? r : output_copy(path, place->out_fd, &outcome->fault);
+	r = edit_run(task->program, task->profile, &options, path, &outcome->report, &outcome->fault);
+	return r ? r : output_copy(path, task->place->out_fd, &outcome->fault);
+}
+
+static int selftest_in_sandbox(const struct task *task)
+{
+	/* Where the program was last seen is its installed name; what we were given may be a copy in a store. */
+	const char *path = task->profile->path ? task->profile->path : task->arguments->program;
+	const char *slash = strrchr(path, '/');
+	struct selftest test = {
+		.command = task->outcome->report.selftest,
+		.name = slash ? slash + 1 : path,
+		.directory = task->place->directory,
+		.timeout_s = task->arguments->selftest_timeout_s,
+	};
+	int r = sandbox_close(task, test.timeout_s, SELFTEST_FILE_BYTES);
+
+	return r < 0 ? r : selftest_run(&test, task->program, task->result, &task->outcome->fault);
 }
 
 static volatile sig_atomic_t interrupted;
@@ -237,7 +277,7 @@ static void on_signal(int sig)
 }
 
 /* Wait for the worker; on a signal to us or when time is up, end its whole process group. */
-static int worker_wait(pid_t pid, unsigned timeout_s, struct fault *reterr)
+static int worker_wait(pid_t pid, const char *who, unsigned timeout_s, struct fault *reterr)
 {
 	struct sigaction action = { .sa_handler = on_signal };
 	_clean_(fd_closep) int pidfd = (int)pidfd_open(pid, 0);
@@ -258,16 +298,16 @@ static int worker_wait(pid_t pid, unsigned timeout_s, struct fault *reterr)
 	if (n == 0)
 		return fault_set(reterr, -ETIMEDOUT, "the edit took longer than %u s; see --timeout", timeout_s);
 	if (WIFSIGNALED(status))
-		return fault_set(reterr, -ECHILD, "the compiler died of signal %d (%s); nothing was changed",
+		return fault_set(reterr, -ECHILD, "%s died of signal %d (%s); nothing was changed", who,
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	if (WEXITSTATUS(status) != 0) /* LLVM ends the process on what it calls a fatal error */
-		return fault_set(reterr, -ECHILD, "the compiler gave up (its message is above); nothing was changed");
+		return fault_set(reterr, -ECHILD, "%s gave up (its message is above); nothing was changed", who);
 	return 0;
 }
 
-static int supervise(const struct arguments *a, const struct image *program, const struct profile *profile,
-		     const struct workplace *place, struct outcome *outcome)
+static int supervise(const struct task *task)
 {
+	struct outcome *outcome = task->outcome;
 	struct fault fault;
 	pid_t pid, parent = getpid();
 	int r;
@@ -281,11 +321,11 @@ static int supervise(const struct arguments *a, const struct image *program, con
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(1);
-		outcome->code = worker_run(a, program, profile, place, outcome);
+		outcome->code = task->run(task);
 		_exit(0);
 	}
 	setpgid(pid, pid);
-	r = worker_wait(pid, a->timeout_s, &fault);
+	r = worker_wait(pid, task->who, task->arguments->timeout_s, &fault);
 	if (r < 0) {
 		outcome->fault = fault;
 		return r;
@@ -293,23 +333,50 @@ static int supervise(const struct arguments *a, const struct image *program, con
 	return outcome->code;
 }
 
-static int result_take(const struct arguments *a, const struct image *program, int fd, struct outcome *outcome)
+/* With a directory and a process of its own: what the edit may have left has no part in it. */
+static int selftest(const struct task *edit, const struct image *result)
+{
+	struct workplace place;
+	struct task task = *edit;
+	int r;
+
+	task.outcome->report.selftest[SELFTEST_MAX - 1] = '\0';
+	if (!task.outcome->report.selftest[0])
+		return 0;
+	r = workplace_make(task.arguments, &place, &task.outcome->fault);
+	if (r < 0)
+		return r;
+	task.run = selftest_in_sandbox;
+	task.who = "the self-test";
+	task.place = &place;
+	task.result = result;
+	r = supervise(&task);
+	close(place.out_fd);
+	file_remove_tree(place.directory, NULL);
+	return r;
+}
+
+static int result_take(const struct task *task)
 {
 	_clean_(image_freep) struct image *result = NULL;
+	struct fault *reterr = &task->outcome->fault;
+	const struct arguments *a = task->arguments;
 	const uint8_t *bytes;
 	struct stat st;
 	size_t size;
 	int r;
 
-	r = image_open_fd(fd, "the editor's result", &result, &outcome->fault);
+	r = image_open_fd(task->place->out_fd, "the editor's result", &result, reterr);
 	if (r == 0)
-		r = check_images(program, result, &outcome->fault);
+		r = check_images(task->program, result, reterr);
+	if (r == 0)
+		r = selftest(task, result);
 	if (r < 0)
 		return r;
 	if (stat(a->program, &st) < 0)
-		return fault_errno(&outcome->fault, -errno, "%s", a->program);
+		return fault_errno(reterr, -errno, "%s", a->program);
 	bytes = image_bytes(result, &size);
-	return file_write(a->out, bytes, size, (st.st_mode & 0777) | 0500, &outcome->fault);
+	return file_write(a->out, bytes, size, (st.st_mode & 0777) | 0500, reterr);
 }
 
 static int inputs_open(const struct arguments *a, struct image **retprogram, struct profile **retprofile,
@@ -325,15 +392,18 @@ static int edit(const struct arguments *a, struct outcome *outcome)
 	_clean_(image_freep) struct image *program = NULL;
 	_clean_(profile_freep) struct profile *profile = NULL;
 	struct workplace place;
+	struct task task = { .run = edit_in_sandbox, .who = "the compiler", .arguments = a, .place = &place, .outcome = outcome };
 	int r = inputs_open(a, &program, &profile, &outcome->fault);
 
 	if (r == 0)
 		r = workplace_make(a, &place, &outcome->fault);
 	if (r < 0)
 		return r;
-	r = supervise(a, program, profile, &place, outcome);
+	task.program = program;
+	task.profile = profile;
+	r = supervise(&task);
 	if (r == 0)
-		r = result_take(a, program, place.out_fd, outcome);
+		r = result_take(&task);
 	if (r == 0 && a->report)
 		r = report_write(a->report, program, profile, &outcome->report, &outcome->walls, &outcome->fault);
 	close(place.out_fd);

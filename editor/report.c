@@ -40,6 +40,7 @@ static void report_json(struct json *json, const struct image *program, const st
 	json_u64(json, "text_bytes_before", r->text_before);
 	json_u64(json, "text_bytes_after", r->text_after);
 	json_u64(json, "peak_bytes", r->peak_bytes);
+	json_string(json, "selftest", r->selftest[0] ? "passed" : NULL);
 	json_object_begin(json, "cpu_seconds");
 	for (size_t i = 0; i < EDIT_STEPS; i++)
 		json_double(json, step_names[i], r->cpu_s[i]);
