@@ -29,11 +29,10 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define N_CACHED 128u /* mappings per CPU and table, in sets of two */
 #define CACHED_BITS 23 /* of an address: mappings in the same 8 MB share a set */
 #define MAX_LEVELS 6
 #define MAX_ATTEMPTS 3
-#define TIMED_MASK 63
+#define TIMED_EVERY 61 /* ticks; in step with no divisor of the tick */
 #define MAX_MODULES 65536
 #define MAX_WATCHED 4096
 #define EVENT_RING_BYTES (256 * 1024)
@@ -84,40 +83,17 @@ struct {
 	__array(values, struct fence_inner);
 } fence SEC(".maps") = { .values = { &fence_inner } };
 
+/*
+ * Struct sampler_state of each possible CPU and table, 8 KB. A plain array of its own for each CPU's index,
+ * and not a per-CPU map: it is found without a look at a table of addresses, and the loader can map it.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SAMPLER_TABLES * SAMPLER_EPOCHS);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* the loader decides */
 	__type(key, u32);
-	__type(value, struct sampler_counters);
-} counters SEC(".maps");
-
-/* A mapping as it was when the address space, and the mapping, had these sequence numbers: 64 bytes. */
-struct cached {
-	u64 start;
-	u64 mapping;	  /* address of its vm_area_struct */
-	u64 process;	  /* PID and exec count: a PID may run another program since */
-	u32 n_pages, lock_sequence;
-	u32 sequence, flushes;
-	u64 inode;
-	u32 device, generation;
-	u64 base; /* address of the file's byte 0 */
-};
-
-struct scratch {
-	u64 ticks;
-	u64 irq_regs; /* address of this CPU's __irq_regs, once known */
-	u64 n_cached; /* filled so far: chooses the way */
-	u64 unused[5];
-	struct cached cache[N_CACHED];
-};
-
-/* About 8 KB per possible CPU and table. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SAMPLER_TABLES);
-	__type(key, u32);
-	__type(value, struct scratch);
-} scratches SEC(".maps");
+	__type(value, struct sampler_state);
+} states SEC(".maps");
 
 /* Modules that the loader was told of. LRU: a forgotten one is only announced again. */
 struct {
@@ -151,9 +127,9 @@ struct {
 /* What one event works with. */
 struct run {
 	struct task_struct *task;
-	struct scratch *scratch;
+	struct sampler_state *state;
 	struct sampler_counters *counts;
-	u32 set; /* index into the counters */
+	u64 start_ns; /* 0: this run is not timed */
 	u32 n_buckets, n_moved, bucket_base, moved_base; /* of this set */
 };
 
@@ -393,7 +369,7 @@ __noinline int module_announce(struct place *place, struct sampler_counters *cou
 }
 
 /* Step 2a, the second way: somebody wrote to this address space, but not to this mapping. */
-static __always_inline bool is_untouched(struct mm_struct *mm, const struct cached *cached)
+static __always_inline bool is_untouched(struct mm_struct *mm, const struct sampler_cached *cached)
 {
 	return has_lock_sequence() && lock_sequence_of(cached->mapping) == cached->lock_sequence &&
 	       KERNEL_READ(cached->mapping, struct vm_area_struct, vm_mm) == mm &&
@@ -402,7 +378,7 @@ static __always_inline bool is_untouched(struct mm_struct *mm, const struct cach
 		       cached->start + ((u64)cached->n_pages << control.page_shift);
 }
 
-static __always_inline bool is_cached(struct mm_struct *mm, struct cached *cached, u64 process, u64 ip)
+static __always_inline bool is_cached(struct mm_struct *mm, struct sampler_cached *cached, u64 process, u64 ip)
 {
 	u32 sequence;
 
@@ -418,7 +394,7 @@ static __always_inline bool is_cached(struct mm_struct *mm, struct cached *cache
 	return true;
 }
 
-static __always_inline void cached_fill(struct cached *cached, u64 process, const struct place *place)
+static __always_inline void cached_fill(struct sampler_cached *cached, u64 process, const struct place *place)
 {
 	cached->start = place->start;
 	cached->mapping = place->mapping;
@@ -441,7 +417,7 @@ static __always_inline u32 module_find(struct run *run, u64 ip, struct sampler_k
 	struct place place = { 0 };
 	u64 process = (u64)task->tgid << 32 | (u32)task->self_exec_id;
 	u32 hash = (u32)(ip >> CACHED_BITS) * 2654435761u ^ (u32)task->tgid * 40503u, cause;
-	struct cached *cached = &run->scratch->cache[(hash ^ hash >> 16) & (N_CACHED - 2)];
+	struct sampler_cached *cached = &run->state->cache[(hash ^ hash >> 16) & (SAMPLER_CACHED - 2)];
 
 	if (!mm)
 		return SAMPLER_NO_MAPPING;
@@ -457,7 +433,7 @@ static __always_inline u32 module_find(struct run *run, u64 ip, struct sampler_k
 	cause = place_find(mm, ip, &place);
 	if (cause != SAMPLER_ATTRIBUTED)
 		return cause;
-	cached_fill(&cached[run->scratch->n_cached++ & 1], process, &place);
+	cached_fill(&cached[run->state->n_cached++ & 1], process, &place);
 	if (place.inode.device)
 		module_announce(&place, run->counts, task->tgid);
 	key->inode = place.inode.inode;
@@ -504,17 +480,33 @@ static __always_inline bool way_try(struct sampler_bucket *bucket, u32 way, cons
 	return true;
 }
 
-/* Fibonacci hashing (Knuth, volume 3, section 6.4) of everything that varies. */
-static __always_inline u32 key_hash(const struct sampler_key *key)
+/* Fibonacci hashing (Knuth, volume 3, section 6.4). */
+static __always_inline struct sampler_bucket *bucket_find(const struct run *run, u64 what)
 {
-	return ((key->offset ^ key->inode << 20 ^ (u64)key->generation << 40) * 0x9e3779b97f4a7c15u) >> 32;
+	u32 n = run->n_buckets, hash = (what * 0x9e3779b97f4a7c15u) >> 32;
+	u32 at = run->bucket_base + bpf_get_smp_processor_id() * n + (hash & (n - 1));
+
+	return bpf_map_lookup_elem(&buckets, &at);
 }
 
-static __always_inline bool row_add(struct run *run, const struct sampler_key *key)
+/*
+ * Which bucket an address falls into depends on no more of it than is the same in all processes, wherever
+ * their code is mapped. So it is known at once, and its cache line comes while the mapping is still looked for.
+ */
+static __always_inline struct sampler_bucket *bucket_of_address(const struct run *run, u64 ip)
 {
-	u32 cpu = bpf_get_smp_processor_id(), n = run->n_buckets;
-	u32 at = run->bucket_base + cpu * n + (key_hash(key) & (n - 1));
-	struct sampler_bucket *bucket = bpf_map_lookup_elem(&buckets, &at);
+	u64 page = (1ull << control.page_shift) - 1;
+	struct sampler_bucket *bucket = bucket_find(run, ip & (page | (run->n_buckets - 1)));
+
+	if (bucket)
+		*(volatile u32 *)&bucket->counts[0];
+	return bucket;
+}
+
+static __always_inline bool row_add(struct run *run, struct sampler_bucket *bucket,
+				    const struct sampler_key *key)
+{
+	u32 cpu = bpf_get_smp_processor_id();
 
 	if (!bucket)
 		return false;
@@ -527,6 +519,7 @@ static __always_inline bool row_add(struct run *run, const struct sampler_key *k
 
 static __always_inline void user_sample(struct run *run, u64 ip)
 {
+	struct sampler_bucket *bucket = bucket_of_address(run, ip);
 	struct sampler_key key = { 0 };
 	u32 cause = module_find(run, ip, &key);
 	bool is_anonymous = !key.device && key.generation == SAMPLER_ANONYMOUS;
@@ -539,9 +532,12 @@ static __always_inline void user_sample(struct run *run, u64 ip)
 		run->counts->n[SAMPLER_RACE]++;
 		return;
 	}
-	if (is_anonymous)
+	if (is_anonymous) {
+		/* One row for the whole process, not one for each address. */
 		bpf_get_current_comm(&key, SAMPLER_COMM_BYTES);
-	if (!row_add(run, &key))
+		bucket = bucket_find(run, key.inode ^ key.offset);
+	}
+	if (!row_add(run, bucket, &key))
 		run->counts->n[SAMPLER_USER_FULL]++;
 	else if (is_anonymous)
 		run->counts->n[SAMPLER_ANONYMOUS_CODE]++;
@@ -554,33 +550,37 @@ static __always_inline void kernel_sample(struct run *run, u64 ip)
 {
 	struct sampler_key key = { .generation = SAMPLER_KERNEL, .offset = ip };
 
-	if (row_add(run, &key))
+	if (row_add(run, bucket_find(run, ip), &key))
 		run->counts->n[SAMPLER_KERNEL_STORED]++;
 	else
 		run->counts->n[SAMPLER_KERNEL_FULL]++;
 }
 
+/* Some runs time themselves, from their first instruction on. */
+static __always_inline u64 timed_start(void)
+{
+	return (u32)bpf_jiffies64() % TIMED_EVERY ? 0 : bpf_ktime_get_ns();
+}
+
 static __always_inline bool run_begin(u32 table, struct run *run)
 {
-	u32 at = table & (SAMPLER_TABLES - 1);
-	u32 set = at * SAMPLER_EPOCHS + (control.epoch[at] & (SAMPLER_EPOCHS - 1));
+	u32 kind = table & (SAMPLER_TABLES - 1), epoch = control.epoch[kind] & (SAMPLER_EPOCHS - 1);
+	u32 set = kind * SAMPLER_EPOCHS + epoch, at = bpf_get_smp_processor_id() * SAMPLER_TABLES + kind;
 
-	run->n_buckets = control.n_buckets[at];
-	run->n_moved = control.n_moved[at];
+	run->n_buckets = control.n_buckets[kind];
+	run->n_moved = control.n_moved[kind];
 	run->bucket_base = control.bucket_base[set];
 	run->moved_base = control.moved_base[set];
-	run->set = set;
-	run->scratch = bpf_map_lookup_elem(&scratches, &at);
-	run->counts = bpf_map_lookup_elem(&counters, &set);
-	return run->scratch && run->counts;
+	run->state = bpf_map_lookup_elem(&states, &at);
+	if (!run->state)
+		return false;
+	run->counts = &run->state->counters[epoch];
+	return true;
 }
 
 /* Steps 1 to 3. */
 static __always_inline int sample(struct run *run, bool is_user, u64 ip)
 {
-	bool is_timed = (run->counts->n[SAMPLER_FIRED] & TIMED_MASK) == 0;
-	u64 start = is_timed ? bpf_ktime_get_ns() : 0;
-
 	run->counts->n[SAMPLER_FIRED]++;
 	if (is_user) {
 		run->counts->n[SAMPLER_USER_MODE]++;
@@ -591,9 +591,9 @@ static __always_inline int sample(struct run *run, bool is_user, u64 ip)
 		run->counts->n[SAMPLER_KERNEL_MODE]++;
 		kernel_sample(run, ip);
 	}
-	if (is_timed) {
+	if (run->start_ns) {
 		run->counts->n[SAMPLER_TIMED]++;
-		run->counts->n[SAMPLER_TIMED_NS] += bpf_ktime_get_ns() - start;
+		run->counts->n[SAMPLER_TIMED_NS] += bpf_ktime_get_ns() - run->start_ns;
 	}
 	return 0;
 }
@@ -604,7 +604,7 @@ static __always_inline int sample(struct run *run, bool is_user, u64 ip)
 SEC("perf_event")
 int on_clock(struct bpf_perf_event_data *context)
 {
-	struct run run = { .task = (void *)bpf_get_current_task_btf() };
+	struct run run = { .start_ns = timed_start(), .task = (void *)bpf_get_current_task_btf() };
 
 	if (!run_begin(control.clock_table, &run))
 		return 0;
@@ -615,18 +615,16 @@ int on_clock(struct bpf_perf_event_data *context)
  * The registers that the timer interrupt found, from the per-CPU pointer __irq_regs. Its address is
  * not exported; it lies at a fixed distance from hrtimer_bases, which the timer itself points to.
  */
-static __always_inline bool irq_regs_read(struct hrtimer *timer, struct scratch *scratch, u64 *retip,
-					  bool *retuser)
+static __always_inline bool irq_regs_read(struct hrtimer *timer, u64 *retip, bool *retuser)
 {
-	u64 regs;
+	/*
+	 * Read as a number: the verifier would not let an unknown distance be added to a pointer. Both loads are
+	 * of what the timer's own code has just used.
+	 */
+	u64 regs = kernel_read_u64(kernel_read_u64((u64)timer->base +
+						   bpf_core_field_offset(struct hrtimer_clock_base, cpu_base)) +
+				   control.irq_regs_distance);
 
-	/* Read as a number: the verifier would not let an unknown distance be added to a pointer. */
-	if (!scratch->irq_regs)
-		scratch->irq_regs =
-			kernel_read_u64((u64)timer->base +
-					bpf_core_field_offset(struct hrtimer_clock_base, cpu_base)) +
-			control.irq_regs_distance;
-	regs = kernel_read_u64(scratch->irq_regs);
 	if (!regs)
 		return false;
 	*retip = KERNEL_READ(regs, struct pt_regs___kernel, REGS_IP);
@@ -661,15 +659,18 @@ int on_tick(u64 *context)
 	struct hrtimer *timer = (void *)context[0];
 	u32 divisor = control.tick_divisor;
 	bool is_user = false;
-	struct run run;
+	struct run run = { 0 };
 	u64 ip = 0;
 
-	if ((u64)timer->function != control.tick_function || !run_begin(SAMPLER_MAIN, &run))
+	if ((u64)timer->function != control.tick_function)
 		return 0;
-	if (divisor > 1 && ++run.scratch->ticks % divisor)
+	run.start_ns = timed_start();
+	if (!run_begin(SAMPLER_MAIN, &run))
+		return 0;
+	if (divisor > 1 && ++run.state->ticks % divisor)
 		return 0;
 	run.task = (void *)bpf_get_current_task_btf();
-	if (!control.irq_regs_distance || !irq_regs_read(timer, run.scratch, &ip, &is_user))
+	if (!control.irq_regs_distance || !irq_regs_read(timer, &ip, &is_user))
 		task_regs_read(run.task, &ip, &is_user);
 	return sample(&run, is_user, ip);
 }

@@ -74,13 +74,36 @@ enum sampler_counter {
 	SAMPLER_USER_FULL,
 	SAMPLER_KERNEL_FULL,
 	SAMPLER_EVENTS_LOST, /* ring buffer full */
-	SAMPLER_TIMED,	     /* every 64th run times itself ... */
+	SAMPLER_TIMED,	     /* now and then a run times itself ... */
 	SAMPLER_TIMED_NS,    /* ... into this sum */
 	SAMPLER_COUNTERS
 };
 
 struct sampler_counters {
 	__u64 n[SAMPLER_COUNTERS];
+};
+
+/* A mapping as it was when the address space, and the mapping, had these sequence numbers: 64 bytes. */
+struct sampler_cached {
+	__u64 start;
+	__u64 mapping; /* address of its vm_area_struct */
+	__u64 process; /* PID and exec count: a PID may run another program since */
+	__u32 n_pages, lock_sequence;
+	__u32 sequence, flushes;
+	__u64 inode;
+	__u32 device, generation;
+	__u64 base; /* address of the file's byte 0 */
+};
+
+#define SAMPLER_CACHED 128u /* in sets of two */
+
+/* What a CPU needs for one table, together, so that an event touches few pages. */
+struct sampler_state {
+	struct sampler_counters counters[SAMPLER_EPOCHS];
+	__u64 ticks;
+	__u64 n_cached; /* filled so far: chooses the way */
+	__u64 unused[6];
+	struct sampler_cached cache[SAMPLER_CACHED];
 };
 
 /* Which module an inode is, however often it is mapped. */

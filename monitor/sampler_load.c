@@ -34,10 +34,11 @@ struct sampler {
 	int *clocks; /* owned; event per CPU, -1: none */
 	unsigned n_clocks;
 	int n_possible;
-	struct sampler_counters *per_cpu, *zeros; /* owned; n_possible */
+	struct sampler_counters *per_cpu; /* owned; n_possible */
 	struct sampler_row *rows;	  /* owned */
 	size_t n_rows, capacity;
-	struct sampler_bucket *buckets; /* the kernel's own, mapped */
+	struct sampler_state *states; /* the kernel's own, mapped */
+	struct sampler_bucket *buckets;
 	struct sampler_moved *moved;
 	size_t n_all_buckets, n_all_moved;
 	void (*each)(const struct sampler_event *event, size_t size, void *closure);
@@ -130,7 +131,8 @@ static int configure(struct sampler *sampler, struct fault *reterr)
 	bpf_program__set_autoload(bpf->progs.on_exit, !options->no_lifecycle);
 	bpf_program__set_autoload(bpf->progs.on_signal, !options->no_lifecycle);
 	layout(sampler);
-	if (bpf_map__set_max_entries(bpf->maps.buckets, (uint32_t)sampler->n_all_buckets) < 0 ||
+	if (bpf_map__set_max_entries(bpf->maps.states, (uint32_t)sampler->n_possible * SAMPLER_TABLES) < 0 ||
+	    bpf_map__set_max_entries(bpf->maps.buckets, (uint32_t)sampler->n_all_buckets) < 0 ||
 	    bpf_map__set_max_entries(bpf->maps.moved, (uint32_t)sampler->n_all_moved) < 0)
 		r = -EINVAL;
 	return r < 0 ? fault_errno(reterr, r, "size of the sampler's tables") : 0;
@@ -152,8 +154,7 @@ static int memory_reserve(struct sampler *sampler)
 	sampler->n_clocks = (unsigned)sampler->n_possible;
 	sampler->clocks = calloc(sampler->n_clocks, sizeof(*sampler->clocks));
 	sampler->per_cpu = calloc((size_t)sampler->n_possible, sizeof(*sampler->per_cpu));
-	sampler->zeros = calloc((size_t)sampler->n_possible, sizeof(*sampler->zeros));
-	if (!sampler->clocks || !sampler->per_cpu || !sampler->zeros)
+	if (!sampler->clocks || !sampler->per_cpu)
 		return -ENOMEM;
 	for (unsigned i = 0; i < sampler->n_clocks; i++)
 		sampler->clocks[i] = -1;
@@ -190,10 +191,12 @@ static int load(struct sampler *sampler, struct fault *reterr)
 	r = sampler_bpf__attach(sampler->bpf);
 	if (r < 0)
 		return refusal(r, "attach the sampler's programs", reterr);
+	sampler->states = map_memory(sampler->bpf->maps.states, (size_t)sampler->n_possible * SAMPLER_TABLES,
+				     sizeof(*sampler->states));
 	sampler->buckets = map_memory(sampler->bpf->maps.buckets, sampler->n_all_buckets,
 				      sizeof(*sampler->buckets));
 	sampler->moved = map_memory(sampler->bpf->maps.moved, sampler->n_all_moved, sizeof(*sampler->moved));
-	if (!sampler->buckets || !sampler->moved)
+	if (!sampler->states || !sampler->buckets || !sampler->moved)
 		return refusal(-errno, "map the sampler's tables", reterr);
 	sampler->ring = ring_buffer__new(bpf_map__fd(sampler->bpf->maps.events), on_event, sampler, NULL);
 	return sampler->ring ? 0 : refusal(-errno, "map the sampler's ring buffer", reterr);
@@ -229,25 +232,30 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static int counters_read(struct sampler *sampler, uint32_t set, struct sampler_counters *ret)
+static struct sampler_counters *counters_of(struct sampler *sampler, uint32_t set, int cpu)
 {
-	int r = bpf_map_lookup_elem(bpf_map__fd(sampler->bpf->maps.counters), &set, sampler->per_cpu);
+	struct sampler_state *state = &sampler->states[(uint32_t)cpu * SAMPLER_TABLES + set / SAMPLER_EPOCHS];
 
-	if (r < 0)
-		return -errno;
+	return &state->counters[set % SAMPLER_EPOCHS];
+}
+
+static void counters_read(struct sampler *sampler, uint32_t set, struct sampler_counters *ret)
+{
 	*ret = (struct sampler_counters){ 0 };
-	for (int cpu = 0; cpu < sampler->n_possible; cpu++)
+	for (int cpu = 0; cpu < sampler->n_possible; cpu++) {
+		sampler->per_cpu[cpu] = *counters_of(sampler, set, cpu);
 		for (unsigned i = 0; i < SAMPLER_COUNTERS; i++)
 			ret->n[i] += sampler->per_cpu[cpu].n[i];
-	return 0;
+	}
 }
 
 static uint64_t fired_so_far(struct sampler *sampler)
 {
 	struct sampler_counters counters;
-	uint32_t set = SAMPLER_MAIN * SAMPLER_EPOCHS + sampler->bpf->bss->control.epoch[SAMPLER_MAIN];
 
-	return counters_read(sampler, set, &counters) < 0 ? 0 : counters.n[SAMPLER_FIRED];
+	counters_read(sampler, SAMPLER_MAIN * SAMPLER_EPOCHS + sampler->bpf->bss->control.epoch[SAMPLER_MAIN],
+		      &counters);
+	return counters.n[SAMPLER_FIRED];
 }
 
 /*
@@ -298,6 +306,8 @@ void sampler_free(struct sampler *sampler)
 			close(sampler->clocks[i]);
 	if (sampler->ring)
 		ring_buffer__free(sampler->ring);
+	if (sampler->states)
+		munmap(sampler->states, (size_t)sampler->n_possible * SAMPLER_TABLES * sizeof(*sampler->states));
 	if (sampler->buckets)
 		munmap(sampler->buckets, sampler->n_all_buckets * sizeof(*sampler->buckets));
 	if (sampler->moved)
@@ -306,7 +316,6 @@ void sampler_free(struct sampler *sampler)
 		sampler_bpf__destroy(sampler->bpf);
 	free(sampler->clocks);
 	free(sampler->per_cpu);
-	free(sampler->zeros);
 	free(sampler->rows);
 	free(sampler);
 }
@@ -384,9 +393,10 @@ static int rows_take(struct sampler *sampler, uint32_t table, uint32_t set, doub
 	return r;
 }
 
-static int counters_zero(struct sampler *sampler, uint32_t set)
+static void counters_zero(struct sampler *sampler, uint32_t set)
 {
-	return bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.counters), &set, sampler->zeros, BPF_ANY) < 0 ? -errno : 0;
+	for (int cpu = 0; cpu < sampler->n_possible; cpu++)
+		*counters_of(sampler, set, cpu) = (struct sampler_counters){ 0 };
 }
 
 /*
@@ -413,14 +423,13 @@ int sampler_drain(struct sampler *sampler, enum sampler_table table, struct samp
 	uint32_t set;
 	int r = epoch_change(sampler, table, &set);
 
-	if (r == 0)
-		r = counters_read(sampler, set, &drained.counters);
-	if (r == 0)
+	if (r == 0) {
+		counters_read(sampler, set, &drained.counters);
 		r = rows_take(sampler, table, set, &drained.fill);
-	if (r == 0)
-		r = counters_zero(sampler, set);
+	}
 	if (r < 0)
 		return fault_errno(reterr, r, "cannot drain the sampler's tables");
+	counters_zero(sampler, set);
 	drained.rows = sampler->rows;
 	drained.n_rows = sampler->n_rows;
 	drained.per_cpu = sampler->per_cpu;
