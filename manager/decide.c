@@ -9,6 +9,7 @@
 
 #define HOUR 3600u
 #define WEEK (7u * 24 * HOUR)
+#define RUNS_S 120 /* sampled so lately, it still runs */
 
 uint64_t decide_retry_s(uint64_t failures)
 {
@@ -31,6 +32,18 @@ static enum decision _printf_(3, 4)
 static uint64_t wait_needed_s(const struct settings *settings, const struct decide_input *in)
 {
 	return MAX(settings->edit_interval_s, decide_retry_s(in->failures));
+}
+
+static bool has_waited(const struct settings *settings, const struct decide_input *in)
+{
+	return in->since_edit_s < 0 || (uint64_t)in->since_edit_s >= wait_needed_s(settings, in);
+}
+
+/* Half of the samples are there, so the others will come; a burst is for the last stretch. */
+static bool is_near(const struct settings *settings, const struct decide_input *in, uint64_t enough)
+{
+	return has_waited(settings, in) && in->new_samples >= enough / 2 && in->since_sample_s >= 0 &&
+	       in->since_sample_s < RUNS_S;
 }
 
 /* What no wish of the user can change. */
@@ -73,9 +86,10 @@ enum decision decide(const struct settings *settings, const struct decide_input 
 		return verdict(DECIDE_NEVER, ret, "an earlier generation was taken back: %s",
 			       in->condemned);
 	if (in->new_samples < enough)
-		return verdict(DECIDE_WAIT, ret, "%llu of %llu new samples",
+		return verdict(is_near(settings, in, enough) ? DECIDE_SAMPLE : DECIDE_WAIT, ret,
+			       "%llu of %llu new samples",
 			       (unsigned long long)in->new_samples, (unsigned long long)enough);
-	if (in->since_edit_s >= 0 && (uint64_t)in->since_edit_s < wait_needed_s(settings, in))
+	if (!has_waited(settings, in))
 		return verdict(DECIDE_WAIT, ret, "the last edit %s %lld min ago, the next may run %llu min later",
 			       in->failures ? "failed" : "was", (long long)in->since_edit_s / 60,
 			       (unsigned long long)wait_needed_s(settings, in) / 60);

@@ -17,6 +17,7 @@
 enum decision {
 	DECIDE_EDIT,
 	DECIDE_WAIT,	/* something will change by itself: samples, time, load */
+	DECIDE_SAMPLE,	/* only samples are missing, not many, and it runs: sampling faster for seconds helps */
 	DECIDE_NEVER,	/* until the user or a new build changes it */
 };
 
@@ -29,6 +30,7 @@ struct decide_input {
 	uint64_t samples, new_samples;
 	uint64_t needed;      /* new samples that the last attempt found missing; 0: none was */
 	int64_t since_edit_s; /* < 0: never edited */
+	int64_t since_sample_s; /* since it was last sampled; < 0: the clock was set back */
 	uint64_t failures;    /* edits that failed in a row */
 	uint64_t free_bytes;
 	bool idle;

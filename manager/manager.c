@@ -205,12 +205,14 @@ int manager_decide(struct manager *m, const struct module_row *module, bool auto
 	struct machine_load load;
 	struct fault blocked = { "" };
 	int64_t since_ns = journal_now_ns() - module->edit_ns;
+	int64_t sampled_ns = journal_now_ns() - module->last_ns;
 	struct decide_input in = {
 		.carries = module->carries == CARRIES_YES, .note = module->note,
 		.condemned = module->condemned, .samples = (uint64_t)module->samples,
 		.new_samples = (uint64_t)MAX(module->samples - module->edit_samples, 0),
 		/* A clock that was set back must not stop edits until it has caught up. */
 		.since_edit_s = !module->edit_ns || since_ns < 0 ? -1 : since_ns / 1000000000,
+		.since_sample_s = sampled_ns < 0 ? -1 : sampled_ns / 1000000000,
 		.needed = (uint64_t)MAX(module->needed, 0), .failures = (uint64_t)module->failures,
 	 .free_bytes = machine_free_bytes(m->store)
 	};
@@ -252,6 +254,8 @@ static int64_t candidate_at(struct manager *m, unsigned i, struct fault *reterr)
 
 static int automatic_edit(struct manager *m, struct fault *reterr)
 {
+	bool has_burst = false;
+
 	for (unsigned i = 0;; i++) {
 		struct module_row module = { 0 };
 		struct edit_request request = { 0 };
@@ -268,6 +272,10 @@ static int automatic_edit(struct manager *m, struct fault *reterr)
 			r = manager_decide(m, &module, true, &verdict, reason, reterr);
 		if (r == 0)
 			r = verdict_note(m, &module, reason, reterr);
+		if (r == 0 && verdict == DECIDE_SAMPLE && !has_burst) {
+			r = watch_burst(m, module.path, reterr);
+			has_burst = true;
+		}
 		module_row_done(&module);
 		if (r < 0)
 			return r;

@@ -13,7 +13,12 @@
 #include "base/log.h"
 #include "manager/activation.h"
 #include "manager/journal.h"
+#include "manager/path.h"
 #include "manager/store.h"
+
+/* Five seconds of a busy CPU give half of what an edit needs; the monitor takes less when it must. */
+#define BURST_HZ 997u
+#define BURST_S 5u
 
 bool watch_signal_counts(int signal_number)
 {
@@ -180,6 +185,16 @@ int watch_count(struct manager *m, const struct lifecycle_event *event, struct f
 	return r;
 }
 
+/* Where morph-monitor takes requests (morph-monitor(8)); false: none runs here. */
+static bool requests_find(struct manager *m, char retlist[PATH_MAX], char retdirectory[PATH_MAX])
+{
+	if (!settings_path(&m->settings, m->settings.watch_file, retlist))
+		return false;
+	strcpy(retdirectory, retlist);
+	*strrchr(retdirectory, '/') = '\0';
+	return access(retdirectory, W_OK) == 0;
+}
+
 int watch_list(struct manager *m, struct fault *reterr)
 {
 	_clean_(paths_freep) char **paths = NULL;
@@ -188,12 +203,8 @@ int watch_list(struct manager *m, struct fault *reterr)
 	char file[PATH_MAX], directory[PATH_MAX];
 	int r = target_paths(m->state, 0, &paths, reterr);
 
-	if (r < 0 || !settings_path(&m->settings, m->settings.watch_file, file))
+	if (r < 0 || !requests_find(m, file, directory))
 		return r;
-	strcpy(directory, file);
-	*strrchr(directory, '/') = '\0';
-	if (access(directory, W_OK) < 0)
-		return 0; /* no monitor runs here */
 	for (char **path = paths; *path; path++)
 		if (!strchr(*path, '\n'))
 			buffer_printf(&text, "%s\n", *path);
@@ -202,6 +213,20 @@ int watch_list(struct manager *m, struct fault *reterr)
 	if (file_map_open(file, &old, NULL) == 0 && old.size == text.size &&
 	    (!text.size || memcmp(old.data, text.data, text.size) == 0))
 		return 0;
+	return file_write(file, text.data, text.size, 0644, reterr);
+}
+
+int watch_burst(struct manager *m, const char *path, struct fault *reterr)
+{
+	_clean_(buffer_donep) struct buffer text = { 0 };
+	char list[PATH_MAX], directory[PATH_MAX], file[PATH_MAX];
+
+	if (!path || strchr(path, '\n') || !requests_find(m, list, directory) ||
+	    access(path_join(directory, "burst", file), F_OK) == 0)
+		return 0;
+	buffer_printf(&text, "rate = %u\nseconds = %u\nmodule = %s\n", BURST_HZ, BURST_S, path);
+	if (text.bad)
+		return fault_errno(reterr, -ENOMEM, "%s", file);
 	return file_write(file, text.data, text.size, 0644, reterr);
 }
 

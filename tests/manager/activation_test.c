@@ -431,6 +431,22 @@ TEST(the_monitor_learns_what_to_watch)
 	teardown();
 }
 
+TEST(the_monitor_is_asked_for_a_burst_and_a_waiting_request_stands)
+{
+	_clean_(file_map_donep) struct file_map map = { 0 };
+	char path[PATH_MAX], expected[PATH_MAX + 64];
+
+	setup();
+	CHECK_INT(config_set(settings_keys, "watch_file", path_join(f.dir, "watch", path), &f.m->settings, NULL), 0);
+	CHECK_INT(watch_burst(f.m, f.prog, &f.fault), 0);
+	CHECK_INT(watch_burst(f.m, "/another", &f.fault), 0);
+	CHECK_INT(file_map_open(path_join(f.dir, "burst", path), &map, NULL), 0);
+	snprintf(expected, sizeof(expected), "rate = 997\nseconds = 5\nmodule = %s\n", f.prog);
+	CHECK_INT(map.size, strlen(expected));
+	CHECK(memcmp(map.data, expected, map.size) == 0);
+	teardown();
+}
+
 /* ---- a full disk ---- */
 
 TEST(a_full_disk_leaves_the_shipped_file)

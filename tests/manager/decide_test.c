@@ -29,9 +29,27 @@ TEST(too_few_new_samples_wait)
 {
 	setup();
 	in.new_samples = 9999;
+	in.since_sample_s = -1;
 	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
 	CHECK_STR(reason, "9999 of 10000 new samples");
 	CHECK_INT(decide(&settings, &in, false, reason), DECIDE_EDIT);
+}
+
+TEST(a_running_program_that_lacks_few_samples_is_worth_a_burst)
+{
+	setup();
+	in.new_samples = 5000;
+	in.since_sample_s = 30;
+	in.idle = false;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_SAMPLE);
+	in.new_samples = 4999;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
+	in.new_samples = 9000;
+	in.since_sample_s = 3600;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
+	in.since_sample_s = 0;
+	in.since_edit_s = 3600;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
 }
 
 TEST(a_busy_machine_waits_and_says_why_but_a_request_does_not)
