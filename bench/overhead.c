@@ -3,9 +3,11 @@
 /*
  * bench-overhead - what sampling costs, measured from outside of the sampler
  *
- *	slices ROUNDS KIND...	the same work, in slices with and without sampling, one pair of each kind per
- *				round, in random order: off, tick, default, clock:HZ, perf:HZ
+ *	slices SECONDS KIND...	the same work, in slices with and without sampling, one pair of each kind per
+ *				round, in random order: off, tick, default, clock:HZ, perf:HZ; KIND/N: only in
+ *				every N-th round
  *	program SECONDS [nocache] time in the tick's program, per tick, by the kernel's BPF statistics
+ *	outside PID SECONDS	what a running monitor costs: its programs, by the same statistics; its process
  *	wakeups SECONDS ROUNDS KIND...	timer interrupts and idle entries of the idlest CPU
  *	agree SECONDS HZ	identification against bpf_find_vma()
  *	churn THREADS SECONDS	maps and unmaps memory beside a thread that computes (a load)
@@ -18,6 +20,7 @@
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -42,17 +45,17 @@
 
 #include "bench/agree.skel.h" /* uses types of sampler.h */
 
-#define SLICE_WORK 24000000L
-#define TABLE_WORDS (1u << 17) /* 512 KiB: larger than the first-level cache */
+#define SLICE_WORK 16000000L
+#define TABLE_WORDS (1u << 13) /* 32 KiB: what sampling takes of the first-level cache is felt */
 #define MAX_KINDS 16
-#define MAX_ROUNDS 4096u
-#define SETTLE_US 3000
+#define MAX_ROUNDS 16384u
+#define SETTLE_US 2000
 #define ROWS 4096u
 #define REFERENCE_HZ 15.0
 
 static int usage(void)
 {
-	fputs("usage: bench-overhead slices|program|wakeups|agree|churn|burst|spawn ARGUMENT...\n", stderr);
+	fputs("usage: bench-overhead slices|program|outside|wakeups|agree|churn|burst|spawn ARGUMENT...\n", stderr);
 	return 2;
 }
 
@@ -89,6 +92,9 @@ struct kind {
 	char name[32];
 	enum way way;
 	double hz;
+	size_t every; /* of the rounds; */
+	double *values; /* owned; what those gave, in percent */
+	size_t n_values;
 	struct sampler *sampler;
 	struct pace pace;
 	pid_t perf;
@@ -134,11 +140,16 @@ static int kind_open(const char *name, struct kind *ret, struct fault *reterr)
 {
 	struct sampler_options options = { .n_main_rows = ROWS, .n_reference_rows = ROWS,
 					   .no_lifecycle = false };
-	const char *colon = strchr(name, ':');
+	const char *colon = strchr(name, ':'), *slash = strchr(name, '/');
 	int r = 0;
 
-	*ret = (struct kind){ .control = -1, .ack = -1, .hz = colon ? strtod(colon + 1, NULL) : 0 };
-	snprintf(ret->name, sizeof(ret->name), "%s", name);
+	*ret = (struct kind){ .control = -1, .ack = -1, .hz = colon ? strtod(colon + 1, NULL) : 0,
+			      .every = slash ? strtoul(slash + 1, NULL, 10) : 1 };
+	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)strcspn(name, "/"), name);
+	ret->values = calloc(MAX_ROUNDS, sizeof(*ret->values));
+	if (!ret->values || !ret->every)
+		return fault_set(reterr, -EINVAL, "no kind \"%s\"", name);
+	name = ret->name;
 	if (strcmp(name, "off") == 0)
 		return 0;
 	ret->way = strncmp(name, "perf", 4) == 0    ? WAY_PERF :
@@ -218,6 +229,7 @@ static void kind_close(struct kind *kind)
 	}
 	sampler_free(kind->sampler);
 	pace_done(&kind->pace);
+	free(kind->values);
 }
 
 /* --- slices --------------------------------------------------------------------------------------- */
@@ -271,44 +283,44 @@ static int pair(struct kind *kind, struct stats_random *random, double *ret)
 	return 0;
 }
 
-static int slices_run(struct kind *kinds, size_t n_kinds, size_t n_rounds, double *values,
-		      struct fault *reterr)
+static int slices_run(struct kind *kinds, size_t n_kinds, double seconds, struct fault *reterr)
 {
 	struct stats_random random = { (uint64_t)(now_s(CLOCK_REALTIME) * 1e6) | 1 };
+	double end = now_s(CLOCK_MONOTONIC) + seconds;
 	size_t order[MAX_KINDS];
 
 	for (size_t i = 0; i < TABLE_WORDS; i++)
 		table[i] = (uint32_t)i * 2654435761u;
 	slice_s();
-	for (size_t round = 0; round < n_rounds; round++) {
+	for (size_t round = 0; round < MAX_ROUNDS && now_s(CLOCK_MONOTONIC) < end; round++) {
 		stats_shuffle(&random, order, n_kinds);
 		for (size_t i = 0; i < n_kinds; i++) {
-			size_t k = order[i];
-			int r = pair(&kinds[k], &random, &values[k * n_rounds + round]);
+			struct kind *kind = &kinds[order[i]];
+			int r = round % kind->every ? 0 :
+						      pair(kind, &random, &kind->values[kind->n_values++]);
 
 			if (r < 0)
-				return fault_errno(reterr, r, "%s: cannot be switched", kinds[k].name);
+				return fault_errno(reterr, r, "%s: cannot be switched", kind->name);
 		}
 	}
 	return 0;
 }
 
-static int slices_print(const struct kind *kinds, size_t n_kinds, size_t n_rounds,
-			const double *values, struct fault *reterr)
+static int slices_print(const struct kind *kinds, size_t n_kinds, struct fault *reterr)
 {
 	struct json json = json_to(stdout);
 
 	json_object_begin(&json, NULL);
-	json_u64(&json, "rounds", n_rounds);
 	json_array_begin(&json, "kinds");
 	for (size_t k = 0; k < n_kinds; k++) {
 		struct stats_summary s;
-		int r = stats_summarize(values + k * n_rounds, n_rounds, 1, &s, reterr);
+		int r = stats_summarize(kinds[k].values, kinds[k].n_values, 1, &s, reterr);
 
 		if (r < 0)
 			return r;
 		json_object_begin(&json, NULL);
 		json_string(&json, "name", kinds[k].name);
+		json_u64(&json, "rounds", kinds[k].n_values);
 		json_double(&json, "percent", s.median);
 		json_double(&json, "low", s.low);
 		json_double(&json, "high", s.high);
@@ -340,24 +352,21 @@ static int kinds_open(char **names, size_t n, struct kind *kinds, size_t *retn, 
 static int slices(int argc, char **argv, struct fault *reterr)
 {
 	struct kind kinds[MAX_KINDS];
-	size_t n_rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 0, n_kinds = 0;
-	_clean_(freep) double *values = NULL;
+	double seconds = argc > 2 ? strtod(argv[2], NULL) : 0;
+	size_t n_kinds = 0;
 	struct cpu_list online;
 	int r;
 
-	if (n_rounds < 1 || n_rounds > MAX_ROUNDS || argc < 4 || argc > 3 + MAX_KINDS)
-		return fault_set(reterr, -EINVAL, "slices ROUNDS KIND...");
-	values = calloc(n_rounds * MAX_KINDS, sizeof(*values));
-	if (!values)
-		return fault_errno(reterr, -ENOMEM, "slices");
+	if (seconds <= 0 || argc < 4 || argc > 3 + MAX_KINDS)
+		return fault_set(reterr, -EINVAL, "slices SECONDS KIND...");
 	cpu_list_online(&online);
 	r = kinds_open(argv + 3, (size_t)argc - 3, kinds, &n_kinds, reterr);
 	if (r == 0 && pin((int)online.highest) < 0)
 		r = fault_errno(reterr, -errno, "cannot stay on one CPU");
 	if (r == 0)
-		r = slices_run(kinds, n_kinds, n_rounds, values, reterr);
+		r = slices_run(kinds, n_kinds, seconds, reterr);
 	if (r == 0)
-		r = slices_print(kinds, n_kinds, n_rounds, values, reterr);
+		r = slices_print(kinds, n_kinds, reterr);
 	while (n_kinds)
 		kind_close(&kinds[--n_kinds]);
 	return r;
@@ -406,6 +415,99 @@ static int program(int argc, char **argv, struct fault *reterr)
 	json_u64(&json, "cache_hits", n[SAMPLER_CACHE_HITS]);
 	json_u64(&json, "races", n[SAMPLER_RACE]);
 	json_u64(&json, "rows", drained.n_rows);
+	json_object_end(&json);
+	return 0;
+}
+
+/* --- outside -------------------------------------------------------------------------------------- */
+
+#define MAX_PROGRAMS 16u
+
+struct expense {
+	double programs_s, process_s; /* CPU time so far */
+	uint64_t clock_runs;
+};
+
+/* The BPF programs that @pid holds, as descriptors of ours; how many. */
+static size_t programs_of(pid_t pid, int ret[MAX_PROGRAMS])
+{
+	char path[64], entry[320], line[128];
+	struct dirent *file;
+	unsigned id;
+	size_t n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo", pid);
+	dir = opendir(path);
+	while (dir && n < MAX_PROGRAMS && (file = readdir(dir))) {
+		FILE *info;
+
+		/* A link names its program too: count only the program's own descriptor. */
+		snprintf(entry, sizeof(entry), "%s/%s", path, file->d_name);
+		info = fopen(entry, "re");
+		while (info && fgets(line, sizeof(line), info)) {
+			if (strncmp(line, "link_type:", 10) == 0)
+				break;
+			if (sscanf(line, "prog_id: %u", &id) == 1 && (ret[n] = bpf_prog_get_fd_by_id(id)) >= 0)
+				n++;
+		}
+		if (info)
+			fclose(info);
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+static int expense_read(pid_t pid, const int *programs, size_t n, struct expense *ret)
+{
+	clockid_t clock;
+	int r = clock_getcpuclockid(pid, &clock);
+
+	if (r != 0)
+		return -r;
+	*ret = (struct expense){ .process_s = now_s(clock) };
+	for (size_t i = 0; i < n; i++) {
+		struct bpf_prog_info info = { 0 };
+		__u32 size = sizeof(info);
+
+		if (bpf_obj_get_info_by_fd(programs[i], &info, &size) < 0)
+			return -errno;
+		ret->programs_s += (double)info.run_time_ns / 1e9;
+		if (strcmp(info.name, "on_clock") == 0)
+			ret->clock_runs += info.run_cnt;
+	}
+	return 0;
+}
+
+static int outside(int argc, char **argv, struct fault *reterr)
+{
+	pid_t pid = argc > 2 ? (pid_t)strtol(argv[2], NULL, 10) : 0;
+	double seconds = argc > 3 ? strtod(argv[3], NULL) : 0, share;
+	_clean_(fd_closep) int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	struct json json = json_to(stdout);
+	int programs[MAX_PROGRAMS], r;
+	struct expense before, after;
+	struct cpu_list online;
+	size_t n;
+
+	if (pid <= 0 || seconds <= 0 || stats < 0)
+		return fault_set(reterr, -EINVAL, "outside PID SECONDS, as root");
+	n = programs_of(pid, programs);
+	r = n ? expense_read(pid, programs, n, &before) : -ESRCH;
+	sleep_s(seconds);
+	if (r == 0)
+		r = expense_read(pid, programs, n, &after);
+	for (size_t i = 0; i < n; i++)
+		close(programs[i]);
+	if (r < 0)
+		return fault_errno(reterr, r, "process %d: no monitor with BPF programs", pid);
+	cpu_list_online(&online);
+	share = 100 / seconds / online.n;
+	json_object_begin(&json, NULL);
+	json_double(&json, "programs_percent", (after.programs_s - before.programs_s) * share);
+	json_double(&json, "process_percent", (after.process_s - before.process_s) * share);
+	json_double(&json, "clock_events_per_second", (double)(after.clock_runs - before.clock_runs) / seconds);
 	json_object_end(&json);
 	return 0;
 }
@@ -700,7 +802,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(int argc, char **argv, struct fault *reterr);
-	} commands[] = { { "slices", slices }, { "program", program }, { "wakeups", wakeups }, { "agree", agree },
+	} commands[] = { { "slices", slices }, { "program", program }, { "outside", outside }, { "wakeups", wakeups }, { "agree", agree },
 			 { "churn", churn },   { "burst", burst },     { "spawn", spawn } };
 	struct fault fault;
 

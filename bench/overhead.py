@@ -13,15 +13,17 @@ import time
 import measure
 
 KINDS = {
-    "quick": ["off", "tick", "default", "clock:999", "perf:999"],
-    "full": ["off", "tick", "default", "clock:19", "clock:97", "clock:250", "clock:999", "clock:1999", "perf:999"],
+    # The large effects need fewer rounds than those that may be zero.
+    "quick": ["off", "tick", "default/2", "clock:999/4", "perf:999/4"],
+    "full": ["off", "tick", "default", "clock:19/2", "clock:97/4", "clock:250/4", "clock:999/4", "clock:1999/4",
+             "perf:999/4"],
 }
 LENGTHS = {
-    # rounds of slices, seconds of each of the others
-    "quick": {"rounds": 60, "program": 8, "idle_rounds": 6, "agree": 8, "spawn": 15, "log": 20, "fidelity": 20,
-              "burst": 25},
-    "full": {"rounds": 250, "program": 60, "idle_rounds": 20, "agree": 60, "spawn": 60, "log": 120,
-             "fidelity": 120, "burst": 60},
+    # seconds, but for the idle rounds, which take four each
+    "quick": {"slices": 110, "program": 5, "idle_rounds": 4, "agree": 6, "spawn": 60, "load": 20, "burst": 25,
+              "soak": 0},
+    "full": {"slices": 600, "program": 60, "idle_rounds": 20, "agree": 60, "spawn": 60, "load": 120, "burst": 60,
+             "soak": 600},
 }
 
 
@@ -95,11 +97,10 @@ class Bench:
 
 
 def slices(bench, table):
-    bench.say(f"{bench.lengths['rounds']} rounds of slices: {', '.join(bench.kinds)}")
-    found = bench.tool("slices", bench.lengths["rounds"], *bench.kinds)
+    bench.say(f"{bench.lengths['slices']} s of slices: {', '.join(bench.kinds)}")
+    found = bench.tool("slices", bench.lengths["slices"], *bench.kinds)
     if not found:
         return
-    table["rounds"] = found["rounds"]
     table["slices"] = found["kinds"]
     by_name = {kind["name"]: kind for kind in found["kinds"]}
     names = {"off": "control", "tick": "tick", "default": "default", "perf:999": "perf", "clock:999": "clock"}
@@ -176,13 +177,11 @@ def lost_share(logs):
 def short_lived(bench, table):
     seconds = bench.lengths["spawn"]
     bench.say(f"1000 processes per second, for {seconds} s")
-    monitor = bench.monitor("spawn", "--interval", "5s")
-    time.sleep(6)
+    monitor = bench.monitor("spawn")
     before = bench.status("spawn")
     found = bench.tool("spawn", 1000, seconds, "/bin/true")
-    time.sleep(6)
-    after = bench.status("spawn")
     bench.stop(monitor)
+    after = bench.status("spawn")
     logs = [bench.dump(path) for path in logs_of(bench, "spawn")]
     lost, user = lost_share([log for log in logs if log])
     table["short_lived_started_per_second"] = found and found["started_per_second"]
@@ -194,26 +193,18 @@ def short_lived(bench, table):
         max(after.get("elapsed_s", 0) - before.get("elapsed_s", 0), 1e-9))
 
 
-def log_rate(bench, table):
-    seconds = bench.lengths["log"]
-    bench.say(f"log size under compilers, {seconds} s")
-    load = bench.compile_load()
-    monitor = bench.monitor("log")
-    start = time.monotonic()
-    time.sleep(seconds)
-    bench.stop(monitor)
-    elapsed = time.monotonic() - start
-    status = bench.status("log")
-    size = sum(os.path.getsize(path) for path in logs_of(bench, "log"))
-    perf = f"{bench.work}/perf.data"
-    subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-a", "-o", perf, "--", "sleep",
-                    str(max(seconds // 4, 5))], capture_output=True, check=False)
-    for child in load:
-        bench.stop(child)
-    table["log_bytes_per_second"] = size / elapsed
-    if os.path.exists(perf):
-        table["perf_bytes_per_second"] = os.path.getsize(perf) / max(seconds // 4, 5)
+def perf_log_rate(bench, table, seconds):
+    path = f"{bench.work}/perf.data"
+    subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "-a", "-o", path, "--", "sleep",
+                    str(seconds)], capture_output=True, check=False)
+    if os.path.exists(path):
+        table["perf_bytes_per_second"] = os.path.getsize(path) / seconds
+
+
+def accounts(bench, table, status):
+    """What the monitor says of itself, and what others say of it."""
     budget = status.get("budget", {})
+    samples = status.get("samples", {})
     table["accounted_percent"] = budget.get("total_percent")
     table["accounted_monitor_percent"] = budget.get("monitor_percent")
     table["budget_percent"] = budget.get("budget_percent")
@@ -222,17 +213,19 @@ def log_rate(bench, table):
     table["tick_divisor"] = status.get("tick_divisor")
     table["drains"] = status.get("drains")
     table["drains_that_broke_the_law"] = status.get("drains_that_broke_the_law")
-    samples = status.get("samples", {})
     table["unknown_percent"] = 100 * sum(samples.get("lost", {}).values()) / max(samples.get("user", 1), 1)
     table["cache_hit_percent"] = 100 * samples.get("cache_hits", 0) / max(samples.get("user", 1), 1)
 
 
-def fidelity(bench, table):
-    seconds = bench.lengths["fidelity"]
-    bench.say(f"likeness of tick and timer samples, {seconds} s")
+def compilers(bench, table):
+    """The default monitor under compilers, and beside it three that take one clock each."""
+    seconds = bench.lengths["load"]
+    bench.say(f"log size, budget, likeness of tick and timer samples under compilers, {seconds} s")
     load = bench.compile_load()
-    time.sleep(1)
-    outputs = {}
+    monitor = bench.monitor("log")
+    start = time.monotonic()
+    time.sleep(2)  # new modules are behind us
+    outputs, clocks = {}, []
     for name, options in (("tick", ["--source", "tick", "--budget", "9 %"]),
                           ("timer", ["--source", "cpu-clock", "--rate", "250"]),
                           ("timer2", ["--source", "cpu-clock", "--rate", "250"])):
@@ -240,15 +233,28 @@ def fidelity(bench, table):
         with open(config, "w", encoding="utf-8") as file:
             file.write("reference = no\n")
         outputs[name] = f"{bench.work}/{name}.samples"
-        bench.start(bench.bin + "/morph-monitor", "--config", config, "--output", outputs[name], "--quiet",
-                    "--duration", seconds, *options)
-    for child in list(bench.children):
-        if child not in load:
-            child.wait()
-            bench.children.remove(child)
+        clocks.append(bench.start(bench.bin + "/morph-monitor", "--config", config, "--output", outputs[name],
+                                  "--quiet", "--duration", seconds, *options))
+    for child in clocks:
+        child.wait()
+        bench.children.remove(child)
+    outside = bench.tool("outside", monitor.pid, max(seconds // 2, 10))
+    bench.stop(monitor)
+    elapsed = time.monotonic() - start
+    status = bench.status("log")
+    table["log_bytes_per_second"] = sum(os.path.getsize(path) for path in logs_of(bench, "log")) / elapsed
+    accounts(bench, table, status)
+    if outside and table["interrupt_ns"]:
+        interrupts = outside["clock_events_per_second"] * table["interrupt_ns"] / 1e7 / os.cpu_count()
+        table["outside"] = outside
+        table["outside_percent"] = outside["programs_percent"] + outside["process_percent"] + interrupts
+    perf_log_rate(bench, table, max(seconds // 4, 5))
     for child in load:
         bench.stop(child)
+    fidelity(bench, table, outputs)
 
+
+def fidelity(bench, table, outputs):
     def alike(a, b):
         done = subprocess.run([bench.bin + "/bench-similarity", outputs[a], outputs[b]], capture_output=True,
                               text=True, check=False)
@@ -289,6 +295,29 @@ def synchronous(bench, table):
     table["synchronous_expected_share_percent"] = found and 100 * found["cpu_percent"] / (100 + found["cpu_percent"])
 
 
+def soak(bench, table):
+    """A day has 5760 drains of the default interval; these come once a second."""
+    seconds = bench.lengths["soak"]
+    if not seconds:
+        return
+    bench.say(f"soak, {seconds} s")
+    load = bench.compile_load()
+    monitor = bench.monitor("soak", "--interval", "1s")
+    sizes = []
+    for _ in range(10):
+        time.sleep(seconds / 10)
+        sizes.append(bench.status("soak").get("rss_bytes", 0) / 2**20)
+    bench.stop(monitor)
+    for child in load:
+        bench.stop(child)
+    status = bench.status("soak")
+    table["soak_seconds"] = seconds
+    table["soak_drains"] = status.get("drains")
+    table["soak_drains_that_broke_the_law"] = status.get("drains_that_broke_the_law")
+    table["soak_rss_mib"] = sizes
+    table["soak_lost"] = status.get("samples", {}).get("lost")
+
+
 def main():
     if len(sys.argv) != 5:
         measure.usage("usage: overhead.py MODE BIN ROOT OUT")
@@ -303,7 +332,7 @@ def main():
         "tools": measure.tools(binaries + "/morph"),
     }
     try:
-        for step in (slices, program, wakeups, agree, short_lived, log_rate, fidelity, synchronous):
+        for step in (slices, program, wakeups, agree, short_lived, compilers, synchronous, soak):
             step(bench, table)
             measure.write_json(out, table)
     finally:
