@@ -6,7 +6,6 @@
  */
 
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -15,7 +14,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "base/json.h"
@@ -142,23 +140,6 @@ static int request_parse(int argc, char **argv, struct request *request)
 
 /* --- what may be watched -------------------------------------------------------------------------- */
 
-static void own_processes(struct request *request)
-{
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-
-	while (dir && request->recorder.n_pids < MAX_PIDS && (entry = readdir(dir))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		struct stat st;
-
-		if (pid > 0 && pid != getpid() && fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 &&
-		    st.st_uid == geteuid())
-			request->pids[request->recorder.n_pids++] = pid;
-	}
-	if (dir)
-		closedir(dir);
-}
-
 static int watch(struct request *request, struct recorder **ret, struct fault *reterr)
 {
 	int r;
@@ -172,10 +153,9 @@ static int watch(struct request *request, struct recorder **ret, struct fault *r
 	r = recorder_open(&request->recorder, ret, reterr);
 	if (r != -EACCES && r != -EPERM)
 		return r;
-	own_processes(request);
 	request->recorder.target = RECORDER_TASKS;
-	request->recorder.skip_refused = true;
-	return recorder_open(&request->recorder, ret, reterr);
+	r = recorder_open(&request->recorder, ret, reterr);
+	return r < 0 ? r : recorder_add_own(*ret, reterr);
 }
 
 /* --- functions ------------------------------------------------------------------------------------ */

@@ -91,6 +91,12 @@ static int probe(int cpu, double *values, double *ret)
 
 	perf_attr_fill(&options, &attr);
 	fd = perf_event_open_fd(&attr, -1, cpu, 0);
+	if (fd == -EACCES || fd == -EPERM) {
+		/* Without privilege: an event of this process alone, which costs the same. */
+		options.exclude_kernel = true;
+		perf_attr_fill(&options, &attr);
+		fd = perf_event_open_fd(&attr, 0, cpu, 0);
+	}
 	if (fd < 0)
 		return fd;
 	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)

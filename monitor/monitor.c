@@ -8,7 +8,6 @@
 #define _GNU_SOURCE
 #include "monitor/monitor.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -16,7 +15,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -160,51 +158,26 @@ static int open_sampler(struct monitor *monitor, enum monitor_source source, str
 	return 0;
 }
 
-/* Every process of this user; what it starts later is inherited. */
-static size_t own_processes(pid_t *pids, size_t max)
-{
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	size_t n = 0;
-
-	while (dir && n < max && (entry = readdir(dir))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		struct stat st;
-
-		if (pid > 0 && pid != getpid() && fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 &&
-		    st.st_uid == geteuid())
-			pids[n++] = pid;
-	}
-	if (dir)
-		closedir(dir);
-	return n;
-}
-
-#define MAX_OWN_PROCESSES 1024u
-
 static int open_recorder(struct monitor *monitor, enum monitor_source source, struct fault *reterr)
 {
-	_clean_(freep) pid_t *pids = calloc(MAX_OWN_PROCESSES, sizeof(*pids));
 	struct recorder_options options = { .target = RECORDER_ALL, .rate_hz = monitor->status.clock_hz };
 	struct rlimit files;
+	int r;
 
-	if (!pids)
-		return fault_errno(reterr, -ENOMEM, "monitor");
 	if (clock_is_denied(monitor))
 		return fault_set(reterr, -EOPNOTSUPP, "%s", deny_reason(DENY_CPU_CLOCK, NULL));
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	if (source == MONITOR_USER) {
+	if (source == MONITOR_USER)
 		options.target = RECORDER_TASKS;
-		options.pids = pids;
-		options.n_pids = own_processes(pids, MAX_OWN_PROCESSES);
-		options.skip_refused = true;
-	}
 	monitor->status.reference_reason = "the main clock is unbiased itself";
 	monitor->status.sees_kernel_addresses = true;
-	return recorder_open(&options, &monitor->recorder, reterr);
+	r = recorder_open(&options, &monitor->recorder, reterr);
+	if (r == 0 && source == MONITOR_USER)
+		r = recorder_add_own(monitor->recorder, reterr);
+	return r;
 }
 
 static int open_source(struct monitor *monitor, enum monitor_source source, struct fault *reterr)
@@ -234,7 +207,8 @@ static int open_best(struct monitor *monitor, struct fault *reterr)
 			snprintf(monitor->source_reason, sizeof(monitor->source_reason), "%s: %s",
 				 monitor_source_name(ladder[i]), reterr->text);
 	}
-	return fault_set(reterr, r, "nothing can be sampled: %.500s", monitor->source_reason);
+	return fault_set(reterr, r, "nothing can be sampled: %.500s%s", monitor->source_reason,
+			 geteuid() ? "; --source user samples your own processes" : "");
 }
 
 static int poll_add(struct monitor *monitor, int fd)
@@ -284,6 +258,7 @@ static int start(struct monitor *monitor, struct fault *reterr)
 	monitor->next_ns = now + monitor->interval_ns;
 	monitor->used_cpu_s = own_cpu_s();
 	budget_save(&monitor->credit, monitor->settings->budget, 1, 900, 0);
+	monitor->status.credit_s = monitor->credit.seconds;
 	monitor_requests(monitor);
 	rates_set(monitor);
 	return 0;
@@ -684,6 +659,17 @@ static int main_log(struct monitor *monitor, uint64_t now, struct fault *reterr)
 	return make_log(monitor, &head, reterr);
 }
 
+/* Which processes are there by now, and which CPUs? What was sampled until now has been taken. */
+static int recorder_renew(struct monitor *monitor, struct fault *reterr)
+{
+	if (recorder_is_stale(monitor->recorder)) {
+		/* First: its descriptors and memory may be what the new one needs. */
+		recorder_free(TAKE(monitor->recorder));
+		return open_recorder(monitor, monitor->status.source, reterr);
+	}
+	return monitor->status.source == MONITOR_USER ? recorder_add_own(monitor->recorder, reterr) : 0;
+}
+
 static int recorder_cycle(struct monitor *monitor, bool last, struct fault *reterr)
 {
 	struct sample_log *log = NULL;
@@ -702,7 +688,8 @@ static int recorder_cycle(struct monitor *monitor, bool last, struct fault *rete
 		return 0;
 	}
 	monitor->cycle_ns = now_ns(CLOCK_MONOTONIC);
-	return write_log(monitor, log, reterr);
+	r = write_log(monitor, log, reterr);
+	return r < 0 || last ? r : recorder_renew(monitor, reterr);
 }
 
 static int sampler_cycle(struct monitor *monitor, bool last, struct fault *reterr)

@@ -133,9 +133,10 @@ int perf_set_enable(struct perf_set *set, bool on)
 {
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
 
-	for (size_t i = 0; i < set->n_fds; i++)
+	for (size_t i = on ? set->n_enabled : 0; i < set->n_fds; i++)
 		if (ioctl(set->fds[i], request, 0) < 0)
 			return -errno;
+	set->n_enabled = on ? set->n_fds : 0;
 	return 0;
 }
 

@@ -25,7 +25,7 @@ struct perf_set {
 	struct perf_set_cpu *cpus; /* owned */
 	size_t n_cpus;
 	int *fds; /* owned */
-	size_t n_fds, capacity;
+	size_t n_fds, n_enabled, capacity;
 	struct pollfd *poll; /* owned; two per CPU, and one for the caller */
 };
 
@@ -39,7 +39,7 @@ void perf_set_done(struct perf_set *set);
 
 /** perf_set_add() - watch @pid (-1: all; a descriptor with PERF_FLAG_PID_CGROUP) on every online CPU */
 int perf_set_add(struct perf_set *set, pid_t pid, unsigned long flags);
-/** perf_set_enable() - start, or stop, all events */
+/** perf_set_enable() - start those that were added since the last time, or stop all */
 int perf_set_enable(struct perf_set *set, bool on);
 /** perf_set_wait() - poll the rings and @fd; 1: @fd is readable; 0; -errno */
 int perf_set_wait(struct perf_set *set, int fd, int timeout_ms);

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/macro.h"
 
@@ -86,6 +88,28 @@ unsigned process_n_threads(pid_t pid)
 	if (dir)
 		closedir(dir);
 	return n;
+}
+
+double process_age_s(pid_t pid)
+{
+	unsigned long long start = 0; /* in clock ticks since boot: field 22; the name before may hold anything */
+	char path[64], line[1024] = "", *at;
+	struct timespec now;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	if (file && !fgets(line, sizeof(line), file))
+		line[0] = '\0';
+	if (file)
+		fclose(file);
+	at = strrchr(line, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	if (!at || sscanf(at, "%llu", &start) != 1)
+		return 0;
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)start / (double)sysconf(_SC_CLK_TCK);
 }
 
 void process_comm(pid_t pid, char ret[16])

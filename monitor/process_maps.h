@@ -30,5 +30,7 @@ bool process_maps_parse(char *line, struct process_mapping *ret);
 
 /** process_n_threads() - from /proc/PID/task; 0 when it is gone */
 unsigned process_n_threads(pid_t pid);
+/** process_age_s() - seconds since it was forked; 0 when it is gone */
+double process_age_s(pid_t pid);
 /** process_comm() - its name into @ret; "?" when it is gone */
 void process_comm(pid_t pid, char ret[16]);

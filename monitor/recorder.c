@@ -15,7 +15,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "monitor/catalog.h"
 #include "monitor/event_queue.h"
@@ -51,6 +53,8 @@ struct recorder {
 	struct histogram samples, branches;
 	struct counters counters;
 	bool band_lost; /* side-band records were lost: the spaces are stale */
+	bool is_stale;
+	bool is_full; /* there were no descriptors for all processes */
 	uint64_t start_ns, since_ns; /* CLOCK_REALTIME, CLOCK_MONOTONIC of this period */
 };
 
@@ -279,6 +283,8 @@ static int drain(struct recorder *recorder, bool all)
 		r = event_queue_take(&recorder->queue, until, on_record, recorder);
 	if (r == 0 && recorder->band_lost) {
 		recorder->band_lost = false;
+		/* Who was forked meanwhile is sampled, but nobody knows; adding him would count him twice. */
+		recorder->is_stale |= recorder->target == RECORDER_TASKS;
 		r = processes_load(recorder, recorder->target == RECORDER_TASKS);
 	}
 	return r;
@@ -348,13 +354,8 @@ static int add_targets(struct recorder *recorder, const struct recorder_options 
 		return add_cgroup(recorder, options->cgroup, reterr);
 	if (options->target == RECORDER_ALL)
 		r = perf_set_add(&recorder->set, -1, 0);
-	for (size_t i = 0; r == 0 && options->target == RECORDER_TASKS && i < options->n_pids; i++) {
+	for (size_t i = 0; r == 0 && options->target == RECORDER_TASKS && i < options->n_pids; i++)
 		r = add_process(recorder, options->pids[i]);
-		if (options->skip_refused && (r == -EACCES || r == -EPERM || r == -ESRCH))
-			r = 0;
-	}
-	if (r == 0 && !recorder->set.n_fds)
-		r = -EACCES;
 	return r < 0 ? perf_event_refusal(r, recorder->clock, reterr) : 0;
 }
 
@@ -448,6 +449,74 @@ void recorder_free(struct recorder *recorder)
 	space_table_free(recorder->spaces);
 	catalog_free(recorder->catalog);
 	free(recorder);
+}
+
+#define GROWN_UP_S 1.0 /* by then its fork has been read from the rings */
+
+/* @pid, if it is another one of this user that is not watched yet. 1: it is now; 0: not; -errno. */
+static int add_own(struct recorder *recorder, const struct stat *st, pid_t pid, bool is_first,
+		   bool *retrefused)
+{
+	int r;
+
+	if (pid <= 0 || pid == getpid() || st->st_uid != geteuid() || space_is_known(recorder->spaces, pid) ||
+	    (!is_first && process_age_s(pid) < GROWN_UP_S))
+		return 0;
+	r = add_process(recorder, pid);
+	if (r == 0)
+		r = perf_set_enable(&recorder->set, true);
+	if (r == 0)
+		r = process_load(recorder, pid);
+	*retrefused |= r == -EACCES || r == -EPERM;
+	recorder->is_full = r == -EMFILE;
+	return r == 0 ? 1 : *retrefused || recorder->is_full || r == -ESRCH ? 0 : r;
+}
+
+/* Others may be beyond us for reasons of their own; but if not even this process may be watched, nothing may. */
+static int may_watch_self(const struct recorder *recorder)
+{
+	struct perf_options options = recorder->set.samples;
+	struct perf_event_attr attr;
+	_clean_(fd_closep) int fd = -1;
+
+	options.exclude_kernel = true;
+	perf_attr_fill(&options, &attr);
+	fd = perf_event_open_fd(&attr, 0, -1, 0);
+	return MIN(fd, 0);
+}
+
+int recorder_add_own(struct recorder *recorder, struct fault *reterr)
+{
+	bool is_first = !recorder->set.n_fds, was_refused = false;
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	int r = 0;
+
+	while (r >= 0 && dir && !recorder->is_full && (entry = readdir(dir))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		struct stat st;
+
+		if (fstatat(dirfd(dir), entry->d_name, &st, 0) == 0)
+			r = add_own(recorder, &st, pid, is_first, &was_refused);
+	}
+	if (dir)
+		closedir(dir);
+	/* Descriptors of processes that have ended are in the way of others. */
+	recorder->is_stale |= recorder->is_full && !is_first;
+	if (r >= 0 && was_refused && !recorder->set.n_fds)
+		r = may_watch_self(recorder);
+	return r < 0 ? perf_event_refusal(r, recorder->clock, reterr) : 0;
+}
+
+bool recorder_is_stale(const struct recorder *recorder)
+{
+	struct cpu_list online;
+	unsigned n_known = 0;
+
+	cpu_list_online(&online);
+	for (size_t i = 0; i < recorder->set.n_cpus; i++)
+		n_known += cpu_list_has(&online, recorder->set.cpus[i].cpu);
+	return recorder->is_stale || n_known < online.n;
 }
 
 int recorder_wait(struct recorder *recorder, int fd, int timeout_ms, struct fault *reterr)

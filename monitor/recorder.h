@@ -26,7 +26,7 @@
 #include "profiles/sample_log.h"
 
 enum recorder_target {
-	RECORDER_TASKS,	 /* pids[] with all their threads and future children */
+	RECORDER_TASKS,	 /* pids[] (none at first is fine) with all their threads and future children */
 	RECORDER_CGROUP, /* every task in a cgroup; needs CAP_PERFMON */
 	RECORDER_ALL,	 /* every task on every CPU; needs CAP_PERFMON */
 };
@@ -40,7 +40,6 @@ struct recorder_options {
 	enum perf_clock clock;
 	double rate_hz; /* 1 to 100000; cycles: at 1 GHz of clock rate per GHz */
 	bool branches;
-	bool skip_refused; /* processes that may not be watched, or ended, are left out */
 };
 
 struct recorder;
@@ -54,6 +53,19 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret,
 		  struct fault *reterr);
 void recorder_free(struct recorder *recorder); /* stops; accepts NULL */
 DEFINE_CLEANUP(struct recorder *, recorder_free);
+
+/**
+ * recorder_add_own() - RECORDER_TASKS: watch all other processes of this user as well
+ * Left out are those that are watched already, were forked just now (so that may not be known yet), may
+ * not be watched, or ended. Return: 0; -EACCES when nothing at all may be watched; -errno.
+ */
+int recorder_add_own(struct recorder *recorder, struct fault *reterr);
+
+/**
+ * recorder_is_stale() - does it miss something, until it is opened anew?
+ * A CPU that came online; children of watched processes whose records were lost; room for more processes.
+ */
+bool recorder_is_stale(const struct recorder *recorder);
 
 /**
  * recorder_wait() - sleep until a ring fills, @fd becomes readable, or @timeout_ms passes; then work

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#define _GNU_SOURCE
 #include "monitor/settings.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/config_file.h"
 #include "base/macro.h"
@@ -77,6 +81,37 @@ int monitor_settings_set(struct monitor_settings *settings, const char *key, con
 	return config_set(keys, key, value, settings, reterr);
 }
 
+/* "$@variable/@fallback/@name" as far as these are set, in place of a default that only root can use. */
+static int user_path(char **path, const char *standard, const char *variable, const char *fallback,
+		     const char *name)
+{
+	const char *base = getenv(variable), *home = getenv("HOME");
+	char *text = NULL;
+	int n;
+
+	if (strcmp(*path, standard) != 0)
+		return 0;
+	if (base && *base == '/')
+		n = asprintf(&text, "%s/%s", base, name);
+	else
+		n = home && *home == '/' ? asprintf(&text, "%s/%s/%s", home, fallback, name) : 0;
+	if (n < 0)
+		return -ENOMEM;
+	if (text) {
+		free(*path);
+		*path = text;
+	}
+	return 0;
+}
+
+static int user_paths(struct monitor_settings *settings)
+{
+	int r = user_path(&settings->spool, MONITOR_SPOOL, "XDG_STATE_HOME", ".local/state", MONITOR_USER_SPOOL);
+
+	return r < 0 ? r : user_path(&settings->run_directory, MONITOR_RUN_DIRECTORY, "XDG_RUNTIME_DIR", ".cache",
+				     MONITOR_USER_RUN_DIRECTORY);
+}
+
 int monitor_settings_finish(struct monitor_settings *settings, struct fault *reterr)
 {
 	int r = budget_parse(settings->overhead_budget, &settings->budget, reterr);
@@ -86,6 +121,8 @@ int monitor_settings_finish(struct monitor_settings *settings, struct fault *ret
 	for (size_t i = 0; i < ARRAY_SIZE(source_names); i++)
 		if (strcmp(settings->source_name, source_names[i]) == 0) {
 			settings->source = (enum monitor_source)i;
+			if (settings->source == MONITOR_USER && geteuid() != 0 && user_paths(settings) < 0)
+				return fault_errno(reterr, -ENOMEM, "settings");
 			return 0;
 		}
 	return fault_set(reterr, -EINVAL, "source = %s: choose auto, tick, cpu-clock, cycles, perf or user",

@@ -13,6 +13,9 @@
 #define MONITOR_CONFIG_FILE "/etc/morph/monitor.conf"
 #define MONITOR_SPOOL "/var/spool/morph"
 #define MONITOR_RUN_DIRECTORY "/run/morph/monitor"
+/* The same for a monitor of one user, in $XDG_STATE_HOME (or ~/.local/state) and $XDG_RUNTIME_DIR. */
+#define MONITOR_USER_SPOOL "morph/spool"
+#define MONITOR_USER_RUN_DIRECTORY "morph/monitor"
 
 enum monitor_source {
 	MONITOR_AUTO,	   /* the first of the following that works */

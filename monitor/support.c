@@ -223,6 +223,11 @@ static void monitor_parse(const char *text, struct support *ret)
 	ret->tick_program_ns = number_of(text, "tick_program_ns");
 	ret->clock_program_ns = number_of(text, "clock_program_ns");
 	ret->reference_hz = number_of(text, "reference_hz");
+	ret->main_hz = number_of(text, "clock_hz");
+	if (strcmp(ret->monitor_source, "tick") == 0)
+		ret->main_hz = number_of(text, "tick_hz") / MAX(number_of(text, "tick_divisor"), 1.0);
+	ret->bursts = number_of(text, "bursts");
+	ret->synchronous = number_of(text, "tick_synchronous_modules");
 	ret->fired = number_of(text, "fired") + number_of(text, "fired_reference");
 	ret->user = number_of(text, "user");
 	for (unsigned i = 0; lost && i < 5; i++) {
@@ -256,15 +261,18 @@ void support_probe(const char *root, const char *status_file, struct support *re
 
 /* --- showing -------------------------------------------------------------------------------------- */
 
-static void monitor_print(const struct support *support, FILE *out)
+void support_monitor_print(const struct support *support, FILE *out)
 {
 	if (!support->monitor_runs) {
 		fputs("monitor     not running (systemctl start morph-monitor)\n", out);
 		return;
 	}
-	fprintf(out, "monitor     samples by %s%s%s%s\n", support->monitor_source,
-		support->monitor_reason[0] ? ", because " : "", support->monitor_reason,
-		support->reference_hz > 0 ? ", with a reference clock" : "");
+	fprintf(out, "monitor     samples by %s at %.4g Hz%s%s", support->monitor_source, support->main_hz,
+		support->monitor_reason[0] ? ", because " : "", support->monitor_reason);
+	if (support->reference_hz > 0)
+		fprintf(out, ", reference clock at %.3g Hz, %.0f modules in step with the tick",
+			support->reference_hz, support->synchronous);
+	fprintf(out, "; %.0f bursts\n", support->bursts);
 	fprintf(out, "budget      %.3g %% of CPU time; used %.3g %% = tick %.3g + reference %.3g + monitor "
 		     "%.3g\n", support->budget_percent, support->total_percent, support->tick_percent,
 		support->reference_percent, support->monitor_percent);
@@ -287,7 +295,7 @@ void support_print(const struct support *support, FILE *out)
 		support->n_nohz_full ? " (some without a regular tick)" : "",
 		support->has_btf ? "yes" : "no", support->paranoid,
 		support->lockdown[0] ? ", lockdown " : "", support->lockdown);
-	monitor_print(support, out);
+	support_monitor_print(support, out);
 	if (!table)
 		return;
 	fputc('\n', out);
@@ -301,7 +309,7 @@ void support_print(const struct support *support, FILE *out)
 	table_print(table, out);
 }
 
-static void monitor_json(const struct support *support, struct json *json)
+void support_monitor_json(const struct support *support, struct json *json)
 {
 	json_object_begin(json, "monitor");
 	json_bool(json, "running", support->monitor_runs);
@@ -317,7 +325,10 @@ static void monitor_json(const struct support *support, struct json *json)
 		json_double(json, "interrupt_ns", support->interrupt_ns);
 		json_double(json, "tick_program_ns", support->tick_program_ns);
 		json_double(json, "clock_program_ns", support->clock_program_ns);
+		json_double(json, "main_hz", support->main_hz);
 		json_double(json, "reference_hz", support->reference_hz);
+		json_double(json, "tick_synchronous_modules", support->synchronous);
+		json_double(json, "bursts", support->bursts);
 		json_double(json, "fired", support->fired);
 		json_double(json, "user", support->user);
 		json_double(json, "lost", support->lost);
@@ -348,5 +359,5 @@ void support_json(const struct support *support, struct json *json)
 		json_object_end(json);
 	}
 	json_array_end(json);
-	monitor_json(support, json);
+	support_monitor_json(support, json);
 }

@@ -42,7 +42,9 @@ struct support {
 	bool monitor_runs; /* the rest is from its status file */
 	char monitor_source[24], monitor_reason[200], reference_reason[200];
 	double budget_percent, total_percent, tick_percent, reference_percent, monitor_percent;
-	double interrupt_ns, tick_program_ns, clock_program_ns, reference_hz;
+	double interrupt_ns, tick_program_ns, clock_program_ns;
+	double main_hz, reference_hz; /* per CPU; reference: 0 while there is none */
+	double bursts, synchronous;   /* bursts so far; modules that take the reference's counts */
 	double fired, user, lost, rss_bytes, drains, lawless_drains;
 };
 
@@ -55,5 +57,9 @@ void support_probe(const char *root, const char *status_file, struct support *re
 
 const char *support_clock_name(enum support_clock_name clock);
 void support_print(const struct support *support, FILE *out);
+/** support_monitor_print() - of that, what a running monitor says of itself */
+void support_monitor_print(const struct support *support, FILE *out);
 /** support_json() - as members of the object that is open in @json */
 void support_json(const struct support *support, struct json *json);
+/** support_monitor_json() - of that, the member "monitor" */
+void support_monitor_json(const struct support *support, struct json *json);

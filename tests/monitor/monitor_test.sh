@@ -9,7 +9,7 @@ pids=()
 
 finish() {
 	for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; done
-	mountpoint -q "$dir/tiny" && umount "$dir/tiny"
+	for place in tiny still; do mountpoint -q "$dir/$place" && umount "$dir/$place"; done
 	rm -rf "$dir"
 }
 trap finish EXIT
@@ -90,6 +90,93 @@ for source in cpu-clock perf; do
 	monitor "$source" --source "$source" --rate 200 --duration 1 || fail "$source: exit status $?"
 	ls "$dir/$source.spool"/*.samples >/dev/null 2>&1 || fail "$source: no log"
 done
+
+echo "a burst comes in a log of its own, is paid for, and its request is taken away"
+burn 5
+"$bin/morph-monitor" --config "$dir/empty.conf" --spool "$dir/e.spool" --run-directory "$dir/e.run" --interval 5s \
+	--duration 4 2>"$dir/log" &
+burst=$!
+pids+=("$burst")
+for _ in $(seq 50); do [ -s "$dir/e.run/status.json" ] && break; sleep 0.1; done
+before=$(field "$dir/e.run/status.json" burst_credit_s)
+printf 'rate = 499\nseconds = 1.5\nmodule = /usr/bin/true\n' >"$dir/request"
+mv "$dir/request" "$dir/e.run/burst"
+wait "$burst" || fail "exit status $?"
+[ -e "$dir/e.run/burst" ] && fail "the request is still there"
+[ "$(field "$dir/e.run/status.json" bursts)" = 1 ] || fail "no burst"
+after=$(field "$dir/e.run/status.json" burst_credit_s)
+awk -v a="$before" -v b="$after" 'BEGIN { exit !(b < a) }' || fail "nobody paid: $before s, then $after s"
+for log in "$dir"/e.spool/*.samples; do "$bin/morph" dump --json "$log"; done >"$dir/dump"
+jq -se '[.[] | select(.source == "cpu-clock")] | length == 1 and .[0].fired > 600 and .[0].adds_up' "$dir/dump" \
+	>/dev/null || fail "no log of the burst, or too few samples"
+
+echo "work in step with the tick is found, and takes the reference's counts"
+monitor sync --interval 5s --duration 17 &
+sync=$!
+pids+=("$sync")
+"$bin/test-monitor-victim" step 16
+wait "$sync" || fail "exit status $?"
+for log in "$dir"/sync.spool/*.samples; do "$bin/morph" dump --json "$log"; done >"$dir/dump"
+jq -se 'map(.adds_up) | all' "$dir/dump" >/dev/null || fail "the law was broken"
+jq -se '[.[].modules[] | select(.path | endswith("victim")) | select(.tick_synchronous) | .samples] | add > 0' \
+	"$dir/dump" >/dev/null || fail "not found"
+
+echo "no more capabilities than it needs"
+"$bin/morph-monitor" --config "$dir/empty.conf" --spool "$dir/f.spool" --run-directory "$dir/f.run" 2>"$dir/log" &
+holder=$!
+pids+=("$holder")
+for _ in $(seq 50); do [ -s "$dir/f.run/status.json" ] && break; sleep 0.1; done
+# bpf, perfmon, checkpoint_restore, syslog, sys_ptrace, dac_read_search
+for set in CapPrm CapEff CapBnd; do
+	grep -q "^$set:	000001c400080004\$" "/proc/$holder/status" || fail "$(grep "^$set" "/proc/$holder/status")"
+done
+grep -q "^NoNewPrivs:	1" "/proc/$holder/status" || fail "new privileges"
+kill "$holder"
+wait "$holder" || fail "exit status $? after SIGTERM"
+
+echo "without BTF, or without the right to use BPF, it falls back and says why"
+unshare -m sh -c 'mount -t tmpfs tmpfs /sys/kernel/btf && exec "$@"' sh "$bin/morph-monitor" --config "$dir/empty.conf" \
+	--spool "$dir/g.spool" --run-directory "$dir/g.run" --duration 1 2>"$dir/log" || fail "exit status $?"
+grep -q "sampling by perf, because tick: .*BTF" "$dir/log" || fail "no word about BTF"
+setpriv --bounding-set -bpf,-sys_admin --inh-caps -bpf,-sys_admin "$bin/morph-monitor" --config "$dir/empty.conf" \
+	--spool "$dir/h.spool" --run-directory "$dir/h.run" --duration 1 2>"$dir/log" || fail "exit status $?"
+grep -q "sampling by perf, because tick: .*CAP_BPF" "$dir/log" || fail "no word about the capability"
+
+echo "a read-only spool is waited for"
+mkdir -p "$dir/still"
+burn 5
+"$bin/morph-monitor" --config "$dir/empty.conf" --spool "$dir/still" --run-directory "$dir/i.run" --interval 1s \
+	--duration 4 2>"$dir/log" &
+still=$!
+pids+=("$still")
+for _ in $(seq 50); do [ -s "$dir/i.run/status.json" ] && break; sleep 0.1; done
+mount --bind "$dir/still" "$dir/still" && mount -o remount,bind,ro "$dir/still" || fail "no mount"
+sleep 2.5
+umount "$dir/still"
+wait "$still" || fail "exit status $?"
+grep -q "Read-only file system; logs are kept and tried again" "$dir/log" || fail "not reported"
+grep -q "can be written again" "$dir/log" || fail "not written when it could be"
+
+if setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$bin/morph-monitor" &&
+	[ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
+	echo "a user without privilege has a monitor of his own, which finds what appears later"
+	mkdir "$dir/home" && chown 65534 "$dir/home" && chmod 711 "$dir"
+	user="setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=$dir/home XDG_RUNTIME_DIR=$dir/home/run"
+	$user "$bin/morph-monitor" --config "$dir/empty.conf" --duration 1 2>"$dir/log" --spool "$dir/home/none" \
+		--run-directory "$dir/home/none" && fail "the whole machine"
+	grep -q -- "--source user samples your own" "$dir/log" || fail "no word about what is permitted"
+	chmod 644 "$dir/empty.conf"
+	$user "$bin/morph-monitor" --config "$dir/empty.conf" --source user --interval 2s --duration 6 2>"$dir/log" &
+	own=$!
+	pids+=("$own")
+	sleep 1
+	$user timeout 5 sh -c 'while :; do :; done' &
+	pids+=($!)
+	wait "$own" || fail "exit status $?"
+	for log in "$dir"/home/.local/state/morph/spool/*.samples; do "$bin/morph" dump --json "$log"; done >"$dir/dump"
+	jq -se 'map(.adds_up) | all' "$dir/dump" >/dev/null || fail "the law was broken"
+	[ "$(jq -s 'map(.user) | add' "$dir/dump")" -gt 50 ] || fail "too few samples"
+fi
 
 echo "nonsense is refused"
 monitor d --source sundial

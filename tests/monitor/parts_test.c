@@ -451,7 +451,8 @@ TEST(what_the_monitor_publishes_is_what_support_reads)
 {
 	struct monitor_status status = { .source = MONITOR_TICK, .source_reason = "", .reference_reason = "",
 					 .budget = 0.001, .cost = { .interrupt_ns = 1234, .tick_ns = 56 },
-					 .fired = { 7, 3 }, .user = 5 };
+					 .fired = { 7, 3 }, .user = 5, .tick_hz = 1000, .n_synchronous = 4,
+					 .rates = { .tick_divisor = 8, .reference_hz = 15 } };
 	struct support support;
 	struct fault fault;
 
@@ -463,6 +464,7 @@ TEST(what_the_monitor_publishes_is_what_support_reads)
 	CHECK(support.monitor_runs);
 	CHECK_STR(support.monitor_source, "tick");
 	CHECK(support.interrupt_ns == 1234 && support.tick_program_ns == 56);
+	CHECK(support.main_hz == 125 && support.reference_hz == 15 && support.synchronous == 4);
 	CHECK(support.fired == 10 && support.user == 5 && support.lost == 3);
 	CHECK(fabs(support.budget_percent - 0.1) < 1e-9);
 	support_probe("", in("missing"), &support);

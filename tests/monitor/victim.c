@@ -2,7 +2,7 @@
 
 /*
  * What the sampler's tests watch: victim burn SECONDS | jit SECONDS | vdso SECONDS | map FILE SECONDS |
- * crash SECONDS. Each burns CPU time somewhere else.
+ * crash SECONDS | step SECONDS. Each burns CPU time somewhere else.
  */
 
 #define _GNU_SOURCE
@@ -103,6 +103,33 @@ static int vdso(double seconds)
 	return 0;
 }
 
+/*
+ * Works from a little after each tick until long before the next, which therefore never sees it. Ticks are
+ * at multiples of their period on CLOCK_MONOTONIC.
+ */
+static int step(double seconds)
+{
+	struct timespec period, t;
+	unsigned long long now, end, next;
+
+	clock_getres(CLOCK_MONOTONIC_COARSE, &period);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
+	end = now + (unsigned long long)(seconds * 1e9);
+	while (now < end) {
+		next = now - now % (unsigned long long)period.tv_nsec + (unsigned long long)period.tv_nsec * 11 / 10;
+		t = (struct timespec){ (time_t)(next / 1000000000u), (long)(next % 1000000000u) };
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+		do {
+			for (int i = 0; i < 2000; i++)
+				sink += (unsigned long)i;
+			clock_gettime(CLOCK_MONOTONIC, &t);
+			now = (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
+		} while (now < next + (unsigned long long)period.tv_nsec / 3);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	double seconds = argc > 2 ? strtod(argv[argc - 1], NULL) : 0;
@@ -113,6 +140,8 @@ int main(int argc, char **argv)
 		return jit(seconds);
 	if (strcmp(argv[1], "vdso") == 0)
 		return vdso(seconds);
+	if (strcmp(argv[1], "step") == 0)
+		return step(seconds);
 	if (strcmp(argv[1], "map") == 0)
 		return map(argv[2], seconds);
 	burn(seconds);
