@@ -264,6 +264,8 @@ static void doctor_print(const struct doctor *d)
 	for (size_t i = 0; i < d->n_checks; i++)
 		printf("%-4s  %s: %s\n", health_names[d->checks[i].health], d->checks[i].name,
 		       d->checks[i].text);
+	putchar('\n');
+	support_print(&d->support, stdout);
 }
 
 static void doctor_json(const struct doctor *d, bool healthy)

@@ -2,7 +2,7 @@
 
 /*
  * morph status [-a] [--json]: the programs that morphd watches over, how much of the machine's time
- * each takes, which generation of each runs, and what morphd waits for.
+ * each takes, which generation of each runs, and what morphd waits for; how all of it is sampled.
  */
 
 #define _GNU_SOURCE
@@ -11,10 +11,12 @@
 
 #include "base/table.h"
 #include "cli/daemon.h"
+#include "monitor/support.h"
 
 struct status {
 	struct record daemon;
 	struct records modules, others;
+	struct support support; /* the monitor's side */
 };
 
 static void status_done(struct status *status)
@@ -30,6 +32,7 @@ static void status_json(const struct status *status)
 
 	json_object_begin(&json, NULL);
 	record_json(&json, "daemon", &status->daemon);
+	support_monitor_json(&status->support, &json);
 	records_json(&json, "modules", &status->modules);
 	records_json(&json, "others", &status->others);
 	json_object_end(&json);
@@ -118,6 +121,8 @@ static int status_print(const struct status *status, bool all)
 
 	daemon_print(&status->daemon);
 	putchar('\n');
+	support_monitor_print(&status->support, stdout);
+	putchar('\n');
 	if (status->modules.n_rows)
 		r = modules_print(&status->modules);
 	else
@@ -166,6 +171,7 @@ int status_run(int argc, char **argv)
 		return verb_usage("status");
 	if (status_read(&options, &status, &fault) < 0)
 		return verb_fail("status", &fault);
+	support_probe("", NULL, &status.support);
 	if (options.json)
 		status_json(&status);
 	else if (status_print(&status, all) < 0)
