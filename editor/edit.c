@@ -23,6 +23,7 @@
 #include "editor/partition.h"
 #include "editor/pipeline.h"
 #include "editor/placement.h"
+#include "editor/prediction.h"
 #include "editor/probes.h"
 #include "editor/relink.h"
 #include "editor/symbols.h"
@@ -224,7 +225,7 @@ static int shipped_generate(struct edit *edit, struct fault *reterr)
 		inputs[n++] = (struct codegen_input){ m->name, m->bitcode, m->size };
 	}
 	if (r == 0 && n)
-		r = generate(edit, inputs, n, (const char *[]){ NULL }, "shipped", reterr);
+		r = generate(edit, inputs, n, (const char *[]){ "-pgo-analysis-map=br-prob", NULL }, "shipped", reterr);
 	for (size_t k = 0; k < n && r == 0; k++)
 		if (rename(path_in(edit, from, "shipped-%zu.o", k), path_in(edit, to, "base-%zu.o", which[k])) < 0)
 			r = fault_errno(reterr, -errno, "%s", from);
@@ -395,6 +396,9 @@ static int sign(struct edit *edit, char *path, struct fault *reterr)
 		return r;
 	if (block_map_adopt_probes(map, edit->counted) < 0)
 		return fault_errno(reterr, -ENOMEM, "describing the generation");
+	if (prediction_make(edit->program, edit->data->map, image, map, edit->heat, edit->profile,
+			    &edit->report->before, &edit->report->after) < 0)
+		return fault_errno(reterr, -ENOMEM, "predicting the gain");
 	edit->report->text_after = generation_text_bytes(image);
 	return generation_sign(path, map, edit->data, edit->report, reterr);
 }

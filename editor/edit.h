@@ -22,6 +22,7 @@
 
 #include "base/fault.h"
 #include "editor/annotate.h"
+#include "editor/prediction.h"
 #include "editor/selftest.h"
 #include "editor/trust.h"
 #include "module/image.h"
@@ -46,6 +47,7 @@ struct edit_report {
 	size_t n_laid_out; /* functions with a new block order */
 	size_t n_cold_blocks; /* blocks moved out of line */
 	double score_before, score_after; /* ext-TSP, of the functions laid out: compiler's order, ours */
+	struct executed before, after; /* by the profile, of the functions compiled anew */
 	uint64_t text_before, text_after; /* bytes */
 	size_t n_blocks;	/* in the shipped file */
 	double cpu_s[EDIT_STEPS]; /* user + system, per step */

@@ -37,6 +37,13 @@ static void report_json(struct json *json, const struct image *program, const st
 	json_u64(json, "blocks_out_of_line", r->n_cold_blocks);
 	json_double(json, "layout_score_before", r->score_before);
 	json_double(json, "layout_score_after", r->score_after);
+	if (r->before.instructions > 0) {
+		json_double(json, "predicted_gain", prediction_gain(&r->before, &r->after));
+		json_double(json, "predicted_instructions_before", r->before.instructions);
+		json_double(json, "predicted_instructions_after", r->after.instructions);
+		json_double(json, "predicted_taken_before", r->before.taken);
+		json_double(json, "predicted_taken_after", r->after.taken);
+	}
 	json_u64(json, "text_bytes_before", r->text_before);
 	json_u64(json, "text_bytes_after", r->text_after);
 	json_u64(json, "peak_bytes", r->peak_bytes);

@@ -69,6 +69,16 @@ static bool is_impossible(const struct settings *settings, const struct decide_i
 	return true;
 }
 
+bool decide_activate(bool gain_is_known, double gain, bool automatic, char ret[DECIDE_REASON_MAX])
+{
+	if (!automatic || !gain_is_known || gain > 0)
+		return true;
+	snprintf(ret, DECIDE_REASON_MAX,
+		 "a generation was built, but not activated: it is predicted to execute %.1f %% more than the shipped file",
+		 -100 * gain);
+	return false;
+}
+
 enum decision decide(const struct settings *settings, const struct decide_input *in, bool automatic,
 		    char ret[DECIDE_REASON_MAX])
 {

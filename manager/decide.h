@@ -43,5 +43,11 @@ struct decide_input {
 enum decision decide(const struct settings *settings, const struct decide_input *input, bool automatic,
 		    char retreason[DECIDE_REASON_MAX]);
 
+/**
+ * decide_activate() - shall what an edit made be put into place? @gain: what the editor predicts, if it does
+ * @automatic: as for decide(); what the user asked for is used whatever the prediction. Return: false with @retreason
+ */
+bool decide_activate(bool gain_is_known, double gain, bool automatic, char retreason[DECIDE_REASON_MAX]);
+
 /** decide_retry_s() - how long to wait after @failures failed edits: an hour, doubling, at most a week */
 uint64_t decide_retry_s(uint64_t failures);

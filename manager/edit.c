@@ -18,6 +18,7 @@
 #include "manager/accept.h"
 #include "manager/activation.h"
 #include "manager/answer.h"
+#include "manager/decide.h"
 #include "manager/journal.h"
 #include "manager/path.h"
 #include "manager/shipped.h"
@@ -159,7 +160,7 @@ static int activate_one(struct manager *m, const char *path, int64_t number, dou
 	if (pin_get(m->state, path, &pin, &fault) == 1)
 		return fault_set(&fault, -EPERM, "pinned");
 	if (gain > 0)
-		snprintf(reason, sizeof(reason), "new generation, predicted to need %.1f %% less time",
+		snprintf(reason, sizeof(reason), "new generation, predicted to execute %.1f %% less",
 			 100 * gain);
 	r = activation_switch(m, path, number, EVENT_ACTIVATED, reason, &fault);
 	if (r < 0)
@@ -238,6 +239,8 @@ static void stage_done(struct edit *edit)
 			      &fault);
 	if (r < 0)
 		edit_end(edit, r, 0, fault.text);
+	else if (!decide_activate(made.gain_is_known, made.gain, !edit->path, text))
+		edit_end(edit, 0, made.number, text);
 	else
 		edit_activate(edit, &made);
 	generation_row_done(&made);

@@ -41,7 +41,7 @@ static const char schema_sql[] =
 	" created_ns INTEGER NOT NULL,"
 	" cpu TEXT,"
 	" llvm_version TEXT,"
-	" gain REAL,"		       /* predicted: 0.1 is 10 % less time; null: unknown */
+	" gain REAL,"		       /* predicted: 0.1 is 10 % less executed; null: unknown */
 	" cost_s REAL,"		       /* CPU seconds of the edit */
 	" profile_samples REAL,"       /* aged samples that the edit used */
 	" samples INTEGER NOT NULL DEFAULT 0,"

@@ -135,7 +135,7 @@ uint32_t block_map_function_of(const struct block_map *map, uint32_t block);
 const struct block_ir_function *block_map_ir_function(const struct block_map *map, uint64_t guid);
 
 /**
- * block_map_adopt_probes() - give blocks without probes those of the same block in another link
+ * block_map_adopt_probes() - give blocks without probes those of the same block in another link, and its count
  * @map:  of code that was generated with its probes hidden
  * @from: of the same code, probes and counts included (has_counts), in another block order
  * Functions match by name, blocks by ID; what has probes keeps them. Return: 0 or -ENOMEM.

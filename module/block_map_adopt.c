@@ -77,15 +77,17 @@ static int probes_add(struct adoption *a, struct block *block, const struct bloc
 }
 
 /* Step 2, for one function; what has no twin keeps its own probes. */
-static int function_adopt(struct adoption *a, const struct block_function *function)
+static int function_adopt(struct adoption *a, struct block_function *function)
 {
 	const struct block_function *twin = twin_find(a, function);
 	int r = 0;
 
+	function->has_counts = twin;
 	for (uint32_t i = 0; i < function->n_blocks && r == 0; i++) {
 		struct block *block = &a->map->blocks[function->first_block + i];
 		const struct block *source = twin ? block_of_id(a->from, twin, block->id, i) : NULL;
 
+		block->count = source ? source->count : 0;
 		if (source)
 			r = probes_add(a, block, a->from->probes + source->first_probe, source->n_probes);
 		else

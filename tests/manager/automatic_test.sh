@@ -90,3 +90,32 @@ prog_is shipped || fail "nothing is edited with too few samples"
 morph reoptimize "$prog" >/dev/null
 prog_is made || fail "a request counts more than a thin profile"
 morphd_stop
+
+# ---- an edit that is predicted to gain nothing
+cat >"$dir/tools/worse" <<-END
+	#!/bin/bash
+	cp $dir/tools/made "\$1"
+	echo '{ "predicted_gain": -0.034 }' >"\$2"
+END
+chmod 755 "$dir/tools/worse"
+rm -rf "$dir/root$dir/state"/*
+rm -f "$dir/root$prog"
+cp "$MORPH_PROGRAMS/shipped" "$dir/root$prog"
+sed -i -e "s|^profile_command.*|profile_command = touch {profile}|" \
+	-e "s|^editor_command.*|editor_command = $dir/tools/worse {output} {report}|" "$dir/morphd.conf"
+morphd_start --root="$dir/root"
+sampled 1200
+has_generation()
+{
+	[ "$(json status '.modules[0].generations')" = 1 ]
+}
+eventually has_generation
+outcome_is_known()
+{
+	json explain '.decisions[0].outcome' "$prog" | grep -q "predicted to execute 3.4 % more than the shipped file"
+}
+eventually outcome_is_known
+prog_is shipped || fail "what is predicted to be worse is put into place"
+morph reoptimize "$prog" >/dev/null
+prog_is made || fail "a request counts more than a prediction"
+morphd_stop
