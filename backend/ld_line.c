@@ -309,8 +309,8 @@ static void item_note(struct ld_line *line, const struct ld_item *item, const ch
 	case LD_CODEGEN:
 		codegen_note(line, name, item->value);
 		break;
-	case LD_FILE:
-		line->has_version_script |= strcmp(item->option, "version-script") == 0;
+	case LD_EXCLUDE_LIBS:
+		line->excludes_libs = true;
 		break;
 	case LD_OURS:
 		if (strcmp(item->option, "morph-selftest") == 0)

@@ -55,7 +55,7 @@ struct ld_line {
 	bool wants_lld;	      /* the caller of morph cc said -fuse-ld=lld */
 	bool has_build_id, refuses_build_id; /* --build-id, --build-id=none */
 	bool has_pipeline;    /* the caller chose the LTO passes */
-	bool has_version_script;
+	bool excludes_libs;   /* --exclude-libs */
 	bool passes;	      /* some item is LD_PASS */
 };
 

@@ -107,30 +107,113 @@ static const char *dynamic_string(const struct planner *p, uint64_t at)
 }
 
 /*
- * --exclude-libs hides what comes from archives, and the plan has none: the symbols that the link
- * exported become a version script. A script of the caller's stays as it is; the editor compares
- * exports anyway.
+ * --exclude-libs hides what comes from archives, and the plan has none. So the symbols and versions that the
+ * link exported become a version script, which takes the place of the caller's.
  */
-static int exports_add(struct planner *p)
-{
-	const struct image_section *s = section_data(p, ".dynsym");
-	struct buffer *text = &p->files->generated;
+struct exports {
+	const struct planner *p;
+	const struct image_section *symbols, *versions, *definitions; /* .gnu.version and ..._d: may be NULL */
+};
 
-	if (p->line->has_version_script || !p->line->is_shared || !s || text->size)
-		return 0;
-	buffer_printf(text, "{ global:\n");
-	for (size_t i = 1; i < s->size / sizeof(Elf64_Sym); i++) {
+/* Version of symbol @i: 0 local, 1 none, else its index; hidden ones come from .symver in the code. */
+static unsigned export_version(const struct exports *e, size_t i)
+{
+	Elf64_Versym version = VER_NDX_GLOBAL;
+
+	if (e->definitions && e->versions && (i + 1) * sizeof(version) <= e->versions->size)
+		memcpy(&version, e->versions->data + i * sizeof(version), sizeof(version));
+	return version;
+}
+
+/* Prints the exports of one version; how many there are. */
+static size_t exports_print(const struct exports *e, unsigned version, struct buffer *text)
+{
+	size_t n = 0;
+
+	for (size_t i = 1; i < e->symbols->size / sizeof(Elf64_Sym); i++) {
 		const char *name;
 		Elf64_Sym sym;
 
-		memcpy(&sym, s->data + i * sizeof(sym), sizeof(sym));
-		name = dynamic_string(p, sym.st_name);
-		if (sym.st_shndx != SHN_UNDEF && name && *name)
+		memcpy(&sym, e->symbols->data + i * sizeof(sym), sizeof(sym));
+		name = dynamic_string(e->p, sym.st_name);
+		if (sym.st_shndx == SHN_UNDEF || sym.st_shndx == SHN_ABS || !name || !*name ||
+		    export_version(e, i) != version)
+			continue;
+		if (text)
 			buffer_printf(text, "\t\"%s\";\n", name);
+		n++;
 	}
-	buffer_printf(text, "local: *; };\n");
-	return text->bad ? fault_errno(p->reterr, -ENOMEM, "link plan") :
-			   add(p, LINK_FILE, "--version-script=", text->data, text->size);
+	return n;
+}
+
+/* The names of one definition and of its parent, from a Verdef at @at; the offset of the next, 0: last. */
+static uint32_t definition_read(const struct exports *e, uint32_t at, Elf64_Verdef *ret, const char **retname,
+				const char **retparent)
+{
+	const struct image_section *s = e->definitions;
+	Elf64_Verdaux aux, parent;
+
+	*retname = *retparent = NULL;
+	if (s->size < sizeof(*ret) || at > s->size - sizeof(*ret))
+		return 0;
+	memcpy(ret, s->data + at, sizeof(*ret));
+	if (ret->vd_aux > s->size - at || s->size - at - ret->vd_aux < sizeof(aux))
+		return 0;
+	memcpy(&aux, s->data + at + ret->vd_aux, sizeof(aux));
+	*retname = dynamic_string(e->p, aux.vda_name);
+	if (ret->vd_cnt > 1 && aux.vda_next <= s->size - at - ret->vd_aux &&
+	    s->size - at - ret->vd_aux - aux.vda_next >= sizeof(parent)) {
+		memcpy(&parent, s->data + at + ret->vd_aux + aux.vda_next, sizeof(parent));
+		*retparent = dynamic_string(e->p, parent.vda_name);
+	}
+	return ret->vd_next ? at + ret->vd_next : 0;
+}
+
+/* "LIB_2 { global: ...; } LIB_1;": the first one ("base") is the library itself. */
+static void versions_print(const struct exports *e, struct buffer *text)
+{
+	const char *name, *parent, *hide = "\tlocal: *;\n";
+	Elf64_Verdef definition;
+	uint32_t at = 0;
+
+	do {
+		at = definition_read(e, at, &definition, &name, &parent);
+		if (!name || definition.vd_flags & VER_FLG_BASE)
+			continue;
+		buffer_printf(text, "%s { global:\n", name);
+		exports_print(e, definition.vd_ndx, text);
+		buffer_printf(text, "%s} %s;\n", hide, parent ? parent : "");
+		hide = "";
+	} while (at);
+}
+
+/* A version script cannot say "and these without a version": then the caller's stays, and the editor compares. */
+static bool exports_open(const struct planner *p, struct exports *ret)
+{
+	*ret = (struct exports){ p, section_data(p, ".dynsym"), section_data(p, ".gnu.version"),
+				 section_data(p, ".gnu.version_d") };
+	return p->line->excludes_libs && ret->symbols &&
+	       (!ret->definitions || !exports_print(ret, VER_NDX_GLOBAL, NULL));
+}
+
+static int exports_add(struct planner *p)
+{
+	struct buffer *text = &p->files->generated;
+	struct exports e;
+	int r;
+
+	if (text->size || !exports_open(p, &e))
+		return 0;
+	if (e.definitions) {
+		versions_print(&e, text);
+	} else {
+		buffer_printf(text, "{ global:\n");
+		exports_print(&e, VER_NDX_GLOBAL, text);
+		buffer_printf(text, "\tlocal: *; };\n");
+	}
+	r = text->bad ? fault_errno(p->reterr, -ENOMEM, "link plan") :
+			add(p, LINK_FILE, "--version-script=", text->data, text->size);
+	return r < 0 ? r : add(p, LINK_ARGUMENT, "--undefined-version", NULL, 0); /* copies of others' variables */
 }
 
 /* The @i-th needed library; NULL behind the last. */
@@ -159,6 +242,8 @@ static int item_add(struct planner *p, const struct ld_item *item)
 
 	switch (item->kind) {
 	case LD_FILE:
+		if (strcmp(item->option, "version-script") == 0 && exports_open(p, &(struct exports){ 0 }))
+			return 0; /* exports_add() */
 		return item->value ? file_option_add(p, item) : 0;
 	case LD_INPUT:
 		return script_add(p, item->value);
@@ -233,7 +318,7 @@ static const char *base_name(const char *path)
 /* 2 and 3 */
 static int objects_add(struct planner *p)
 {
-	bool in_place, done = false;
+	bool in_place = false, done = false;
 	int r = ir_competes(p, &in_place);
 
 	for (size_t i = 0; r == 0 && i < p->used->n_inputs; i++) {

@@ -61,6 +61,25 @@ must morph cc -O2 -fPIC -c outer.c
 must morph cc -O2 -shared outer.o -Wl,--exclude-libs,ALL b-gcc.o -L. -linner -o libouter.so
 relinks libouter.so
 
+case_of "what an archive brings stays hidden: --exclude-libs with versions, in programs, by its IR and by its machine code"
+must ar rcs libbc.a b.o c.o && must ar rcs libgcc-b.a b-gcc.o
+printf 'int c(int); int outer(int x) { return c(x); } int outer_two(int x) { return c(x) * 2; }\n' >outer.c
+must morph cc -O2 -fPIC -c outer.c
+echo 'O_1 { global: outer; }; O_2 { global: outer_two; } O_1;' >outer.map
+for archives in "-lbc" "-lbc -lgcc-b"; do
+	must morph cc -O2 -shared outer.o -Wl,--version-script=outer.map,--exclude-libs,ALL -L. $archives -o libouter.so
+	carries libouter.so && relinks libouter.so
+	same "$(exports libouter.so)" "outer@@O_1 outer_two@@O_2" "exports"
+	same "$(exports relink/out)" "outer@@O_1 outer_two@@O_2" "exports again"
+	must morph cc -O2 main.o -rdynamic -Wl,--exclude-libs,ALL -L. $archives -o m && carries m && relinks m
+	exports relink/out | grep -qw b && fail "b is exported again"
+done
+must morph cc -O2 -shared outer.o -Wl,--exclude-libs,libbc.a b-gcc.o -L. -lbc -o libouter.so
+same "$(exports libouter.so)" "b outer outer_two" "exports of what is not from the archive"
+relinks libouter.so
+must morph cc -O2 -shared outer.o -Wl,--version-script=outer.map,--exclude-libs,libbc.a b-gcc.o -L. -lbc -o libouter.so
+same "$(exports libouter.so)" "b outer@@O_1 outer_two@@O_2" "exports with and without versions"
+
 case_of "kinds of programs"
 for kind in "-no-pie" "-static" "-static-pie" "-rdynamic -Wl,-z,now -Wl,--gc-sections" \
 	"-Wl,--icf=all -Wl,--as-needed -lm" "-g -fPIE -pie -Wl,-O2 -Wl,--hash-style=both"; do
