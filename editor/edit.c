@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/progress.h"
+#include "editor/assembly.h"
 #include "editor/codegen.h"
 #include "editor/generation.h"
 #include "editor/guid.h"
@@ -38,6 +39,7 @@ static const char *const step_titles[EDIT_STEPS] = {
 
 /* One module of the program on its way through the edit. */
 struct unit {
+	struct buffer restored; /* bitcode of the whole, where it had lost something; owned */
 	struct buffer cold; /* bitcode of the half that did not run; owned */
 	bool is_cut;	    /* else the module is as shipped, and its base object is used again */
 };
@@ -109,7 +111,8 @@ static bool has_hot(LLVMModuleRef module, struct edit *edit)
 	return false;
 }
 
-static int unit_cut(struct edit *edit, size_t i, LLVMModuleRef module, struct fault *reterr)
+static int unit_cut(struct edit *edit, size_t i, LLVMModuleRef module, const struct name_set *assembly,
+		    struct fault *reterr)
 {
 	struct unit *unit = &edit->units[i];
 	LLVMModuleRef cold = NULL;
@@ -117,7 +120,7 @@ static int unit_cut(struct edit *edit, size_t i, LLVMModuleRef module, struct fa
 	int r;
 
 	snprintf(suffix, sizeof(suffix), ".m%zu", i);
-	r = partition_split(module, suffix, is_hot, edit, &cold, edit->visible, reterr);
+	r = partition_split(module, suffix, assembly, is_hot, edit, &cold, edit->visible, reterr);
 	if (r == 0 && cold) {
 		r = ir_write(cold, &unit->cold);
 		LLVMDisposeModule(cold);
@@ -134,6 +137,23 @@ static int unit_cut(struct edit *edit, size_t i, LLVMModuleRef module, struct fa
 	return 0;
 }
 
+/* A module that nothing of ran, or whose assembly would be in the others' way, stays as it was shipped. */
+static int module_take(struct edit *edit, size_t i, LLVMModuleRef module, struct fault *reterr)
+{
+	_clean_(name_set_freep) struct name_set *assembly = name_set_new();
+	int r = assembly ? assembly_names(module, assembly) : -ENOMEM;
+
+	if (r == 0)
+		r = name_set_add_all(edit->visible, assembly);
+	if (r == 0 && has_hot(module, edit) &&
+	    (edit->data->n_modules == 1 || !assembly_binds(module, assembly)))
+		return unit_cut(edit, i, module, assembly, reterr);
+	if (r == 0)
+		r = ir_declarations(module, edit->visible);
+	LLVMDisposeModule(module);
+	return r;
+}
+
 static int modules_cut(struct edit *edit, struct fault *reterr)
 {
 	struct guid_table *guids = guid_table_new(edit->data->map);
@@ -146,13 +166,14 @@ static int modules_cut(struct edit *edit, struct fault *reterr)
 		r = ir_parse(shipped->bitcode, shipped->size, shipped->name, &module, reterr);
 		if (r < 0)
 			break;
-		r = guid_table_unify(guids, module);
-		if (r == 0 && has_hot(module, edit)) {
-			r = unit_cut(edit, i, module, reterr);
-		} else {
-			r = r < 0 ? r : ir_declarations(module, edit->visible);
+		if (ir_restore_used(module))
+			r = ir_write(module, &edit->units[i].restored);
+		if (r == 0)
+			r = guid_table_unify(guids, module);
+		if (r == 0)
+			r = module_take(edit, i, module, reterr);
+		else
 			LLVMDisposeModule(module);
-		}
 	}
 	guid_table_free(guids);
 	if (r == 0 && !edit->hot)
@@ -218,11 +239,13 @@ static int shipped_generate(struct edit *edit, struct fault *reterr)
 
 	for (size_t i = 0; i < n_modules && r == 0; i++) {
 		const struct morph_module *m = &edit->data->modules[i];
+		const struct buffer *restored = &edit->units[i].restored;
 
 		if (edit->options->skip_trust && edit->units[i].is_cut)
 			continue;
 		which[n] = i;
-		inputs[n++] = (struct codegen_input){ m->name, m->bitcode, m->size };
+		inputs[n++] = restored->size ? (struct codegen_input){ m->name, restored->data, restored->size } :
+					       (struct codegen_input){ m->name, m->bitcode, m->size };
 	}
 	if (r == 0 && n)
 		r = generate(edit, inputs, n, (const char *[]){ "-pgo-analysis-map=br-prob", NULL }, "shipped", reterr);
@@ -430,8 +453,10 @@ static int steps_run(struct edit *edit, char *retpath, struct fault *reterr)
 
 static void edit_done(struct edit *edit)
 {
-	for (size_t i = 0; edit->units && i < edit->data->n_modules; i++)
+	for (size_t i = 0; edit->units && i < edit->data->n_modules; i++) {
+		buffer_done(&edit->units[i].restored);
 		buffer_done(&edit->units[i].cold);
+	}
 	free(edit->units);
 	if (edit->hot)
 		LLVMDisposeModule(edit->hot);

@@ -9,6 +9,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Linker.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static char last_diagnostic[512];
@@ -130,6 +131,49 @@ void ir_internalize(LLVMModuleRef module, const struct name_set *preserved)
 	for (v = LLVMGetFirstGlobalAlias(module); v; v = LLVMGetNextGlobalAlias(v))
 		if (may_internalize(v, preserved) && may_internalize(v, used))
 			internalize(v);
+}
+
+static bool is_kept_without_users(LLVMValueRef value)
+{
+	LLVMLinkage linkage = LLVMGetLinkage(value);
+
+	return !LLVMIsDeclaration(value) && linkage == LLVMInternalLinkage && !LLVMGetFirstUse(value);
+}
+
+static void compiler_used_add(LLVMModuleRef module, LLVMValueRef *values, unsigned n)
+{
+	LLVMTypeRef pointer = LLVMPointerTypeInContext(ir_context(), 0);
+	LLVMValueRef list = LLVMAddGlobal(module, LLVMArrayType2(pointer, n), "llvm.compiler.used");
+
+	LLVMSetInitializer(list, LLVMConstArray2(pointer, values, n));
+	LLVMSetLinkage(list, LLVMAppendingLinkage);
+	LLVMSetSection(list, "llvm.metadata");
+}
+
+unsigned ir_restore_used(LLVMModuleRef module)
+{
+	_clean_(freep) LLVMValueRef *values = NULL;
+	unsigned n = 0, n_all = 0;
+	LLVMValueRef v;
+
+	if (LLVMGetNamedGlobal(module, "llvm.compiler.used"))
+		return 0;
+	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v))
+		n_all++;
+	for (v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v))
+		n_all++;
+	values = calloc(n_all + 1, sizeof(LLVMValueRef));
+	if (!values)
+		return 0;
+	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v))
+		if (is_kept_without_users(v))
+			values[n++] = v;
+	for (v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v))
+		if (is_kept_without_users(v))
+			values[n++] = v;
+	if (n)
+		compiler_used_add(module, values, n);
+	return n;
 }
 
 static bool is_expected(LLVMValueRef value)

@@ -23,6 +23,7 @@ struct name_set *name_set_new(void);
 void name_set_free(struct name_set *set); /* accepts NULL */
 DEFINE_CLEANUP(struct name_set *, name_set_free);
 int name_set_add(struct name_set *set, const char *name, size_t size); /* 0 or -ENOMEM */
+int name_set_add_all(struct name_set *set, const struct name_set *more); /* likewise */
 bool name_set_has(const struct name_set *set, const char *name, size_t size);
 size_t name_set_count(const struct name_set *set);
 
@@ -40,6 +41,13 @@ int ir_link(LLVMModuleRef into, LLVMModuleRef from, struct fault *reterr);
  * (available_externally, appending), stays as it is.
  */
 void ir_internalize(LLVMModuleRef module, const struct name_set *preserved);
+
+/**
+ * ir_restore_used() - put local definitions without users into @llvm.compiler.used
+ * The list itself is lost when a linker embeds optimized IR (LLVM 22 embedBitcodeInModule()), but nothing else
+ * explains that they outlived optimization. Return: how many.
+ */
+unsigned ir_restore_used(LLVMModuleRef module);
 
 /** ir_declarations() - add the names that @module expects from others; 0 or -ENOMEM */
 int ir_declarations(LLVMModuleRef module, struct name_set *ret);

@@ -81,6 +81,16 @@ int name_set_add(struct name_set *set, const char *name, size_t size)
 	return 0;
 }
 
+int name_set_add_all(struct name_set *set, const struct name_set *more)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < more->n_slots && r == 0; i++)
+		if (more->slots[i].name)
+			r = name_set_add(set, more->slots[i].name, more->slots[i].size);
+	return r;
+}
+
 bool name_set_has(const struct name_set *set, const char *name, size_t size)
 {
 	return set->n_names && slot_of(set, name, size)->name;

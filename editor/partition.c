@@ -17,9 +17,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "editor/assembly.h"
+
 struct cut {
 	partition_is_hot is_hot;
 	void *user;
+	const struct name_set *assembly; /* names in assembly, which stays in the hot half */
+	bool is_bound;	      /* by it: assembly_binds() */
 	struct name_set *hot; /* names of functions that stay in the hot half */
 };
 
@@ -82,29 +86,43 @@ static void promote(LLVMValueRef value, const char *suffix)
 	LLVMSetVisibility(value, LLVMHiddenVisibility);
 }
 
-/* Step 1. Weak stays weak, but "discardable if unused" would let one half drop what the other needs. */
-static void symbols_open(LLVMModuleRef module, const char *suffix)
+static void undiscardable(LLVMValueRef value)
+{
+	if (LLVMGetLinkage(value) == LLVMLinkOnceODRLinkage)
+		LLVMSetLinkage(value, LLVMWeakODRLinkage);
+	else if (LLVMGetLinkage(value) == LLVMLinkOnceAnyLinkage)
+		LLVMSetLinkage(value, LLVMWeakAnyLinkage);
+}
+
+/*
+ * Step 1. What assembly names keeps its name, and all who use it stay with it. Weak stays weak, but "discardable if
+ * unused" would let one half drop what the other needs.
+ */
+static void symbols_open(LLVMModuleRef module, const char *suffix, const struct name_set *assembly)
 {
 	LLVMValueRef v;
 
 	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v)) {
-		if (!LLVMIsDeclaration(v) && is_local(v))
+		if (!LLVMIsDeclaration(v) && is_local(v) && !name_kept(assembly, v))
 			promote(v, suffix);
 		LLVMSetComdat(v, NULL);
 	}
 	for (v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v)) {
-		if (!LLVMIsDeclaration(v) && is_local(v) && !is_copyable(v) && !is_special(v))
+		if (!LLVMIsDeclaration(v) && is_local(v) && !is_copyable(v) && !is_special(v) &&
+		    !name_kept(assembly, v))
 			promote(v, suffix);
 		LLVMSetComdat(v, NULL);
 	}
-	for (v = LLVMGetFirstGlobalAlias(module); v; v = LLVMGetNextGlobalAlias(v))
+	for (v = LLVMGetFirstGlobalAlias(module); v; v = LLVMGetNextGlobalAlias(v)) {
+		if (is_local(v) && !name_kept(assembly, v))
+			promote(v, suffix);
+		undiscardable(v);
+	}
+	for (v = LLVMGetFirstGlobalIFunc(module); v; v = LLVMGetNextGlobalIFunc(v))
 		if (is_local(v))
 			promote(v, suffix);
 	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v))
-		if (LLVMGetLinkage(v) == LLVMLinkOnceODRLinkage)
-			LLVMSetLinkage(v, LLVMWeakODRLinkage);
-		else if (LLVMGetLinkage(v) == LLVMLinkOnceAnyLinkage)
-			LLVMSetLinkage(v, LLVMWeakAnyLinkage);
+		undiscardable(v);
 }
 
 /* Is this a constructor or destructor list? Those order program start across modules. */
@@ -131,15 +149,56 @@ static int start_functions_collect(LLVMModuleRef module, struct name_set *ret)
 	return r;
 }
 
+/* Functions that use @value, directly or in a constant expression. */
+static int users_keep(LLVMValueRef value, struct name_set *ret)
+{
+	int r = 0;
+
+	for (LLVMUseRef u = LLVMGetFirstUse(value); u && r == 0; u = LLVMGetNextUse(u)) {
+		LLVMValueRef user = LLVMGetUser(u);
+
+		if (LLVMIsAInstruction(user))
+			r = name_keep(ret, LLVMGetBasicBlockParent(LLVMGetInstructionParent(user)));
+		else if (LLVMIsAConstantExpr(user))
+			r = users_keep(user, ret);
+	}
+	return r;
+}
+
+/* Is it local, or only declared, and named in assembly? Then none but this object may know it. */
+static bool is_of_assembly(LLVMValueRef value, const struct name_set *assembly)
+{
+	return (is_local(value) || LLVMIsDeclaration(value)) && name_kept(assembly, value);
+}
+
+static int assembly_users_keep(LLVMModuleRef module, const struct cut *cut)
+{
+	LLVMValueRef v;
+	int r = 0;
+
+	for (v = LLVMGetFirstFunction(module); v && r == 0; v = LLVMGetNextFunction(v))
+		if (is_of_assembly(v, cut->assembly))
+			r = users_keep(v, cut->hot);
+	for (v = LLVMGetFirstGlobal(module); v && r == 0; v = LLVMGetNextGlobal(v))
+		if (is_of_assembly(v, cut->assembly))
+			r = users_keep(v, cut->hot);
+	for (v = LLVMGetFirstFunction(module); v && r == 0; v = LLVMGetNextFunction(v))
+		if (assembly_names_any(v, cut->assembly))
+			r = name_keep(cut->hot, v);
+	return r;
+}
+
 static int hot_choose(LLVMModuleRef module, struct cut *cut)
 {
 	_clean_(name_set_freep) struct name_set *start = name_set_new();
 	int r = start ? start_functions_collect(module, start) : -ENOMEM;
 	LLVMValueRef v;
 
+	if (r == 0 && cut->is_bound)
+		r = assembly_users_keep(module, cut);
 	for (v = LLVMGetFirstFunction(module); v && r == 0; v = LLVMGetNextFunction(v))
 		if (!LLVMIsDeclaration(v) && ((cut->is_hot(module, v, cut->user) && !name_kept(start, v)) ||
-					      has_taken_block(v)))
+					      has_taken_block(v) || name_kept(cut->assembly, v)))
 			r = name_keep(cut->hot, v);
 	for (v = LLVMGetFirstGlobalAlias(module); v && r == 0; v = LLVMGetNextGlobalAlias(v))
 		r = name_keep(cut->hot, LLVMAliasGetAliasee(v));
@@ -193,34 +252,43 @@ static void variables_give_away(LLVMModuleRef hot, LLVMModuleRef cold)
 	}
 }
 
-static LLVMValueRef declare_like(LLVMModuleRef module, LLVMValueRef alias, const char *name)
+/* The variable behind an alias, also when the alias is of a part of it; NULL: it is of a function. */
+static LLVMValueRef variable_behind(LLVMValueRef value)
 {
-	LLVMTypeRef type = LLVMGlobalGetValueType(alias);
-	LLVMValueRef declared = LLVMGetTypeKind(type) == LLVMFunctionTypeKind ?
-					LLVMAddFunction(module, name, type) :
-					LLVMAddGlobal(module, type, name);
-
-	LLVMSetVisibility(declared, LLVMGetVisibility(alias));
-	LLVMSetThreadLocalMode(declared, LLVMNotThreadLocal);
-	return declared;
+	while (value && LLVMIsAConstantExpr(value))
+		value = LLVMGetOperand(value, 0);
+	if (value && LLVMIsAGlobalAlias(value))
+		return variable_behind(LLVMAliasGetAliasee(value));
+	return value ? LLVMIsAGlobalVariable(value) : NULL;
 }
 
+static void declare_instead(LLVMModuleRef module, LLVMValueRef value)
+{
+	_clean_(freep) char *name = strdup(LLVMGetValueName2(value, &(size_t){ 0 }));
+	LLVMTypeRef type = LLVMGlobalGetValueType(value);
+	LLVMValueRef variable = LLVMIsAGlobalAlias(value) ? variable_behind(value) : NULL, declared;
+
+	LLVMSetValueName2(value, "", 0);
+	declared = LLVMGetTypeKind(type) == LLVMFunctionTypeKind ? LLVMAddFunction(module, name ? name : "", type) :
+								   LLVMAddGlobal(module, type, name ? name : "");
+	LLVMSetVisibility(declared, LLVMGetVisibility(value));
+	if (variable && LLVMIsAGlobalVariable(declared))
+		LLVMSetThreadLocalMode(declared, LLVMGetThreadLocalMode(variable));
+	LLVMReplaceAllUsesWith(value, declared);
+}
+
+/* The C API cannot delete an alias: local and without uses, it goes with what else nobody needs (LLVM 22). */
 static void aliases_give_away(LLVMModuleRef cold)
 {
 	LLVMValueRef v;
 
-	while ((v = LLVMGetFirstGlobalAlias(cold))) {
-		_clean_(freep) char *name = strdup(LLVMGetValueName2(v, &(size_t){ 0 }));
-
-		LLVMSetValueName2(v, "", 0);
-		LLVMReplaceAllUsesWith(v, declare_like(cold, v, name ? name : ""));
-		LLVMDeleteGlobal(v);
+	for (v = LLVMGetFirstGlobalAlias(cold); v; v = LLVMGetNextGlobalAlias(v)) {
+		declare_instead(cold, v);
+		LLVMSetVisibility(v, LLVMDefaultVisibility);
+		LLVMSetLinkage(v, LLVMInternalLinkage);
 	}
 	while ((v = LLVMGetFirstGlobalIFunc(cold))) {
-		_clean_(freep) char *name = strdup(LLVMGetValueName2(v, &(size_t){ 0 }));
-
-		LLVMSetValueName2(v, "", 0);
-		LLVMReplaceAllUsesWith(v, declare_like(cold, v, name ? name : ""));
+		declare_instead(cold, v);
 		LLVMEraseGlobalIFunc(v);
 	}
 }
@@ -228,7 +296,7 @@ static void aliases_give_away(LLVMModuleRef cold)
 static int drop_given_away(LLVMModuleRef module, struct fault *reterr)
 {
 	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-	LLVMErrorRef error = LLVMRunPasses(module, "elim-avail-extern,globaldce", NULL, options);
+	LLVMErrorRef error = LLVMRunPasses(module, "globaldce,elim-avail-extern,globaldce", NULL, options);
 
 	LLVMDisposePassBuilderOptions(options);
 	if (error) {
@@ -241,23 +309,26 @@ static int drop_given_away(LLVMModuleRef module, struct fault *reterr)
 	return 0;
 }
 
-int partition_split(LLVMModuleRef whole, const char *suffix, partition_is_hot is_hot, void *user,
-		    LLVMModuleRef *retcold, struct name_set *crossing, struct fault *reterr)
+int partition_split(LLVMModuleRef whole, const char *suffix, const struct name_set *assembly,
+		    partition_is_hot is_hot, void *user, LLVMModuleRef *retcold, struct name_set *crossing, struct fault *reterr)
 {
 	_clean_(name_set_freep) struct name_set *hot = name_set_new();
-	struct cut cut = { .is_hot = is_hot, .user = user, .hot = hot };
+	struct cut cut = { .is_hot = is_hot, .user = user, .assembly = assembly, .hot = hot };
+	_clean_(freep) char *of_others = assembly_of_others(whole);
 	LLVMModuleRef cold;
 	int r;
 
 	*retcold = NULL;
-	if (!hot)
+	if (!hot || !of_others)
 		return fault_errno(reterr, -ENOMEM, "cutting a module in two");
-	symbols_open(whole, suffix);
+	cut.is_bound = assembly_binds(whole, assembly);
+	symbols_open(whole, suffix, assembly);
 	if (hot_choose(whole, &cut) < 0)
 		return fault_errno(reterr, -ENOMEM, "cutting a module in two");
 	if (cold_count(whole, &cut) == 0)
 		return 0;
 	cold = LLVMCloneModule(whole);
+	LLVMSetModuleInlineAsm2(cold, of_others, strlen(of_others));
 	functions_give_away(whole, &cut, false);
 	functions_give_away(cold, &cut, true);
 	aliases_give_away(cold);

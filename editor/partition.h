@@ -9,8 +9,9 @@
  * cut become hidden symbols (unique through a suffix), constants without identity are copied.
  *
  * Kept in the hot half whatever the counts say: all variables that have an identity, functions whose
- * blocks' addresses are taken, targets of aliases and ifuncs. Kept in the cold one: constructors,
- * destructors and their lists, so that program start keeps its order.
+ * blocks' addresses are taken, targets of aliases and ifuncs; assembly, what it names,
+ * and who uses what is its own. Kept in the cold one: constructors, destructors and their lists, so that
+ * program start keeps its order.
  */
 
 #include <llvm-c/Types.h>
@@ -25,9 +26,10 @@ typedef bool (*partition_is_hot)(LLVMModuleRef module, LLVMValueRef function, vo
 /**
  * partition_split() - @whole stays the hot half, @retcold gets the other
  * @suffix:  makes names of this module unique in the program, e.g. ".m7"
+ * @assembly: names in the module's assembly (assembly.h)
  * @retcold: NULL when every function is hot
  * @crossing: names that either half now expects from the other are added; they must stay visible
  * Return: 0; -EBADMSG, -ENOMEM with @reterr.
  */
-int partition_split(LLVMModuleRef whole, const char *suffix, partition_is_hot is_hot, void *user,
-		    LLVMModuleRef *retcold, struct name_set *crossing, struct fault *reterr);
+int partition_split(LLVMModuleRef whole, const char *suffix, const struct name_set *assembly,
+		    partition_is_hot is_hot, void *user, LLVMModuleRef *retcold, struct name_set *crossing, struct fault *reterr);

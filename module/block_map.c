@@ -3,8 +3,8 @@
 /*
  * Building a map from a linked file:
  *	1. read the address map: functions, blocks, calls, edges
- *	2. order functions by address, their blocks with them; name them by the symbol table
- *	3. read the probe descriptors: the IR functions
+ *	2. order functions by address, their blocks with them
+ *	3. read the probe descriptors: the IR functions; name functions by the symbol table
  *	4. read the probes and place each in the block of its function that holds its address
  *	5. give every function the GUID of its own probes
  *
@@ -99,55 +99,6 @@ static int functions_sort(struct block_map *map)
 	return 0;
 }
 
-/* Of several symbols at one address: a function's, then a global one, then the first. */
-static unsigned symbol_rank(const struct image_symbol *s)
-{
-	return (s->type == STT_FUNC || s->type == STT_GNU_IFUNC ? 2 : 0) + (s->binding != STB_LOCAL);
-}
-
-static const struct image_symbol *symbol_at_address(const struct image *image, uint64_t address)
-{
-	size_t low = 0, high = image_n_symbols(image);
-	const struct image_symbol *best = NULL;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (image_symbol_at(image, middle)->address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < image_n_symbols(image); low++) {
-		const struct image_symbol *s = image_symbol_at(image, low);
-
-		if (s->address != address)
-			break;
-		if (s->type > STT_FUNC && s->type != STT_GNU_IFUNC)
-			continue;
-		if (!best || symbol_rank(s) > symbol_rank(best))
-			best = s;
-	}
-	return best;
-}
-
-static int functions_name(struct build *b)
-{
-	for (size_t i = 0; i < b->map->n_functions; i++) {
-		struct block_function *f = &b->map->functions[i];
-		const struct image_symbol *s = symbol_at_address(b->image, f->address);
-
-		if (!s)
-			continue;
-		f->name = block_map_intern(b->map, s->name, strlen(s->name));
-		if (!f->name)
-			return -ENOMEM;
-		f->symbol = s->index;
-		f->guid = md5_guid(s->name, strlen(s->name));
-	}
-	return 0;
-}
-
 /* 3 */
 static int descriptors_take(struct build *b, struct fault *reterr)
 {
@@ -171,6 +122,65 @@ static int descriptors_take(struct build *b, struct fault *reterr)
 		f->name = block_map_intern(map, d->name, d->n_name);
 		if (!f->name)
 			return fault_errno(reterr, -ENOMEM, "block map");
+	}
+	return 0;
+}
+
+/*
+ * Of several symbols at one address: the IR function's own (the others are its aliases and versions),
+ * then a function's, then a global one, then the first.
+ */
+static unsigned symbol_rank(const struct block_map *map, const struct image_symbol *s)
+{
+	return (block_map_ir_function(map, md5_guid(s->name, strlen(s->name))) ? 4 : 0) +
+	       (s->type == STT_FUNC || s->type == STT_GNU_IFUNC ? 2 : 0) + (s->binding != STB_LOCAL);
+}
+
+static const struct image_symbol *symbol_at_address(const struct build *b, uint64_t address)
+{
+	const struct image *image = b->image;
+	size_t low = 0, high = image_n_symbols(image);
+	const struct image_symbol *best = NULL;
+	unsigned best_rank = 0;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (image_symbol_at(image, middle)->address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < image_n_symbols(image); low++) {
+		const struct image_symbol *s = image_symbol_at(image, low);
+		unsigned rank;
+
+		if (s->address != address)
+			break;
+		if (s->type > STT_FUNC && s->type != STT_GNU_IFUNC)
+			continue;
+		rank = symbol_rank(b->map, s);
+		if (!best || rank > best_rank) {
+			best = s;
+			best_rank = rank;
+		}
+	}
+	return best;
+}
+
+static int functions_name(struct build *b)
+{
+	for (size_t i = 0; i < b->map->n_functions; i++) {
+		struct block_function *f = &b->map->functions[i];
+		const struct image_symbol *s = symbol_at_address(b, f->address);
+
+		if (!s)
+			continue;
+		f->name = block_map_intern(b->map, s->name, strlen(s->name));
+		if (!f->name)
+			return -ENOMEM;
+		f->symbol = s->index;
+		f->guid = md5_guid(s->name, strlen(s->name));
 	}
 	return 0;
 }
@@ -302,9 +312,11 @@ int block_map_build(const struct image *image, struct block_map **ret, struct fa
 	r = address_maps_read(&b, reterr);
 	if (r < 0)
 		return r;
-	if (functions_sort(b.map) < 0 || functions_name(&b) < 0 || block_map_index(b.map) < 0)
+	if (functions_sort(b.map) < 0 || block_map_index(b.map) < 0)
 		return fault_errno(reterr, -ENOMEM, "block map");
 	r = descriptors_take(&b, reterr);
+	if (r == 0 && functions_name(&b) < 0)
+		r = fault_errno(reterr, -ENOMEM, "block map");
 	if (r == 0)
 		r = probes_read(&b, reterr);
 	if (r < 0)

@@ -141,7 +141,7 @@ TEST(a_cut_gives_each_half_what_it_owns)
 	LLVMModuleRef module = module_parse(), cold = NULL;
 	struct fault fault;
 
-	if (partition_split(module, ".m0", is_probed_function, NULL, &cold, crossing, &fault) < 0)
+	if (partition_split(module, ".m0", crossing, is_probed_function, NULL, &cold, crossing, &fault) < 0)
 		FAIL("%s", fault.text);
 	CHECK(cold);
 	CHECK(!LLVMIsDeclaration(LLVMGetNamedFunction(module, "hot")));
@@ -161,7 +161,7 @@ TEST(constructors_stay_with_the_cold_half)
 	LLVMModuleRef module = module_parse(), cold = NULL;
 	struct fault fault;
 
-	CHECK_INT(partition_split(module, ".m0", is_probed_function, NULL, &cold, crossing, &fault), 0);
+	CHECK_INT(partition_split(module, ".m0", crossing, is_probed_function, NULL, &cold, crossing, &fault), 0);
 	CHECK(!LLVMGetNamedGlobal(module, "llvm.global_ctors"));
 	CHECK(LLVMGetNamedGlobal(cold, "llvm.global_ctors"));
 	CHECK(!LLVMIsDeclaration(LLVMGetNamedFunction(cold, "start.m0")));

@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A shared library of everything that libraries are made of: symbol versions (.symver), aliases, IFUNC, thread-local
+# variables, constructors, assembly of its own, setjmp. Its generation takes its place under the same program.
+set -euo pipefail
+export PATH=$MORPH_BIN:$PATH
+source=$MORPH_SOURCE/tests/programs/library
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
+cd "$work"
+export TMPDIR=$work ASAN_OPTIONS=detect_leaks=0
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+value() { sed -n "s/^ *\"$1\": \([0-9.]*\),*$/\1/p" report.json; }
+exports() { nm -D --defined-only "$1" | awk '{ print $2, $3 }' | sort; }
+cases=0
+
+# case_of WHAT COMPILER-FLAGS LINKER-FLAGS
+case_of()
+{
+	echo "$1"
+	rm -rf new && mkdir new
+	for file in library assembly; do morph cc -O2 -fPIC $2 -c "$source/$file.c" -o $file.o; done
+	morph cc -shared $2 $3 -Wl,-soname,libit.so.1 -Wl,--version-script="$source/library.map" library.o assembly.o -o libit.so.1
+	ln -sf libit.so.1 libit.so
+	morph cc -O2 "$source/main.c" -L. -lit -Wl,-rpath,"$work" -o main
+	./main 5000 >expected.txt
+	morph record -F 4000 -o samples -- ./main 8000000 >/dev/null 2>&1
+	morph profile libit.so.1 samples -o profile >/dev/null
+	morph optimize libit.so.1 --profile profile -o new/libit.so.1 --report report.json
+	LD_LIBRARY_PATH=new ./main 5000 | cmp - expected.txt
+	[ "$(value functions_regenerated)" = "$(value functions)" ] || fail "$(grep functions_ report.json)"
+	[ "$(value hot_functions)" -ge 3 ] || fail "only $(value hot_functions) functions are hot"
+	[ "$(exports libit.so.1)" = "$(exports new/libit.so.1)" ] || fail "exports: $(exports new/libit.so.1)"
+	LD_LIBRARY_PATH=new LD_DEBUG=libs ./main 1 2>&1 | grep -q "calling init: new/libit.so.1" || fail "the generation was not loaded"
+	cases=$((cases + 1))
+}
+
+case_of "modules apart" "" ""
+case_of "one module: what assembly calls its own stays with it" -flto ""
+case_of "hardened" "-g -fcf-protection -fstack-protector-strong -D_FORTIFY_SOURCE=2" "-Wl,-z,relro,-z,now -Wl,-Bsymbolic"
+case_of "identical code folded, stripped" "" "-Wl,--icf=all -Wl,--gc-sections -s"
+
+echo "the old version of a symbol is still the old one"
+printf 'unsigned long mix(unsigned long); int main(void) { return mix(7) & 127; }\n' >old.c
+printf '__asm__(".symver mix, mix@LIB_1");\n' | cat - old.c >old1.c
+morph cc -O2 old.c -L. -lit -Wl,-rpath,"$work" -o default
+morph cc -O2 old1.c -L. -lit -Wl,-rpath,"$work" -o old
+for program in default old; do
+	status=0 again=0
+	./$program || status=$?
+	LD_LIBRARY_PATH=new ./$program || again=$?
+	[ $status -eq $again ] || fail "$program: $again instead of $status"
+	eval "$program=$status"
+done
+[ $((old + 1)) -eq "$default" ] || fail "the versions are $old and $default"
+echo "$((cases + 1)) passed, 0 failed"
