@@ -18,6 +18,13 @@
 #				make the inputs in DATA (if they are not there yet) and print a shell script that
 #				runs the program as `$RUN bin/NAME ...` in its prefix, results on standard
 #				output; PERCENT 100 is 3 to 6 s of CPU time on a 2024 server core
+# and, for bench/packages, which builds with Debian's hardening flags, where there is a test suite:
+#	workload_tests		in the built source tree: run the package's test suite, and print as the last line
+#				"PASSED FAILED SKIPPED"; binaries of the tree are found by their build IDs, so
+#				workload_build installs them by plain copying
+#	workload_tables		no: for bench/packages only
+#	workload_kind		program (PIE, the default), library (flags of position by its build system), static-pie, no-pie
+#	workload_count_percent	how much of the test is counted under callgrind; default 2
 #
 # Training and test inputs differ always.
 
@@ -61,8 +68,69 @@ workload_load()
 	workload_patches=yes
 	workload_packages=()
 	workload_cflags=
+	workload_tables=yes
+	workload_kind=program
+	workload_count_percent=2
 	# shellcheck source=/dev/null # one of bench/workloads/
 	. "$file"
+}
+
+# package_names: those with a test suite
+package_names()
+{
+	local name
+
+	for name in $(workload_names); do
+		! grep -q '^workload_tests()' "$MORPH_ROOT/bench/workloads/$name.sh" || printf '%s\n' "$name"
+	done
+}
+
+# ---- results of test suites: "PASSED FAILED SKIPPED", from their output on standard input ----
+
+# tests_run KIND COMMAND...: run a test suite, print what it says, then the count as tests_KIND reads it
+tests_run()
+{
+	local kind=$1
+
+	shift
+	"$@" >tests.log 2>&1 || true
+	cat tests.log
+	"tests_$kind" <tests.log
+}
+
+# automake: "# PASS:  3" for each directory
+tests_automake()
+{
+	awk '/^# (PASS|XFAIL):/ { passed += $3 } /^# (FAIL|XPASS|ERROR):/ { failed += $3 } /^# SKIP:/ { skipped += $3 }
+		END { print passed + 0, failed + 0, skipped + 0 }'
+}
+
+# ctest: "98% tests passed, 2 tests failed out of 100"
+tests_ctest()
+{
+	awk '/tests passed,.*failed out of/ { failed += $4; passed += $NF - $4 } END { print passed + 0, failed + 0, 0 }'
+}
+
+# perl's t/TEST: "Failed 2 tests out of 300, ..." or "All tests successful.", then "Files=300, Tests=..."; by files
+tests_perl()
+{
+	awk '/^Failed [0-9]+ tests? out of/ { failed = $2 } match($0, /Files=[0-9]+/) { n = substr($0, RSTART + 6, RLENGTH - 6) }
+		END { print n - failed, failed + 0, 0 }'
+}
+
+# Python's unittest: "Ran 24 tests in 0.5s", "FAILED (failures=1, errors=1, skipped=1)"
+tests_unittest()
+{
+	awk '/^Ran [0-9]+ tests?/ { n += $2 }
+		/^(FAILED|OK) \(/ {
+			gsub(/[(),]/, " ")
+			for (i = 2; i <= NF; i++) {
+				split($i, pair, "=")
+				if (pair[1] == "skipped") skipped += pair[2]
+				else if (pair[1] == "failures" || pair[1] == "errors") failed += pair[2]
+			}
+		}
+		END { print n - failed - skipped, failed + 0, skipped + 0 }'
 }
 
 # ---- sources ----
@@ -211,5 +279,7 @@ bench_programs()
 	for program in gzip sort perl libjpeg-turbo lua5.4 sqlite3; do
 		[[ -e $MORPH_ROOT/bench/workloads/$program.sh ]] && printf '%s\n' "$program"
 	done
-	workload_names | grep -vxE 'gzip|sort|perl|libjpeg-turbo|lua5.4|sqlite3' || true
+	for program in $(workload_names | grep -vxE 'gzip|sort|perl|libjpeg-turbo|lua5.4|sqlite3'); do
+		grep -qx 'workload_tables=no' "$MORPH_ROOT/bench/workloads/$program.sh" || printf '%s\n' "$program"
+	done
 }

@@ -12,6 +12,11 @@ workload_build()
 	install -D gzip "$1/bin/gzip"
 }
 
+workload_tests()
+{
+	tests_run automake make check
+}
+
 # Training packs and unpacks text; the test a server's log and binary records, at other levels.
 workload_script()
 {

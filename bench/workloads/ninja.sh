@@ -12,6 +12,11 @@ workload_build()
 	install -D ninja "$1/bin/ninja"
 }
 
+workload_tests()
+{
+	tests_run unittest /usr/bin/python3 misc/output_test.py
+}
+
 # Plans of large builds that are never run: training a wide one, the test a deep one and its queries.
 workload_script()
 {

@@ -16,6 +16,12 @@ workload_build()
 	install -D -m 644 lib/strict.pm "$1/lib/strict.pm"
 }
 
+# The tests of the core language, which need no extension.
+workload_tests()
+{
+	tests_run perl make minitest
+}
+
 workload_script()
 {
 	printf '$RUN bin/perl -Ilib %s %d\n' "$MORPH_ROOT/bench/workloads/perl/$1.pl" "$2"
