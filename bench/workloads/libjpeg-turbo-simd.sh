@@ -24,7 +24,7 @@ workload_build()
 
 workload_tests()
 {
-	cd build
+	cd build || return
 	tests_run ctest ctest -j "$JOBS"
 }
 
