@@ -339,9 +339,9 @@ static int add_cgroup(struct recorder *recorder, const char *cgroup, struct faul
 	if (fd < 0)
 		return fault_errno(reterr, -errno, "%s: not a cgroup's directory", cgroup);
 	r = perf_set_add(&recorder->set, fd, PERF_FLAG_PID_CGROUP);
-	if (r == -EBADF || r == -EINVAL)
+	if (r == -EBADF || r == -EINVAL || r == -ENOENT)
 		return fault_set(reterr, r, "%s: not a directory of the cgroup hierarchy that has perf_event "
-					    "(cgroup v2)", cgroup);
+					    "(cgroup v2, or v1's of that name)", cgroup);
 	return r < 0 ? perf_event_refusal(r, recorder->clock, reterr) : 0;
 }
 

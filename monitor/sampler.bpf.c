@@ -675,7 +675,12 @@ int on_tick(u64 *context)
 	return sample(&run, is_user, ip);
 }
 
-/* --- lifecycle ------------------------------------------------------------------------------------ */
+/*
+ * --- lifecycle ------------------------------------------------------------------------------------
+ *
+ * Starts and ends are hooked only once there is a program to watch: on a machine that starts a thousand
+ * programs per second they would cost as much as the tick.
+ */
 
 static __always_inline bool is_watched(const struct sampler_inode *inode)
 {
@@ -695,19 +700,18 @@ static __always_inline void lifecycle_submit(const struct sampler_event *filled)
 	bpf_ringbuf_submit(event, 0);
 }
 
-SEC("raw_tp/sched_process_exec")
-int on_exec(struct bpf_raw_tracepoint_args *context)
+SEC("tp_btf/sched_process_exec")
+int on_exec(u64 *context)
 {
-	struct task_struct *task = (void *)context->args[0];
-	struct linux_binprm *program = (void *)context->args[2];
+	struct task_struct *task = (void *)context[0];
+	struct linux_binprm *program = (void *)context[2];
 	struct sampler_inode inode = { 0 };
 	struct sampler_event event;
-	u32 tgid;
+	u32 tgid = task->tgid;
 
-	inode_read(BPF_CORE_READ(program, file), &inode);
+	inode_read(program->file, &inode);
 	if (!is_watched(&inode))
 		return 0;
-	tgid = BPF_CORE_READ(task, tgid);
 	bpf_map_update_elem(&running, &tgid, &inode, BPF_ANY);
 	event_fill(&event, SAMPLER_EVENT_EXEC, tgid);
 	event.module = inode;
@@ -715,22 +719,22 @@ int on_exec(struct bpf_raw_tracepoint_args *context)
 	return 0;
 }
 
-SEC("raw_tp/sched_process_exit")
-int on_exit(struct bpf_raw_tracepoint_args *context)
+SEC("tp_btf/sched_process_exit")
+int on_exit(u64 *context)
 {
-	struct task_struct *task = (void *)context->args[0];
-	u32 tgid = BPF_CORE_READ(task, tgid);
+	struct task_struct *task = (void *)context[0];
+	u32 tgid = task->tgid;
 	struct sampler_inode *inode;
 	struct sampler_event event;
 
-	if (BPF_CORE_READ(task, pid) != (int)tgid)
+	if (task->pid != (int)tgid)
 		return 0;
 	inode = bpf_map_lookup_elem(&running, &tgid);
 	if (!inode)
 		return 0;
 	event_fill(&event, SAMPLER_EVENT_EXIT, tgid);
 	event.module = *inode;
-	event.exit_code = BPF_CORE_READ(task, exit_code);
+	event.exit_code = task->exit_code;
 	lifecycle_submit(&event);
 	bpf_map_delete_elem(&running, &tgid);
 	return 0;

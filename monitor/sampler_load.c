@@ -130,6 +130,8 @@ static int configure(struct sampler *sampler, struct fault *reterr)
 	bpf_program__set_autoload(bpf->progs.on_exec, !options->no_lifecycle);
 	bpf_program__set_autoload(bpf->progs.on_exit, !options->no_lifecycle);
 	bpf_program__set_autoload(bpf->progs.on_signal, !options->no_lifecycle);
+	bpf_program__set_autoattach(bpf->progs.on_exec, false);
+	bpf_program__set_autoattach(bpf->progs.on_exit, false);
 	layout(sampler);
 	if (bpf_map__set_max_entries(bpf->maps.states, (uint32_t)sampler->n_possible * SAMPLER_TABLES) < 0 ||
 	    bpf_map__set_max_entries(bpf->maps.buckets, (uint32_t)sampler->n_all_buckets) < 0 ||
@@ -516,12 +518,28 @@ void sampler_forget_all(struct sampler *sampler)
 	__atomic_fetch_add(&sampler->bpf->bss->control.cache_flushes, 1, __ATOMIC_RELEASE);
 }
 
+/* The first program to watch makes starts and ends interesting. */
+static int lifecycle_attach(struct sampler *sampler)
+{
+	struct sampler_bpf *bpf = sampler->bpf;
+
+	if (sampler->options.no_lifecycle)
+		return 0;
+	if (!bpf->links.on_exec)
+		bpf->links.on_exec = bpf_program__attach(bpf->progs.on_exec);
+	if (bpf->links.on_exec && !bpf->links.on_exit)
+		bpf->links.on_exit = bpf_program__attach(bpf->progs.on_exit);
+	return bpf->links.on_exit ? 0 : -errno;
+}
+
 int sampler_watch(struct sampler *sampler, const struct sampler_inode *inode, bool on)
 {
 	struct sampler_inode key = *inode;
-	int fd = bpf_map__fd(sampler->bpf->maps.watched), r;
+	int fd = bpf_map__fd(sampler->bpf->maps.watched), r = on ? lifecycle_attach(sampler) : 0;
 	uint32_t one = 1;
 
+	if (r < 0)
+		return r;
 	key.device = 0;
 	r = on ? bpf_map_update_elem(fd, &key, &one, BPF_ANY) : bpf_map_delete_elem(fd, &key);
 	return r < 0 && !(errno == ENOENT && !on) ? -errno : 0;

@@ -121,6 +121,20 @@ jq -se 'map(.adds_up) | all' "$dir/dump" >/dev/null || fail "the law was broken"
 jq -se '[.[].modules[] | select(.path | endswith("victim")) | select(.tick_synchronous) | .samples] | add > 0' \
 	"$dir/dump" >/dev/null || fail "not found"
 
+echo "starts and ends of a watched program are reported, on request of the manager"
+monitor w --interval 1s --duration 3 &
+watcher=$!
+pids+=("$watcher")
+for _ in $(seq 50); do [ -s "$dir/w.run/status.json" ] && break; sleep 0.1; done
+echo "$bin/test-monitor-victim" >"$dir/w.run/.watch" && mv "$dir/w.run/.watch" "$dir/w.run/watch"
+sleep 0.5
+"$bin/test-monitor-victim" fail 0.01
+"$bin/test-monitor-victim" burn 0.01
+wait "$watcher" || fail "exit status $?"
+for log in "$dir"/w.spool/*.events; do "$bin/morph" dump --json "$log"; done >"$dir/dump"
+[ "$(jq -s '[.[].events[] | select(.kind == "exec") | .count] | add' "$dir/dump")" = 2 ] || fail "starts"
+[ "$(jq -s '[.[].events[] | select(.kind == "exit") | .value]' -c "$dir/dump")" = '[768,0]' ] || fail "ends"
+
 echo "no more capabilities than it needs"
 "$bin/morph-monitor" --config "$dir/empty.conf" --spool "$dir/f.spool" --run-directory "$dir/f.run" 2>"$dir/log" &
 holder=$!

@@ -5,7 +5,7 @@ set -u
 morph=$MORPH_BIN/morph
 victim=$MORPH_BIN/test-monitor-victim
 dir=$(mktemp -d /tmp/record-test.XXXXXX)
-trap 'rm -rf "$dir"' EXIT
+trap 'umount "$dir/cgroups" 2>/dev/null; rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 
 fail() {
@@ -80,6 +80,31 @@ if [ "$(id -u)" = 0 ]; then
 	for name in fired idle kernel user attributed anonymous lost drained; do
 		[ "$(field all.samples ".$name")" != null ] || fail "no $name in the dump"
 	done
+	echo "a cgroup, and a directory that is none"
+	mkdir cgroups
+	if grep -q "^[^ ]* /sys/fs/cgroup cgroup2" /proc/mounts; then
+		group=/sys/fs/cgroup/record-test.$$
+	elif mount -t cgroup -o perf_event none cgroups 2>/dev/null; then
+		group=cgroups/record-test.$$
+	fi
+	if [ -n "${group-}" ] && mkdir "$group"; then
+		sh -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$group" "$victim" burn 3 &
+		pid=$!
+		sleep 0.2
+		"$victim" burn 2 &
+		other=$!
+		"$morph" record -G "$group" -o group.samples --duration 0.7 2>log || fail "exit status $?"
+		kill "$pid" "$other"
+		wait "$pid" "$other" 2>/dev/null
+		lawful group.samples
+		[ "$(field group.samples .attributed)" -gt 50 ] || fail "too few samples of the cgroup"
+		[ "$(field group.samples .fired)" -lt 800 ] || fail "samples of others"
+		rmdir "$group"
+	fi
+	umount cgroups 2>/dev/null
+	"$morph" record -G "$dir" -o none.samples --duration 0.1 2>log
+	[ $? = 1 ] && grep -q "not a directory of the cgroup hierarchy" log || fail "a directory as cgroup"
+
 	"$morph" top -n 1 -d 0.5 --json >top.json 2>log || fail "top: exit status $?"
 	jq -e '.modules | length > 0' top.json >/dev/null || fail "top shows nothing"
 	"$morph" top -n 1 -d 0.5 -f >/dev/null 2>log || fail "top -f: exit status $?"
