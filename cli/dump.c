@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "module/block_map.h"
 #include "module/morph_data.h"
+#include "profiles/lifecycle.h"
 #include "profiles/profile.h"
 #include "profiles/sample_log.h"
 
@@ -27,6 +28,24 @@ static int sample_log_show(const struct file_map *map, bool as_json, struct faul
 	else if (r == 0)
 		sample_log_dump(log, stdout);
 	return r;
+}
+
+static int events_show(const struct file_map *map, bool as_json, struct fault *reterr)
+{
+	_clean_(lifecycle_donep) struct lifecycle events = { 0 };
+	int r = lifecycle_decode((const char *)map->data, map->size, &events, reterr);
+
+	if (r == 0 && as_json)
+		lifecycle_dump_json(&events, stdout);
+	else if (r == 0)
+		lifecycle_dump(&events, stdout);
+	return r;
+}
+
+static bool is_events(const struct file_map *map)
+{
+	return map->size >= strlen(LIFECYCLE_MAGIC) &&
+	       memcmp(map->data, LIFECYCLE_MAGIC, strlen(LIFECYCLE_MAGIC)) == 0;
 }
 
 static int profile_show(const struct file_map *map, bool as_json, struct fault *reterr)
@@ -100,8 +119,13 @@ static int program_show(const char *path, const char *dir, bool as_json, struct 
 static int file_show(const char *path, const struct file_map *map, bool as_json, struct fault *reterr)
 {
 	unsigned kind, version;
-	int r = container_peek(map->data, map->size, &kind, &version, reterr);
+	int r;
 
+	if (is_events(map)) {
+		r = events_show(map, as_json, reterr);
+		return r < 0 ? fault_prefix(reterr, r, "%s", path) : 0;
+	}
+	r = container_peek(map->data, map->size, &kind, &version, reterr);
 	if (r == 0) {
 		switch (kind) {
 		case CONTAINER_SAMPLE_LOG:

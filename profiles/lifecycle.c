@@ -16,6 +16,8 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
+#include "base/table.h"
 
 #define N_FIELDS 11
 #define MAX_FIELD_BYTES 32768u
@@ -118,7 +120,7 @@ static void id_encode(struct buffer *buffer, const struct build_id *id)
 
 int lifecycle_encode(const struct lifecycle *lifecycle, struct buffer *ret)
 {
-	buffer_printf(ret, "morph-events %u\n", LIFECYCLE_VERSION);
+	buffer_printf(ret, LIFECYCLE_MAGIC "%u\n", LIFECYCLE_VERSION);
 	for (size_t i = 0; i < lifecycle->n_events; i++) {
 		const struct lifecycle_event *event = &lifecycle->events[i];
 
@@ -264,7 +266,7 @@ int lifecycle_decode(const char *text, size_t size, struct lifecycle *ret, struc
 	if (!copy)
 		return fault_errno(reterr, -ENOMEM, "events");
 	rest = strchr(copy, '\n');
-	if (!rest || strlen(copy) != size || sscanf(copy, "morph-events %u\n", &version) != 1)
+	if (!rest || strlen(copy) != size || sscanf(copy, LIFECYCLE_MAGIC "%u\n", &version) != 1)
 		return fault_set(reterr, -EBADMSG, "not a file of events, or cut short");
 	if (version != LIFECYCLE_VERSION)
 		return fault_set(reterr, -EPROTONOSUPPORT, "events of format version %u; this Morph reads "
@@ -288,4 +290,65 @@ int lifecycle_read(const char *path, struct lifecycle *ret, struct fault *reterr
 		return r;
 	r = lifecycle_decode((const char *)map.data, map.size, ret, reterr);
 	return r < 0 ? fault_prefix(reterr, r, "%s", path) : 0;
+}
+
+void lifecycle_dump(const struct lifecycle *lifecycle, FILE *out)
+{
+	_clean_(table_freep) struct table *table =
+		table_new("event|>time|>process|>count|>value|name|program|fault in|>at");
+
+	for (size_t i = 0; table && i < lifecycle->n_events; i++) {
+		const struct lifecycle_event *event = &lifecycle->events[i];
+
+		table_cell(table, "%s", lifecycle_kind_name(event->kind));
+		table_cell(table, "%" PRIu64, event->time_ns);
+		table_cell(table, "%" PRIu32, event->pid);
+		table_cell(table, "%" PRIu32, event->count);
+		table_cell(table, "%" PRId32, event->value);
+		table_cell(table, "%s", event->comm);
+		table_cell(table, "%s", event->path);
+		table_cell(table, "%s", event->fault_path);
+		table_cell(table, "%" PRIu64, event->fault_offset);
+	}
+	if (table)
+		table_print(table, out);
+}
+
+static void id_json(struct json *json, const char *key, const struct build_id *id)
+{
+	char text[BUILD_ID_MAX_TEXT];
+
+	json_string(json, key, id->size ? build_id_text(id, text) : NULL);
+}
+
+static void event_json(const struct lifecycle_event *event, struct json *json)
+{
+	json_object_begin(json, NULL);
+	json_string(json, "kind", lifecycle_kind_name(event->kind));
+	json_u64(json, "time_ns", event->time_ns);
+	json_u64(json, "pid", event->pid);
+	json_u64(json, "count", event->count);
+	json_i64(json, "value", event->value);
+	id_json(json, "build_id", &event->build_id);
+	json_string(json, "comm", event->comm);
+	json_string(json, "path", event->path);
+	if (event->kind == LIFECYCLE_SIGNAL) {
+		id_json(json, "fault_build_id", &event->fault_build_id);
+		json_string(json, "fault_path", event->fault_path);
+		json_u64(json, "fault_offset", event->fault_offset);
+	}
+	json_object_end(json);
+}
+
+void lifecycle_dump_json(const struct lifecycle *lifecycle, FILE *out)
+{
+	struct json json = json_to(out);
+
+	json_object_begin(&json, NULL);
+	json_string(&json, "type", "events");
+	json_array_begin(&json, "events");
+	for (size_t i = 0; i < lifecycle->n_events; i++)
+		event_json(&lifecycle->events[i], &json);
+	json_array_end(&json);
+	json_object_end(&json);
 }

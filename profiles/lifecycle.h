@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/bytes.h"
 #include "base/fault.h"
@@ -19,6 +20,7 @@
 
 #define LIFECYCLE_VERSION 1u
 #define LIFECYCLE_SUFFIX ".events"
+#define LIFECYCLE_MAGIC "morph-events " /* how such a file begins */
 #define LIFECYCLE_MAX_EVENTS 4096u /* in one file */
 
 enum lifecycle_kind {
@@ -66,3 +68,7 @@ int lifecycle_encode(const struct lifecycle *lifecycle, struct buffer *ret);
 int lifecycle_decode(const char *text, size_t size, struct lifecycle *ret, struct fault *reterr);
 /** lifecycle_read() - the same for a file */
 int lifecycle_read(const char *path, struct lifecycle *ret, struct fault *reterr);
+
+/** lifecycle_dump() - a table for people */
+void lifecycle_dump(const struct lifecycle *lifecycle, FILE *out);
+void lifecycle_dump_json(const struct lifecycle *lifecycle, FILE *out);
