@@ -20,7 +20,9 @@
 #define HOLE_MAX_NS 90000u /* longer: another task ran, or the hypervisor took the CPU */
 #define MAX_HOLES 4096u
 #define MAX_BUDGET 0.1
-#define TICK_PART 0.6	   /* of the budget */
+#define AIM 0.9		   /* of the budget */
+#define TICK_PART 0.6	   /* the same */
+#define LEAST_PART 0.1	   /* for sampling, whatever the monitor itself takes */
 #define CREDIT_S 3600.0
 #define BURST_MIN_HZ 50.0
 #define GUESS_INTERRUPT_NS 5000.0
@@ -128,16 +130,17 @@ int budget_measure(double *retinterrupt_ns, struct fault *reterr)
 
 struct budget_rates budget_rates(double budget, const struct budget_cost *cost, double tick_hz)
 {
-	double event_ns = cost->interrupt_ns + cost->clock_ns, left;
-	double tick_ns = tick_hz * cost->tick_ns;
+	double event_ns = cost->interrupt_ns + cost->clock_ns, left = budget * AIM - cost->own;
+	double tick_room = MAX(MIN(left, budget * TICK_PART), budget * LEAST_PART);
+	double tick_share = tick_hz * cost->tick_ns / 1e9;
 	struct budget_rates rates = { .tick_divisor = 1 };
 
-	/* The smallest divisor that keeps the tick in its part; the filter itself is not counted twice. */
-	if (tick_ns > budget * TICK_PART * 1e9)
-		rates.tick_divisor = (unsigned)(tick_ns / (budget * TICK_PART * 1e9)) + 1;
+	/* The smallest divisor that keeps the tick in its part. */
+	if (tick_share > tick_room)
+		rates.tick_divisor = (unsigned)(tick_share / tick_room) + 1;
 	rates.tick_hz = tick_hz / rates.tick_divisor;
 	rates.tick_share = rates.tick_hz * cost->tick_ns / 1e9;
-	left = budget - rates.tick_share - cost->own;
+	left -= rates.tick_share;
 	if (event_ns > 0 && left > 0)
 		rates.reference_hz = MIN(left * 1e9 / event_ns, BUDGET_REFERENCE_HZ);
 	if (rates.reference_hz < BUDGET_REFERENCE_MIN_HZ)

@@ -48,7 +48,11 @@ int budget_measure(double *retinterrupt_ns, struct fault *reterr);
 /** budget_median() - of @n numbers, which are sorted; 0 for none */
 double budget_median(double *values, unsigned n);
 
-/** budget_rates() - the most that fits: half for the tick, the rest for the reference */
+/**
+ * budget_rates() - what fits: six tenths at most for the tick, the rest for the reference
+ * A tenth is left for what the programs cannot time: being called, and called for timers that are not the
+ * tick. What the monitor itself takes comes first; a busy one samples less.
+ */
 struct budget_rates budget_rates(double budget, const struct budget_cost *cost, double tick_hz);
 
 /** budget_clock_hz() - the rate of a lone clock that fits, at most @max_hz */

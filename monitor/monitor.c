@@ -540,7 +540,7 @@ static void spending_account(struct monitor *monitor, double elapsed_s)
 	share = elapsed_s > 0 ? used / elapsed_s / MAX(status->n_cpus, 1u) : 0;
 	/* The first drains read the kernel's symbol table and every running module; later ones do not. */
 	if (status->n_cycles > 2)
-		status->cost.own = status->cost.own ? status->cost.own * 0.9 + share * 0.1 : share;
+		status->cost.own = status->cost.own ? status->cost.own * 0.8 + share * 0.2 : share;
 	budget_save(&monitor->credit, status->budget, status->n_cpus, elapsed_s,
 		    status->rates.total_share * elapsed_s * status->n_cpus);
 	status->credit_s = monitor->credit.seconds;

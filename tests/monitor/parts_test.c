@@ -169,6 +169,8 @@ TEST(rates_never_cost_more_than_the_budget)
 				CHECK(rates.total_share <= 0.001 * 1.0001);
 				CHECK(rates.tick_hz * rates.tick_divisor > hz * 0.999);
 				CHECK(rates.reference_hz <= BUDGET_REFERENCE_HZ);
+				cost.own = 0.0006;
+				CHECK(budget_rates(0.001, &cost, hz).total_share <= 0.001 * 1.0001);
 				CHECK(rates.reference_hz == 0 || rates.reference_hz >= BUDGET_REFERENCE_MIN_HZ);
 			}
 }
