@@ -20,7 +20,7 @@ KINDS = {
 }
 LENGTHS = {
     # seconds, but for the idle rounds, which take four each
-    "quick": {"slices": 110, "program": 5, "idle_rounds": 4, "agree": 6, "spawn": 60, "load": 20, "burst": 25,
+    "quick": {"slices": 105, "program": 5, "idle_rounds": 4, "agree": 6, "spawn": 60, "load": 20, "burst": 25,
               "soak": 0},
     "full": {"slices": 600, "program": 60, "idle_rounds": 20, "agree": 60, "spawn": 60, "load": 120, "burst": 60,
              "soak": 600},
@@ -280,18 +280,18 @@ def synchronous(bench, table):
     bench.stop(background)
     bench.stop(monitor)
     name = "bench-overhead"
-    marked, share, samples = False, None, 0
+    marked, samples, all_samples = False, 0, 0
     for path in logs_of(bench, "burst"):
         log = bench.dump(path)
         for module in (log or {}).get("modules", []):
             if os.path.basename(module["path"]) == name:
-                marked |= module["tick_synchronous"]
                 if module["tick_synchronous"]:
-                    samples = module["samples"]
-                    share = 100 * samples / max(log["user"], 1)
+                    marked = True
+                    samples += module["samples"]
+                    all_samples += log["user"]
     table["synchronous_cpu_percent"] = found and found["cpu_percent"]
     table["synchronous_is_marked"] = marked
-    table["synchronous_share_percent"] = share
+    table["synchronous_share_percent"] = 100 * samples / all_samples if marked else None
     table["synchronous_expected_share_percent"] = found and 100 * found["cpu_percent"] / (100 + found["cpu_percent"])
 
 
