@@ -415,7 +415,9 @@ static __always_inline u32 module_find(struct run *run, u64 ip, struct sampler_k
 	struct task_struct *task = run->task;
 	struct mm_struct *mm = task->mm;
 	struct place place = { 0 };
-	u64 process = (u64)task->tgid << 32 | (u32)task->self_exec_id;
+	/* Read as a number, which the verifier lets us shift. */
+	u64 space = kernel_read_u64((u64)task + bpf_core_field_offset(struct task_struct, mm));
+	u64 process = ((u64)task->tgid << 32 | (u32)task->self_exec_id) ^ space << 12;
 	u32 hash = (u32)(ip >> CACHED_BITS) * 2654435761u ^ (u32)task->tgid * 40503u, cause;
 	struct sampler_cached *cached = &run->state->cache[(hash ^ hash >> 16) & (SAMPLER_CACHED - 2)];
 

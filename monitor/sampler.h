@@ -87,7 +87,7 @@ struct sampler_counters {
 struct sampler_cached {
 	__u64 start;
 	__u64 mapping; /* address of its vm_area_struct */
-	__u64 process; /* PID and exec count: a PID may run another program since */
+	__u64 process; /* of PID, exec count and address space: a PID may run another program since */
 	__u32 n_pages, lock_sequence;
 	__u32 sequence, flushes;
 	__u64 inode;
