@@ -190,7 +190,7 @@ static void branches_attach(const struct ir_graph *graph, const uint64_t *blocks
 
 static int function_annotate(LLVMValueRef fn, const struct ir_graph *graph,
 			     const struct profile_function *function, struct arena *arena,
-			     struct counts *counts, struct annotate_stats *stats)
+			     annotate_visit visit, void *user, struct counts *counts, struct annotate_stats *stats)
 {
 	uint64_t *blocks, *edges, total = 0;
 	int r = flow_of(graph, function, arena, &blocks, &edges);
@@ -202,6 +202,8 @@ static int function_annotate(LLVMValueRef fn, const struct ir_graph *graph,
 	}
 	if (r < 0 || !total)
 		return r;
+	for (uint32_t b = 0; visit && b < graph->n_blocks && r == 0; b++)
+		r = visit(graph->blocks[b].block, blocks[b], user);
 	entry_count_attach(fn, MAX(blocks[0], 1u));
 	branches_attach(graph, blocks, edges, function->samples > 0 ? (double)total / function->samples : 0,
 			arena);
@@ -209,7 +211,7 @@ static int function_annotate(LLVMValueRef fn, const struct ir_graph *graph,
 	counts->n_functions++;
 	stats->n_hot_functions++;
 	stats->executions += total;
-	return 0;
+	return r;
 }
 
 static int descending(const void *a, const void *b)
@@ -285,8 +287,8 @@ static void summary_attach(LLVMModuleRef module, struct counts *counts, uint64_t
 			  LLVMMDNodeInContext2(ir_context(), rows, ARRAY_SIZE(rows)));
 }
 
-int annotate_module(LLVMModuleRef module, const struct profile *profile, struct annotate_stats *ret,
-		    struct fault *reterr)
+int annotate_module(LLVMModuleRef module, const struct profile *profile, annotate_visit visit, void *user,
+		    struct annotate_stats *ret, struct fault *reterr)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
 	LLVMValueRef probe = LLVMGetNamedFunction(module, "llvm.pseudoprobe");
@@ -307,7 +309,7 @@ int annotate_module(LLVMModuleRef module, const struct profile *profile, struct 
 		ret->n_blocks += graph.n_blocks;
 		function = profile_find(profile, graph_guid(&graph));
 		if (function)
-			r = function_annotate(f, &graph, function, arena, &counts, ret);
+			r = function_annotate(f, &graph, function, arena, visit, user, &counts, ret);
 		arena_reset(arena);
 	}
 	if (r == 0)

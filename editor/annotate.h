@@ -26,9 +26,12 @@ struct annotate_stats {
 	uint64_t executions;		     /* sum of all block counts */
 };
 
-/** annotate_module() - Return: 0 or -ENOMEM */
-int annotate_module(LLVMModuleRef module, const struct profile *profile, struct annotate_stats *ret,
-		    struct fault *reterr);
+/** What is told of each block of a function with counts; a negative return value ends the annotation with it. */
+typedef int (*annotate_visit)(LLVMBasicBlockRef block, uint64_t executions, void *user);
+
+/** annotate_module() - @visit: may be NULL. Return: 0, -ENOMEM, or what @visit returned */
+int annotate_module(LLVMModuleRef module, const struct profile *profile, annotate_visit visit, void *user,
+		    struct annotate_stats *ret, struct fault *reterr);
 
 /** annotate_guid() - the GUID of the probes in a function's own blocks; 0: it has none */
 uint64_t annotate_guid(LLVMModuleRef module, LLVMValueRef function);

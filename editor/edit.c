@@ -20,6 +20,7 @@
 #include "editor/guid.h"
 #include "editor/heat.h"
 #include "editor/host.h"
+#include "editor/inlining.h"
 #include "editor/ir.h"
 #include "editor/partition.h"
 #include "editor/pipeline.h"
@@ -318,7 +319,7 @@ static char **objects_list(struct edit *edit, const char *hot)
 static int cut_generate(struct edit *edit, struct fault *reterr)
 {
 	struct codegen_input *inputs = calloc(edit->data->n_modules + 1, sizeof(*inputs));
-	const char *const more[] = { "-pgo-analysis-map=all", NULL };
+	const char *const more[] = { "-pgo-analysis-map=all", "-enable-ext-tsp-block-placement", NULL };
 	size_t n = 0;
 	int r;
 
@@ -372,7 +373,7 @@ static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 {
 	struct codegen_input input = { "hot", edit->hot_bitcode.data, edit->hot_bitcode.size };
 	char path[PATH_MAX], clusters[PATH_MAX + 32], order[PATH_MAX + 32], id[BUILD_ID_MAX_TEXT], build_id[96];
-	const char *const more[] = { clusters, "-pgo-analysis-map=br-prob", NULL };
+	const char *const more[] = { clusters, "-enable-ext-tsp-block-placement", "-pgo-analysis-map=br-prob", NULL };
 	const char *const options[] = { order, "--no-warn-symbol-ordering", "-z", "keep-text-section-prefix",
 					build_id, NULL };
 	char **objects = objects_list(edit, "placed");
@@ -388,6 +389,20 @@ static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 	if (r == 0)
 		r = link_objects(edit, objects, options, out, reterr);
 	objects_free(objects);
+	return r;
+}
+
+/* Step 3: counts onto the IR, and the calls they say are worth a copy. */
+static int annotate(struct edit *edit, struct fault *reterr)
+{
+	struct inlining *inlining = inlining_new(edit->hot);
+	int r = inlining ? 0 : fault_errno(reterr, -ENOMEM, "attaching the profile to the IR");
+
+	if (r == 0)
+		r = annotate_module(edit->hot, edit->profile, inlining_note, inlining, &edit->report->counts, reterr);
+	if (r == 0 && !edit->options->layout_only && inlining_choose(inlining, &edit->report->inlining) < 0)
+		r = fault_errno(reterr, -ENOMEM, "choosing calls to inline");
+	inlining_free(inlining);
 	return r;
 }
 
@@ -441,7 +456,7 @@ static int steps_run(struct edit *edit, char *retpath, struct fault *reterr)
 
 	STEP(CUT, modules_cut(edit, reterr));
 	STEP(TRUST, trust(edit, reterr));
-	STEP(ANNOTATE, annotate_module(edit->hot, edit->profile, &edit->report->counts, reterr));
+	STEP(ANNOTATE, annotate(edit, reterr));
 	STEP(OPTIMIZE, optimize(edit, reterr));
 	STEP(GENERATE, cut_generate(edit, reterr));
 	STEP(LAYOUT, lay_out(edit, reterr));

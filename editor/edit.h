@@ -22,6 +22,7 @@
 
 #include "base/fault.h"
 #include "editor/annotate.h"
+#include "editor/inlining.h"
 #include "editor/prediction.h"
 #include "editor/selftest.h"
 #include "editor/trust.h"
@@ -43,6 +44,7 @@ struct edit_options {
 struct edit_report {
 	struct trust_report trust;
 	struct annotate_stats counts;
+	struct inlining_stats inlining;
 	size_t n_modules, n_hot_modules;
 	size_t n_laid_out; /* functions with a new block order */
 	size_t n_cold_blocks; /* blocks moved out of line */

@@ -2,7 +2,7 @@
 #pragma once
 
 /**
- * heap.h - a priority queue of merges that may have gone stale; private to layout/
+ * heap.h - a priority queue of choices that may have gone stale
  *
  * Elements are structs that begin with a struct heap_key. Highest gain first; of equals the lowest
  * chain numbers, so that the order of pops does not depend on the order of pushes.
@@ -15,7 +15,7 @@
 
 struct heap_key {
 	double gain;
-	uint32_t a, b; /* chains */
+	uint32_t a, b; /* what it is about: chains, a call */
 };
 
 struct heap {

@@ -95,7 +95,7 @@ TEST(counts_become_branch_weights)
 	struct annotate_stats stats;
 	struct fault fault;
 
-	CHECK_INT(annotate_module(module, profile, &stats, &fault), 0);
+	CHECK_INT(annotate_module(module, profile, NULL, NULL, &stats, &fault), 0);
 	CHECK_INT(stats.n_hot_functions, 1);
 	CHECK_INT(stats.n_hot_blocks, 4);
 	CHECK(first_share(module, "hot") > 0.89 && first_share(module, "hot") < 0.91);
@@ -110,8 +110,8 @@ TEST(a_side_never_seen_keeps_more_doubt_when_samples_are_few)
 	struct annotate_stats stats;
 	struct fault fault;
 
-	CHECK_INT(annotate_module(a, many, &stats, &fault), 0);
-	CHECK_INT(annotate_module(b, few, &stats, &fault), 0);
+	CHECK_INT(annotate_module(a, many, NULL, NULL, &stats, &fault), 0);
+	CHECK_INT(annotate_module(b, few, NULL, NULL, &stats, &fault), 0);
 	CHECK(first_share(a, "hot") > 0.99);
 	CHECK(first_share(b, "hot") < 0.95);
 	LLVMDisposeModule(a);
@@ -125,7 +125,7 @@ TEST(a_function_without_samples_is_left_alone)
 	struct annotate_stats stats;
 	struct fault fault;
 
-	CHECK_INT(annotate_module(module, profile, &stats, &fault), 0);
+	CHECK_INT(annotate_module(module, profile, NULL, NULL, &stats, &fault), 0);
 	size_t n = 0;
 	LLVMValueMetadataEntry *entries =
 		LLVMGlobalCopyAllMetadata(LLVMGetNamedFunction(module, "cold"), &n);

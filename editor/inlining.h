@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * inlining.h - which calls get a copy of their callee
+ *
+ * LLVM's inliner asks of each call alone whether it is hot. With sampled counts much lukewarm code passes that
+ * test, so LLVM's own idea of hot is kept narrow (annotate.h), and the calls compete here instead: greedily by
+ * instructions saved per instruction of growth, as long as a copy earns its place and the module's growth stays
+ * within a budget (Arnold, Fink, Sarkar, Sweeney: A Comparative Study of Static and Profile-Based Heuristics
+ * for Inlining, DYNAMO 2000). Chosen calls are marked `alwaysinline`; LLVM's inliner does the copying.
+ */
+
+#include <llvm-c/Types.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct inlining;
+
+struct inlining_stats {
+	size_t n_calls, n_chosen;   /* direct calls that ran and could be inlined; marked */
+	uint64_t size, growth;	    /* of the module before, and of the copies, in IR instructions */
+	double executed, saved;	    /* instructions executed, and of them those that the copies save, by the counts */
+};
+
+/** inlining_new() - @module: must outlive the result; NULL when memory is short */
+struct inlining *inlining_new(LLVMModuleRef module);
+void inlining_free(struct inlining *inlining); /* accepts NULL */
+
+/** inlining_note() - @block ran @executions times; 0 or -ENOMEM. @user is a struct inlining (annotate_visit) */
+int inlining_note(LLVMBasicBlockRef block, uint64_t executions, void *user);
+
+/** inlining_choose() - mark the calls; 0 or -ENOMEM. The same module and counts give the same choice. */
+int inlining_choose(struct inlining *inlining, struct inlining_stats *ret);

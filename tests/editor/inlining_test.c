@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "editor/inlining.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/IRReader.h>
+#include <string.h>
+
+#include "editor/ir.h"
+#include "tests/test.h"
+
+#define SMALL "  %a = mul i32 %n, 3\n  %b = add i32 %a, 1\n"
+#define LARGE SMALL SMALL_AGAIN(c, d) SMALL_AGAIN(e, f) SMALL_AGAIN(g, h) SMALL_AGAIN(i, j) SMALL_AGAIN(k, l)
+#define SMALL_AGAIN(x, y) "  %" #x " = mul i32 %n, 5\n  %" #y " = add i32 %" #x ", 7\n"
+
+/* A block count for each function, in this order, stands behind its name in counts[]. */
+static const char text[] =
+	"define i32 @main(i32 %n) {\n"
+	"  %s = call i32 @small(i32 %n)\n"
+	"  %t = call i32 @foreign(i32 %s)\n"
+	"  %u = call i32 @refuses(i32 %t)\n"
+	"  %v = call i32 @deep(i32 %u)\n"
+	"  %w = call i32 @busy(i32 %v)\n"
+	"  %x = call i32 @ping(i32 %w)\n"
+	"  ret i32 %x\n"
+	"}\n"
+	"define i32 @seldom(i32 %n) {\n"
+	"  %s = call i32 @large(i32 %n)\n"
+	"  ret i32 %s\n"
+	"}\n"
+	"define internal i32 @small(i32 %n) {\n" SMALL "  ret i32 %b\n}\n"
+	"define internal i32 @large(i32 %n) {\n" LARGE "  ret i32 %b\n}\n"
+	"define internal i32 @foreign(i32 %n) #0 {\n" SMALL "  ret i32 %b\n}\n"
+	"define internal i32 @refuses(i32 %n) noinline {\n" SMALL "  ret i32 %b\n}\n"
+	"define internal i32 @deep(i32 %n) {\n  %p = alloca [4096 x i8]\n" SMALL "  ret i32 %b\n}\n"
+	"define internal i32 @busy(i32 %n) {\n  br label %loop\n"
+	"loop:\n" SMALL "  %z = icmp eq i32 %b, 0\n  br i1 %z, label %end, label %loop\n"
+	"end:\n  ret i32 %b\n}\n"
+	"define internal i32 @ping(i32 %n) {\n  %r = call i32 @pong(i32 %n)\n  ret i32 %r\n}\n"
+	"define internal i32 @pong(i32 %n) {\n  %r = call i32 @ping(i32 %n)\n  ret i32 %r\n}\n"
+	"attributes #0 = { \"target-features\"=\"+avx2\" }\n";
+
+static LLVMModuleRef module_parse(void)
+{
+	LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, sizeof(text) - 1, "test");
+	LLVMModuleRef module;
+	char *error = NULL;
+
+	if (LLVMParseIRInContext(ir_context(), memory, &module, &error))
+		FAIL("%s", error);
+	return module;
+}
+
+static uint64_t executions(const char *function, bool is_loop)
+{
+	if (strcmp(function, "seldom") == 0)
+		return 1;
+	return is_loop ? 100000000 : 10000;
+}
+
+static struct inlining_stats choose(LLVMModuleRef module)
+{
+	struct inlining *inlining = inlining_new(module);
+	struct inlining_stats stats;
+
+	CHECK(inlining);
+	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+		size_t size;
+
+		for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+			bool is_loop = strcmp(LLVMGetBasicBlockName(b), "loop") == 0;
+
+			CHECK_INT(inlining_note(b, executions(LLVMGetValueName2(f, &size), is_loop), inlining), 0);
+		}
+	}
+	CHECK_INT(inlining_choose(inlining, &stats), 0);
+	inlining_free(inlining);
+	return stats;
+}
+
+/* Is the call of @callee in @caller marked? */
+static bool is_chosen(LLVMModuleRef module, const char *caller, const char *callee)
+{
+	LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(LLVMGetNamedFunction(module, caller));
+	LLVMValueRef wanted = LLVMGetNamedFunction(module, callee);
+	unsigned kind = LLVMGetEnumAttributeKindForName("alwaysinline", strlen("alwaysinline"));
+
+	for (LLVMValueRef i = LLVMGetFirstInstruction(entry); i; i = LLVMGetNextInstruction(i))
+		if (LLVMGetInstructionOpcode(i) == LLVMCall && LLVMGetCalledValue(i) == wanted)
+			return LLVMGetCallSiteEnumAttribute(i, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind);
+	FAIL("%s does not call %s", caller, callee);
+}
+
+TEST(what_runs_often_and_is_small_is_copied)
+{
+	LLVMModuleRef module = module_parse();
+	struct inlining_stats stats = choose(module);
+
+	CHECK(is_chosen(module, "main", "small"));
+	CHECK(!is_chosen(module, "seldom", "large"));
+	CHECK(stats.n_chosen >= 1 && stats.n_chosen < stats.n_calls);
+	CHECK(stats.saved > 0 && stats.saved < stats.executed);
+	LLVMDisposeModule(module);
+}
+
+TEST(what_must_stay_a_function_of_its_own_does)
+{
+	LLVMModuleRef module = module_parse();
+
+	choose(module);
+	CHECK(!is_chosen(module, "main", "foreign"));
+	CHECK(!is_chosen(module, "main", "refuses"));
+	CHECK(!is_chosen(module, "main", "deep"));
+	LLVMDisposeModule(module);
+}
+
+TEST(a_callee_that_works_long_gains_nothing)
+{
+	LLVMModuleRef module = module_parse();
+
+	choose(module);
+	CHECK(!is_chosen(module, "main", "busy"));
+	LLVMDisposeModule(module);
+}
+
+TEST(of_a_cycle_one_call_stays)
+{
+	LLVMModuleRef module = module_parse();
+
+	choose(module);
+	CHECK(!is_chosen(module, "ping", "pong") || !is_chosen(module, "pong", "ping"));
+	LLVMDisposeModule(module);
+}
+
+TEST(the_growth_stays_within_the_budget)
+{
+	LLVMModuleRef module = module_parse();
+	struct inlining_stats stats = choose(module);
+
+	CHECK(stats.growth * 2 <= stats.size);
+	LLVMDisposeModule(module);
+}
+
+TEST_MAIN()
