@@ -45,11 +45,12 @@
 
 #include "bench/agree.skel.h" /* uses types of sampler.h */
 
-#define SLICE_WORK 16000000L
+#define SLICE_WORK 7000000L
 #define TABLE_WORDS (1u << 13) /* 32 KiB: what sampling takes of the first-level cache is felt */
 #define MAX_KINDS 16
 #define MAX_ROUNDS 16384u
-#define SETTLE_US 2000
+#define SETTLE_US 4000 /* a sleep before every slice, since some ways of switching sleep and some do not */
+#define DRAIN_EVERY 64
 #define ROWS 4096u
 #define REFERENCE_HZ 15.0
 
@@ -275,10 +276,12 @@ static int pair(struct kind *kind, struct stats_random *random, double *ret)
 		if (r < 0)
 			return r;
 		usleep(SETTLE_US);
+		work(SLICE_WORK / 10);
 		cpu_s[on] = slice_s();
 	}
 	kind_switch(kind, false);
-	kind_drain(kind);
+	if (kind->n_values % DRAIN_EVERY == 0)
+		kind_drain(kind);
 	*ret = 100 * (cpu_s[1] / cpu_s[0] - 1);
 	return 0;
 }
