@@ -270,22 +270,24 @@ static int shipped_compare(struct edit *edit, struct fault *reterr)
 	_clean_(image_freep) struct image *again = NULL;
 	_clean_(block_map_freep) struct block_map *map = NULL;
 	size_t n = edit->data->n_modules;
-	char **objects = calloc(n + 1, sizeof(*objects)), **imports = NULL, path[PATH_MAX];
-	int r = objects ? symbols_import_order(edit->program, &imports) : -ENOMEM;
+	char **objects = calloc(n + 1, sizeof(*objects)), **options = NULL, path[PATH_MAX];
+	int r = objects ? symbols_layout(edit->program, &options) : -ENOMEM;
 
 	for (size_t i = 0; i < n && r == 0; i++)
 		if (asprintf(&objects[i], "%s/base-%zu.o", edit->options->directory, i) < 0)
 			r = -ENOMEM;
 	if (r == 0)
-		r = link_objects(edit, objects, (const char *const *)imports, path_in(edit, path, "again"), reterr);
+		r = link_objects(edit, objects, (const char *const *)options, path_in(edit, path, "again"), reterr);
 	if (r == 0)
 		r = image_map(path, &again, &map, reterr);
 	if (r == 0)
 		r = block_map_make_unique(map);
 	if (r == 0)
 		r = trust_compare(edit->program, edit->data->map, again, map, &edit->report->trust, reterr);
+	if (r == 0)
+		r = trust_compare_data(edit->program, again, reterr);
 	objects_free(objects);
-	objects_free(imports);
+	objects_free(options);
 	return r > 0 ? EDIT_UNTRUSTED : r;
 }
 

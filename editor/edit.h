@@ -4,7 +4,7 @@
 /**
  * edit.h - the whole way from a Morph executable and a profile to a new generation
  *
- *	1. trust	the shipped text regenerates from the shipped IR, or the edit is refused
+ *	1. trust	shipped text and data regenerate from the shipped IR, or the edit is refused
  *	2. cut		functions that are hot (heat.h) leave their modules and are joined into one (partition.h)
  *	3. annotate	counts onto that module (annotate.h)
  *	4. optimize	the profile-guided middle end (pipeline.h); not in layout-only edits

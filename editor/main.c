@@ -122,6 +122,14 @@ static int usage(FILE *out)
 	return out == stderr ? 2 : 0;
 }
 
+/* The worker changes directory. What does not exist stays as it was given, for the message about it. */
+static const char *absolute(const char *path)
+{
+	const char *real = realpath(path, NULL);
+
+	return real ? real : path;
+}
+
 static bool argument_take(int option, struct arguments *a)
 {
 	switch (option) {
@@ -133,12 +141,12 @@ static bool argument_take(int option, struct arguments *a)
 	case OPT_LAYOUT_ONLY: a->edit.layout_only = true; return true;
 	case OPT_SKIP_TRUST: a->edit.skip_trust = true; return true;
 	case OPT_USER: a->user = optarg; return true;
-	case OPT_WORK: a->work = optarg; return true;
+	case OPT_WORK: a->work = absolute(optarg); return true;
 	case OPT_MEMORY: a->memory_bytes = strtoull(optarg, NULL, 10) << 20; return true;
 	case OPT_TIMEOUT: a->timeout_s = (unsigned)strtoul(optarg, NULL, 10); return true;
 	case OPT_SELFTEST_TIMEOUT: a->selftest_timeout_s = (unsigned)strtoul(optarg, NULL, 10); return true;
 	case OPT_KEEP: a->keep = true; return true;
-	case OPT_SIDECARS: a->edit.sidecar_dir = optarg; return true;
+	case OPT_SIDECARS: a->edit.sidecar_dir = absolute(optarg); return true;
 	default: return false;
 	}
 }

@@ -160,15 +160,18 @@ static const char *import_name(const struct symbol_table *table, uint64_t index)
 	return table->strings + symbol.st_name;
 }
 
-int symbols_import_order(const struct image *program, char ***ret)
+int symbols_layout(const struct image *program, char ***ret)
 {
 	const struct image_section *plt = image_section_find(program, ".rela.plt");
 	size_t n = plt && plt->data ? plt->size / sizeof(Elf64_Rela) : 0, n_names = 0;
-	char **names = calloc(n + 1, sizeof(*names));
+	char **names = calloc(n + 2, sizeof(*names)), id[BUILD_ID_MAX_TEXT];
 	struct symbol_table table;
 
 	if (!names)
 		return -ENOMEM;
+	if (image_build_id(program)->size &&
+	    asprintf(&names[n_names++], "--build-id=0x%s", build_id_text(image_build_id(program), id)) < 0)
+		names[--n_names] = NULL;
 	for (size_t i = 0; i < n && dynamic_table(program, &table); i++) {
 		const char *name;
 		Elf64_Rela rela;

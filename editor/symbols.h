@@ -18,9 +18,9 @@ int symbols_collect(const struct image *program, const struct link_plan *plan, s
 		    struct fault *reterr);
 
 /**
- * symbols_import_order() - "--undefined=NAME" for every import, in the order of the shipped file's PLT
- * ld.lld numbers PLT entries in the order in which it first hears of the symbols; told so, it numbers
- * them as in the shipped file, whose calls then are the same to the byte.
+ * symbols_layout() - options that make ld.lld lay its own parts out as in the shipped file
+ * "--undefined=NAME" for every import, in the order of the shipped file's PLT: ld.lld numbers PLT entries
+ * in the order in which it first hears of the symbols. And a build ID of the same size, so that nothing moves.
  * @ret: NULL-terminated, owned by the caller (each string, and the list). Return: 0 or -ENOMEM.
  */
-int symbols_import_order(const struct image *program, char ***ret);
+int symbols_layout(const struct image *program, char ***ret);

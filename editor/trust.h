@@ -6,8 +6,9 @@
  *
  * Before a module is optimized its shipped text is regenerated from its shipped IR: same functions,
  * same block IDs, same sizes, and the same instructions once linked: the same bytes, but for operands that
- * a linker with other libraries at hand fills in differently. IR that does not is refused, whatever
- * the reason: another LLVM, a damaged file, or an attempt to slip other code into an update.
+ * a linker with other libraries at hand fills in differently; and the same data. IR that does not is refused,
+ * whatever the reason: another LLVM, a damaged file, or an attempt to slip other code into an update. What
+ * leaves no trace in the shipped file, such as a false promise to the optimizer, cannot be seen this way.
  */
 
 #include <stddef.h>
@@ -31,3 +32,9 @@ struct trust_report {
 int trust_compare(const struct image *shipped, const struct block_map *shipped_map,
 		  const struct image *again, const struct block_map *again_map,
 		  struct trust_report *ret, struct fault *reterr);
+
+/**
+ * trust_compare_data() - the same for data, constants, unwind tables and the pointers in them (trust_data.c)
+ * Return: 0; 1 when something differs, @reterr says where; -ENOMEM. Cost: O(bytes + relocations log relocations)
+ */
+int trust_compare_data(const struct image *shipped, const struct image *again, struct fault *reterr);

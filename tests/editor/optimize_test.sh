@@ -95,6 +95,21 @@ printf '\xcc' | dd of=tampered bs=1 seek=$offset conv=notrunc status=none
 "$morph" optimize tampered --profile vm.prof -o x 2>err.txt && fail "tampered text was accepted"
 grep -q "not the program" err.txt || fail "tampered text: $(cat err.txt)"
 
+echo "so are data that are not the program's: a constant, and a pointer"
+tamper() # SECTION OFFSET: change one byte there
+{
+	local at
+	at=$((0x$(readelf -SW vm | sed -n "s/.* \\$1 *[A-Z_]* *[0-9a-f]* \([0-9a-f]*\) .*/\1/p" | head -n 1)))
+	cp vm tampered
+	printf '\x01' | dd of=tampered bs=1 seek=$((at + $2)) conv=notrunc status=none
+	! cmp -s vm tampered || fail "$1: nothing was changed"
+}
+constant=$(($(readelf -x .rodata vm | grep -c 0x) * 8))
+tamper .rodata "$constant"
+refused "a tampered constant" "its section .rodata differs from offset" "$morph" optimize tampered --profile vm.prof -o x
+tamper .rela.dyn 16
+refused "a tampered pointer" "does not regenerate" "$morph" optimize tampered --profile vm.prof -o x
+
 if [ "$(id -u)" = 0 ]; then
 	echo "linking again needs runtime libraries only: no headers, no crt files, no archives, no linker scripts"
 	unshare -m bash -euc '
@@ -118,4 +133,4 @@ fi
 
 echo "no work directory is left behind"
 ! ls -d morph-edit.* 2>/dev/null || fail "work directories were left"
-echo "21 passed, 0 failed"
+echo "23 passed, 0 failed"

@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Damaged bitcode costs one failed edit and nothing else. HOSTILE_RUNS=N for a longer campaign, HOSTILE_SEED=N for another.
+set -euo pipefail
+morph=$MORPH_BIN/morph
+programs=$MORPH_SOURCE/tests/programs
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
+cd "$work"
+mkdir place
+chmod 1777 place
+export ASAN_OPTIONS=detect_leaks=0
+
+"$morph" cc -O2 -o vm "$programs/vm/vm.c" "$programs/vm/main.c"
+"$morph" record -F 4000 -o vm.samples -- ./vm 1000000 3 >/dev/null 2>&1
+"$morph" profile vm vm.samples -o vm.prof >/dev/null
+"$morph" split --dir sidecars vm >/dev/null
+"$morph" optimize vm --profile vm.prof -o whole --sidecar-dir sidecars
+cmp <(./vm 3000 2) <(./whole 3000 2)
+"$MORPH_TEST_BIN/hostile" "$morph" "$work/vm" "$work/vm.prof" "$work" "${HOSTILE_RUNS:-25}" ${HOSTILE_SEED:+"$HOSTILE_SEED"}
