@@ -28,7 +28,7 @@ struct campaign {
 	char sidecars[PATH_MAX / 4], place[PATH_MAX / 4], out[PATH_MAX / 4];
 	uint64_t random;
 	struct buffer expected; /* what the program prints */
-	unsigned n_unreadable, n_untrusted, n_crashed, n_otherwise, n_made;
+	unsigned n_unreadable, n_untrusted, n_untested, n_crashed, n_otherwise, n_made;
 };
 
 static uint64_t draw(struct campaign *c, uint64_t below)
@@ -130,7 +130,8 @@ static int outcome_judge(struct campaign *c, int status, const struct buffer *sa
 		if (!strstr(text, "morph optimize: ") || access(c->out, F_OK) == 0)
 			return fault_set(reterr, -EBADMSG, "a failed edit %s", access(c->out, F_OK) ? "said nothing" : "left a file");
 		*(strstr(text, "signal") ? &c->n_crashed : strstr(text, "cannot be read") ? &c->n_unreadable :
-		  strstr(text, "not the program") ? &c->n_untrusted : &c->n_otherwise) += 1;
+		  strstr(text, "not the program") ? &c->n_untrusted : strstr(text, "self-test") ? &c->n_untested :
+		  &c->n_otherwise) += 1;
 		return 0;
 	}
 	r = program_run(c->out, &printed, reterr);
@@ -196,8 +197,8 @@ int main(int argc, char **argv)
 	r = campaign_run(&c, (unsigned)strtoul(argv[5], NULL, 10), &fault);
 	if (r < 0)
 		fprintf(stderr, "%s\n", fault.text);
-	printf("%u made; refused: %u not bitcode, %u not the program, %u otherwise; %u crashes of the compiler\n",
-	       c.n_made, c.n_unreadable, c.n_untrusted, c.n_otherwise, c.n_crashed);
+	printf("%u made; refused: %u not bitcode, %u not the program, %u by the self-test, %u otherwise; "
+	       "%u crashes of the compiler\n", c.n_made, c.n_unreadable, c.n_untrusted, c.n_untested, c.n_otherwise, c.n_crashed);
 	buffer_done(&c.expected);
 	return r < 0;
 }
