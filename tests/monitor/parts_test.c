@@ -4,6 +4,7 @@
 
 #include "monitor/agreement.h"
 #include "monitor/budget.h"
+#include "monitor/collector.h"
 #include "monitor/control.h"
 #include "monitor/deny.h"
 #include "monitor/outlet.h"
@@ -447,6 +448,68 @@ TEST(a_file_rewritten_in_place_is_noticed)
 	cleanup();
 }
 
+/* --- collector ------------------------------------------------------------------------------------- */
+
+#define MANY_MODULES 8200u
+
+/* One sample in each of many files, announced or (were they all forgotten) not. */
+static struct sample_log *log_of_many(struct collector *collector, bool announce)
+{
+	_clean_(freep) struct sampler_row *rows = calloc(MANY_MODULES, sizeof(*rows));
+	struct sampler_drained drained = { .rows = rows, .n_rows = MANY_MODULES };
+	struct collector_head head = { .source = SAMPLE_SOURCE_TICK, .n_cpus = 1, .tables = 1u << SAMPLER_MAIN };
+	struct sample_log *log;
+	char name[256];
+	struct fault fault;
+
+	for (unsigned i = 0; i < MANY_MODULES; i++) {
+		struct sampler_module_event event = { .event = { .type = SAMPLER_EVENT_MODULE, .tgid = 0x7ffffff0 } };
+
+		snprintf(name, sizeof(name), "%u", i);
+		CHECK_INT(resolver_inode_of(in(name), &event.event.module), 0);
+		event.event.module.device = 1;
+		event.path_bytes = (uint32_t)snprintf(event.path, sizeof(event.path), "%u%c%s%ctmp", i, 0,
+						      directory + strlen("/tmp/"), 0) + 1;
+		rows[i] = (struct sampler_row){ { event.event.module.inode, 64, 1, event.event.module.generation }, 1 };
+		if (announce)
+			CHECK(collector_event(collector, &event.event, sizeof(event)));
+	}
+	drained.counters.n[SAMPLER_FIRED] = drained.counters.n[SAMPLER_USER_MODE] =
+		drained.counters.n[SAMPLER_ATTRIBUTED] = MANY_MODULES;
+	CHECK_INT(collector_add(collector, SAMPLER_MAIN, &drained, &fault), 0);
+	CHECK_INT(collector_log(collector, &head, &log, &fault), 0);
+	return log;
+}
+
+TEST(too_many_modules_are_forgotten_once_their_samples_are_written)
+{
+	_clean_(collector_freep) struct collector *collector = collector_new();
+	struct sample_log *log;
+	char name[32];
+
+	fresh_directory();
+	for (unsigned i = 0; i < MANY_MODULES; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		_clean_(fd_closep) int fd = open(in(name), O_WRONLY | O_CREAT, 0600);
+
+		CHECK(fd >= 0);
+	}
+	log = log_of_many(collector, true);
+	CHECK_INT(log->attributed, MANY_MODULES);
+	CHECK_INT(log->n_modules, MANY_MODULES);
+	sample_log_free(log);
+	CHECK(collector_forgotten(collector) && !collector_forgotten(collector));
+	CHECK(collector_n_modules(collector) < MANY_MODULES / 2);
+	/* Who is not announced again is a named loss, not another module's samples. */
+	log = log_of_many(collector, false);
+	CHECK_INT(log->lost[SAMPLE_LOSS_UNRESOLVED], MANY_MODULES);
+	sample_log_free(log);
+	log = log_of_many(collector, true);
+	CHECK_INT(log->attributed, MANY_MODULES);
+	sample_log_free(log);
+	cleanup();
+}
+
 /* --- status, support, tick hook -------------------------------------------------------------------- */
 
 TEST(what_the_monitor_publishes_is_what_support_reads)
@@ -471,6 +534,32 @@ TEST(what_the_monitor_publishes_is_what_support_reads)
 	CHECK(fabs(support.budget_percent - 0.1) < 1e-9);
 	support_probe("", in("missing"), &support);
 	CHECK(!support.monitor_runs);
+	cleanup();
+}
+
+TEST(what_stands_in_the_way_of_bpf_is_said)
+{
+	struct support support;
+
+	fresh_directory();
+	CHECK_INT(file_mkdirs(in("sys/kernel/security"), 0755, NULL), 0);
+	CHECK_INT(file_mkdirs(in("sys/kernel/btf"), 0755, NULL), 0);
+	CHECK_INT(file_mkdirs(in("proc"), 0755, NULL), 0);
+	put("proc/kallsyms", "ffffffff81000000 T tick_nohz_handler\n");
+	support_probe(directory, in("missing"), &support);
+	CHECK(!support.clocks[SUPPORT_TICK].usable_by_root);
+	CHECK(strstr(support.clocks[SUPPORT_TICK].reason, "BTF"));
+	put("sys/kernel/btf/vmlinux", "");
+	put("sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
+	support_probe(directory, in("missing"), &support);
+	CHECK(!support.clocks[SUPPORT_TICK].usable_by_root && !support.clocks[SUPPORT_REFERENCE].usable_by_root);
+	CHECK(strstr(support.clocks[SUPPORT_TICK].reason, "locked down"));
+	put("sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+	support_probe(directory, in("missing"), &support);
+	CHECK(support.clocks[SUPPORT_TICK].usable_by_root);
+	put("proc/kallsyms", "ffffffff81000000 T another\n");
+	support_probe(directory, in("missing"), &support);
+	CHECK(!support.clocks[SUPPORT_TICK].usable_by_root && support.clocks[SUPPORT_REFERENCE].usable_by_root);
 	cleanup();
 }
 
