@@ -377,6 +377,40 @@ static int slices(int argc, char **argv, struct fault *reterr)
 
 /* --- program -------------------------------------------------------------------------------------- */
 
+#define WINDOWS 10u
+
+struct window {
+	double ns_per_tick[WINDOWS];
+	uint64_t last_runs, last_ns; /* read just before the last drain began: counters and times agree */
+	uint64_t runs, ns, n[SAMPLER_COUNTERS], rows;
+};
+
+/* One window; the hypervisor takes a CPU away in some of them, in the middle of our program too. */
+static int window_run(struct sampler *sampler, double seconds, unsigned i, struct window *ret,
+		      struct fault *reterr)
+{
+	struct sampler_drained drained;
+	uint64_t runs, ns;
+	int r;
+
+	sleep_s(seconds);
+	r = sampler_run_time(sampler, &runs, &ns);
+	if (r == 0)
+		r = sampler_drain(sampler, SAMPLER_MAIN, &drained, reterr);
+	if (r < 0)
+		return r;
+	sampler_events(sampler, NULL, NULL);
+	ret->ns_per_tick[i] = (double)(ns - ret->last_ns) / (double)MAX(drained.counters.n[SAMPLER_FIRED], 1u);
+	ret->runs += runs - ret->last_runs;
+	ret->ns += ns - ret->last_ns;
+	ret->last_runs = runs;
+	ret->last_ns = ns;
+	ret->rows += drained.n_rows;
+	for (unsigned k = 0; k < SAMPLER_COUNTERS; k++)
+		ret->n[k] += drained.counters.n[k];
+	return 0;
+}
+
 static int program(int argc, char **argv, struct fault *reterr)
 {
 	struct sampler_options options = { .source = SAMPLE_SOURCE_TICK, .n_main_rows = 16384,
@@ -385,10 +419,9 @@ static int program(int argc, char **argv, struct fault *reterr)
 	_clean_(sampler_freep) struct sampler *sampler = NULL;
 	double seconds = argc > 2 ? strtod(argv[2], NULL) : 0;
 	_clean_(fd_closep) int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	uint64_t runs[2], ns[2];
 	struct sampler_drained drained;
 	struct json json = json_to(stdout);
-	const __u64 *n = drained.counters.n;
+	struct window sum = { 0 };
 	int r;
 
 	if (seconds <= 0 || stats < 0)
@@ -398,26 +431,25 @@ static int program(int argc, char **argv, struct fault *reterr)
 		return r;
 	sleep_s(0.5); /* modules are announced */
 	sampler_events(sampler, NULL, NULL);
-	sampler_drain(sampler, SAMPLER_MAIN, &drained, reterr);
-	r = sampler_run_time(sampler, &runs[0], &ns[0]);
-	sleep_s(seconds);
-	if (r == 0)
-		r = sampler_run_time(sampler, &runs[1], &ns[1]);
+	r = sampler_run_time(sampler, &sum.last_runs, &sum.last_ns);
 	if (r == 0)
 		r = sampler_drain(sampler, SAMPLER_MAIN, &drained, reterr);
+	for (unsigned i = 0; r == 0 && i < WINDOWS; i++)
+		r = window_run(sampler, seconds / WINDOWS, i, &sum, reterr);
 	if (r < 0)
 		return r;
 	json_object_begin(&json, NULL);
-	json_u64(&json, "ticks", n[SAMPLER_FIRED]);
-	json_u64(&json, "runs", runs[1] - runs[0]);
-	json_double(&json, "ns_per_tick", (double)(ns[1] - ns[0]) / (double)MAX(n[SAMPLER_FIRED], 1u));
-	json_double(&json, "ns_per_run", (double)(ns[1] - ns[0]) / (double)MAX(runs[1] - runs[0], 1u));
-	json_u64(&json, "user", n[SAMPLER_USER_MODE]);
-	json_u64(&json, "kernel", n[SAMPLER_KERNEL_MODE]);
-	json_u64(&json, "idle", n[SAMPLER_IDLE]);
-	json_u64(&json, "cache_hits", n[SAMPLER_CACHE_HITS]);
-	json_u64(&json, "races", n[SAMPLER_RACE]);
-	json_u64(&json, "rows", drained.n_rows);
+	json_double(&json, "ns_per_tick", budget_median(sum.ns_per_tick, WINDOWS));
+	json_double(&json, "ns_per_tick_mean", (double)sum.ns / (double)MAX(sum.n[SAMPLER_FIRED], 1u));
+	json_double(&json, "ns_per_run", (double)sum.ns / (double)MAX(sum.runs, 1u));
+	json_u64(&json, "ticks", sum.n[SAMPLER_FIRED]);
+	json_u64(&json, "runs", sum.runs);
+	json_u64(&json, "user", sum.n[SAMPLER_USER_MODE]);
+	json_u64(&json, "kernel", sum.n[SAMPLER_KERNEL_MODE]);
+	json_u64(&json, "idle", sum.n[SAMPLER_IDLE]);
+	json_u64(&json, "cache_hits", sum.n[SAMPLER_CACHE_HITS]);
+	json_u64(&json, "races", sum.n[SAMPLER_RACE]);
+	json_u64(&json, "rows", sum.rows);
 	json_object_end(&json);
 	return 0;
 }
