@@ -37,7 +37,7 @@ static const char *fresh_directory(void)
 
 static const char *in(const char *name)
 {
-	static char path[2][256];
+	static char path[2][512];
 	static unsigned turn;
 
 	turn = !turn;
