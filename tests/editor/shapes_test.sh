@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# C++ in every kind of link: virtual calls, exceptions that cross modules and libraries, inline functions and variables of
+# several modules, thread-local objects, static initialization in its order.
+set -euo pipefail
+export PATH=$MORPH_BIN:$PATH
+source=$MORPH_SOURCE/tests/programs/shapes
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
+cd "$work"
+export TMPDIR=$work ASAN_OPTIONS=detect_leaks=0
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+value() { sed -n "s/^ *\"$1\": \([0-9.]*\),*$/\1/p" report.json; }
+cases=0
+
+# edited FILE: record ./main, put what is made of FILE in new/; ./main with that says what it said before
+edited()
+{
+	./main 5000 >expected.txt
+	grep -q ' 5000 9450 5100 ' expected.txt || fail "$(cat expected.txt)"
+	morph record -F 4000 -o samples -- ./main 4000000 >/dev/null 2>&1
+	morph profile "$1" samples -o profile >/dev/null
+	mkdir -p new
+	morph optimize "$1" --profile profile -o "new/$1" --report report.json
+	[ "$(value functions_regenerated)" = "$(value functions)" ] || fail "$(grep functions_ report.json)"
+	[ "$(value hot_functions)" -ge 3 ] || fail "only $(value hot_functions) functions are hot"
+	cases=$((cases + 1))
+}
+
+program()
+{
+	echo "a program: $*"
+	morph c++ -O2 "$@" "$source/main.cpp" "$source/shapes.cpp" -o main
+	edited main
+	./new/main 5000 | cmp - expected.txt
+}
+
+library()
+{
+	echo "a library: $*"
+	morph c++ -O2 "$@" -fPIC -shared "$source/shapes.cpp" -o libshapes.so
+	morph c++ -O2 "$source/main.cpp" -L. -lshapes -Wl,-rpath,"$work" -o main
+	edited libshapes.so
+	LD_LIBRARY_PATH=new ./main 5000 | cmp - expected.txt
+	LD_LIBRARY_PATH=new ldd ./main | grep -q "new/libshapes.so" || fail "the generation was not loaded"
+}
+
+program -fno-pie -no-pie
+program -fPIE -static-pie
+program -flto -fvisibility=hidden -g -fcf-protection -fstack-protector-strong -D_FORTIFY_SOURCE=2 -Wl,-z,relro,-z,now
+library
+library -g -fcf-protection -fstack-protector-strong -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,-Bsymbolic
+echo "$cases passed, 0 failed"
