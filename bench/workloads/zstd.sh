@@ -6,7 +6,7 @@ workload_source=libzstd
 workload_tables=no
 workload_packages=(python3)
 workload_kind=library
-workload_binaries=(bin/zstd bin/zstd-shared bin/fuzzer lib/libzstd.so.1.5.4)
+workload_binaries=(bin/zstd bin/fuzzer lib/libzstd.so.1.5.4)
 
 # The tool with the library inside, the tool that needs the shared one, and the test program that knows its insides.
 workload_build()
@@ -48,13 +48,13 @@ workload_script()
 
 	printf 'export LD_LIBRARY_PATH=lib\n'
 	if [[ $kind == train ]]; then
-		data_make "$data/text-$percent" bench_input text 61 $((percent * 100000))
+		data_make "$data/text-$percent" bench_input text 61 $((percent * 400000))
 		data_make "$data/text-$percent.zst" zstd_any -q -7 -c "$data/text-$percent"
 		for tool in zstd zstd-shared; do
 			printf "\$RUN bin/$tool -q --single-thread %s -c $data/text-$percent\n" -3 -8
 			printf "\$RUN bin/$tool -q -d -c %s\n" "$data/text-$percent.zst" "$data/text-$percent.zst"
 		done
-		printf '$RUN bin/fuzzer -s1 -i%d 2>&1\n' $((percent * 2))
+		printf '$RUN bin/fuzzer -s1 -i5 2>&1\n'
 		return
 	fi
 	data_make "$data/log-$percent" bench_input log 62 $((percent * 40000))
