@@ -146,10 +146,14 @@ int child_run(char *const argv[], const struct child_options *options, int *rets
 	return 0;
 }
 
-static int last_line_length(const struct buffer *text, const char **retline)
+/* Of what a program said: the first line with "error:" in it, for what follows explains that one, or the last line. */
+static int telling_line(const struct buffer *text, const char **retline)
 {
 	const char *start = (const char *)text->data, *end = start + text->size, *p;
 
+	p = memmem(start, text->size, "error:", 6);
+	if (p)
+		end = memchr(p, '\n', (size_t)(end - p)) ?: end;
 	while (end > start && (end[-1] == '\n' || end[-1] == ' '))
 		end--;
 	for (p = end; p > start && p[-1] != '\n'; p--)
@@ -172,7 +176,7 @@ int child_check(char *const argv[], const struct child_options *options, struct 
 		return r;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
-	n = o.reterrout->size ? last_line_length(o.reterrout, &line) : 0;
+	n = o.reterrout->size ? telling_line(o.reterrout, &line) : 0;
 	if (WIFSIGNALED(status))
 		return fault_set(reterr, -ECHILD, "%s: killed by signal %d (%s)%s%.*s", argv[0],
 				 WTERMSIG(status), strsignal(WTERMSIG(status)), n ? ": " : "", n,

@@ -29,6 +29,7 @@ int child_run(char *const argv[], const struct child_options *options, int *rets
 
 /**
  * child_check() - child_run() that takes anything but exit status 0 as a fault
- * Return: 0; -ECHILD with a sentence that names the program, how it ended and the last line it printed.
+ * Return: 0; -ECHILD with a sentence that names the program, how it ended and the first line with
+ * "error:" that it printed, or the last one.
  */
 int child_check(char *const argv[], const struct child_options *options, struct fault *reterr);

@@ -147,6 +147,7 @@ int symbols_collect(const struct image *program, const struct link_plan *plan, s
 	return r < 0 ? fault_errno(reterr, r, "collecting symbol names") : 0;
 }
 
+/* Not weak ones: they may have no definition, and --undefined would demand one. */
 static const char *import_name(const struct symbol_table *table, uint64_t index)
 {
 	Elf64_Sym symbol;
@@ -154,7 +155,8 @@ static const char *import_name(const struct symbol_table *table, uint64_t index)
 	if (index == 0 || index >= table->n)
 		return NULL;
 	memcpy(&symbol, table->symbols + index * sizeof(symbol), sizeof(symbol));
-	if (symbol.st_shndx != SHN_UNDEF || symbol.st_name >= table->n_strings ||
+	if (symbol.st_shndx != SHN_UNDEF || ELF64_ST_BIND(symbol.st_info) == STB_WEAK ||
+	    symbol.st_name >= table->n_strings ||
 	    !memchr(table->strings + symbol.st_name, 0, table->n_strings - symbol.st_name))
 		return NULL;
 	return table->strings + symbol.st_name;
