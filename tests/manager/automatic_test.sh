@@ -91,11 +91,11 @@ morph reoptimize "$prog" >/dev/null
 prog_is made || fail "a request counts more than a thin profile"
 morphd_stop
 
-# ---- an edit that is predicted to gain nothing
+# ---- an edit that is predicted to lose
 cat >"$dir/tools/worse" <<-END
 	#!/bin/bash
 	cp $dir/tools/made "\$1"
-	echo '{ "predicted_gain": -0.034 }' >"\$2"
+	echo '{ "predicted_gain": -0.234 }' >"\$2"
 END
 chmod 755 "$dir/tools/worse"
 rm -rf "$dir/root$dir/state"/*
@@ -112,7 +112,7 @@ has_generation()
 eventually has_generation
 outcome_is_known()
 {
-	json explain '.decisions[0].outcome' "$prog" | grep -q "predicted to execute 3.4 % more than the shipped file"
+	json explain '.decisions[0].outcome' "$prog" | grep -q "predicted to execute 23.4 % more than the shipped file"
 }
 eventually outcome_is_known
 prog_is shipped || fail "what is predicted to be worse is put into place"

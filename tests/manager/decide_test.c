@@ -120,14 +120,14 @@ TEST(nothing_helps_without_data_target_samples_space_or_against_a_pin)
 	}
 }
 
-TEST(what_is_predicted_to_gain_nothing_is_only_used_on_request)
+TEST(what_is_predicted_to_lose_clearly_is_only_used_on_request)
 {
 	CHECK(decide_activate(true, 0.01, true, reason));
 	CHECK(decide_activate(false, 0, true, reason)); /* an editor that predicts nothing */
-	CHECK(!decide_activate(true, 0, true, reason));
-	CHECK(!decide_activate(true, -0.034, true, reason));
-	CHECK(strstr(reason, "3.4 % more"));
-	CHECK(decide_activate(true, -0.034, false, reason));
+	CHECK(decide_activate(true, -0.1, true, reason)); /* within the prediction's error */
+	CHECK(!decide_activate(true, -0.234, true, reason));
+	CHECK(strstr(reason, "23.4 % more"));
+	CHECK(decide_activate(true, -0.234, false, reason));
 }
 
 TEST(automatic_no_leaves_it_to_the_user)
