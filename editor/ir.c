@@ -85,9 +85,11 @@ static bool may_internalize(LLVMValueRef value, const struct name_set *preserved
 	return !name_set_has(preserved, name, size);
 }
 
+/* An alias has no COMDAT of its own, and the C API does not ask (LLVM 22). */
 static void internalize(LLVMValueRef value)
 {
-	LLVMSetComdat(value, NULL);
+	if (!LLVMIsAGlobalAlias(value))
+		LLVMSetComdat(value, NULL);
 	LLVMSetVisibility(value, LLVMDefaultVisibility);
 	LLVMSetLinkage(value, LLVMInternalLinkage);
 }

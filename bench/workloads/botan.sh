@@ -13,7 +13,7 @@ workload_build()
 {
 	printf '#!/bin/sh\nexec %s "$@"\n' "$CXX" >cxx
 	chmod +x cxx
-	./configure.py --cc=clang --cc-bin="$PWD/cxx" --cxxflags="$CXXFLAGS -g0" --ldflags="$LDFLAGS" --prefix="$1" \
+	./configure.py --cc=clang --cc-bin="$PWD/cxx" --cxxflags="$CXXFLAGS -g0" --ldflags="$LDFLAGS -Wl,-rpath,$PWD" --prefix="$1" \
 		--without-documentation --disable-static-library --build-targets=shared,cli,tests
 	make -j "$JOBS"
 	mkdir -p "$1/bin" "$1/lib"
