@@ -147,16 +147,28 @@ int symbols_collect(const struct image *program, const struct link_plan *plan, s
 	return r < 0 ? fault_errno(reterr, r, "collecting symbol names") : 0;
 }
 
-/* Not weak ones: they may have no definition, and --undefined would demand one. */
-static const char *import_name(const struct symbol_table *table, uint64_t index)
+/* Had the symbol a definition when the program was linked? Versions come from definitions only. */
+static bool has_version(const struct image *program, uint64_t index)
+{
+	const struct image_section *versions = image_section_find(program, ".gnu.version");
+	Elf64_Half version;
+
+	if (!versions || !versions->data || (index + 1) * sizeof(version) > versions->size)
+		return false;
+	memcpy(&version, versions->data + index * sizeof(version), sizeof(version));
+	return version > VER_NDX_GLOBAL;
+}
+
+/* A weak import may have no definition, and --undefined would demand one. */
+static const char *import_name(const struct image *program, const struct symbol_table *table, uint64_t index)
 {
 	Elf64_Sym symbol;
 
 	if (index == 0 || index >= table->n)
 		return NULL;
 	memcpy(&symbol, table->symbols + index * sizeof(symbol), sizeof(symbol));
-	if (symbol.st_shndx != SHN_UNDEF || ELF64_ST_BIND(symbol.st_info) == STB_WEAK ||
-	    symbol.st_name >= table->n_strings ||
+	if (symbol.st_shndx != SHN_UNDEF || symbol.st_name >= table->n_strings ||
+	    (ELF64_ST_BIND(symbol.st_info) == STB_WEAK && !has_version(program, index)) ||
 	    !memchr(table->strings + symbol.st_name, 0, table->n_strings - symbol.st_name))
 		return NULL;
 	return table->strings + symbol.st_name;
@@ -179,7 +191,7 @@ int symbols_layout(const struct image *program, char ***ret)
 		Elf64_Rela rela;
 
 		memcpy(&rela, plt->data + i * sizeof(rela), sizeof(rela));
-		name = import_name(&table, ELF64_R_SYM(rela.r_info));
+		name = import_name(program, &table, ELF64_R_SYM(rela.r_info));
 		if (name && asprintf(&names[n_names++], "--undefined=%s", name) < 0) {
 			names[n_names - 1] = NULL;
 			break;

@@ -15,7 +15,7 @@
 
 #include "base/arena.h"
 
-/* A section, or an object that the loader copies there from a library, and the bytes into it. */
+/* A section, or an object that the loader copies there from a library, and the bytes into it; 0: anywhere in it. */
 struct place {
 	const char *name; /* NULL: none, then offset is the address */
 	uint64_t offset;
@@ -35,6 +35,7 @@ struct copied {
 
 struct view {
 	const struct image *image;
+	const struct image *other; /* what it is compared with */
 	struct copied *copied; /* where the linker put copies is up to it */
 	size_t n_copied;
 };
@@ -63,6 +64,23 @@ static bool is_data(const struct image_section *s)
 	}
 }
 
+/*
+ * Each object of a C++ program brings the slots by which unwind tables find personality routines and types
+ * (DW.ref.*). Those of the shipped link's LTO objects are not united with the libraries'; those of plain objects
+ * are: so writable data may be a few slots shorter, and what follows them moves.
+ */
+#define SLOT_BYTES 8u
+#define MAX_SLOTS 16u
+
+static bool has_other_slots(const struct view *view, const struct image_section *s)
+{
+	const struct image_section *t = image_section_find(view->other, s->name);
+	uint64_t apart = !t ? 0 : t->size > s->size ? t->size - s->size : s->size - t->size;
+
+	return apart && (s->flags & SHF_WRITE) && s->type == SHT_PROGBITS && apart % SLOT_BYTES == 0 &&
+	       apart <= MAX_SLOTS * SLOT_BYTES;
+}
+
 static struct place place_of(const struct view *view, uint64_t address)
 {
 	for (size_t i = 0; i < view->n_copied; i++)
@@ -72,7 +90,7 @@ static struct place place_of(const struct view *view, uint64_t address)
 		const struct image_section *s = image_section_at(view->image, i);
 
 		if ((s->flags & SHF_ALLOC) && !(s->flags & SHF_TLS) && address - s->address < s->size)
-			return (struct place){ s->name, address - s->address };
+			return (struct place){ s->name, has_other_slots(view, s) ? 0 : address - s->address };
 	}
 	return (struct place){ NULL, address };
 }
@@ -97,6 +115,14 @@ static bool is_moved(const struct image *a, const struct image *b, uint32_t x, u
 	return false;
 }
 
+/* Distances to one place, from places that are the same. */
+static bool is_same_distance(const struct view *a, uint64_t x, const struct view *b, uint64_t y)
+{
+	struct place place = place_of(a, x);
+
+	return place.name && is_same_place(place, place_of(b, y));
+}
+
 /* The end of a word around the differing byte @at that names the same place in both; 0: there is none. */
 static size_t word_end(const struct view *a, const struct image_section *s, const struct view *b,
 		       const struct image_section *t, size_t at)
@@ -109,7 +135,8 @@ static size_t word_end(const struct view *a, const struct image_section *s, cons
 		if (back < 4 && start + 4 <= s->size) {
 			memcpy(&x, s->data + start, 4);
 			memcpy(&y, t->data + start, 4);
-			if (is_moved(a->image, b->image, x, y, t->address - s->address))
+			if (is_moved(a->image, b->image, x, y, t->address - s->address) ||
+			    is_same_distance(a, s->address + start + (int32_t)x, b, t->address + start + (int32_t)y))
 				return start + 4;
 		}
 		if (start + 8 <= s->size) {
@@ -170,12 +197,19 @@ static size_t relocations_count(const struct image *image)
 	return rela && rela->data ? rela->size / sizeof(Elf64_Rela) : 0;
 }
 
-static int view_open(struct view *view, const struct image *image, struct arena *arena)
+static bool in_other_slots(const struct view *view, struct place place)
+{
+	const struct image_section *s = image_section_find(view->image, place.name);
+
+	return s && has_other_slots(view, s);
+}
+
+static int view_open(struct view *view, const struct image *image, const struct image *other, struct arena *arena)
 {
 	uint32_t copy = image_machine(image) == EM_AARCH64 ? R_AARCH64_COPY : R_X86_64_COPY;
 	Elf64_Rela entry;
 
-	*view = (struct view){ image, arena_array(arena, struct copied, relocations_count(image)), 0 };
+	*view = (struct view){ image, other, arena_array(arena, struct copied, relocations_count(image)), 0 };
 	for (size_t i = 0; view->copied && relocation_read(image, i, &entry); i++) {
 		const char *name;
 		Elf64_Sym symbol;
@@ -209,7 +243,8 @@ static struct relocation *relocations_of(const struct view *view, struct arena *
 
 		if (!symbol_read(view->image, (uint32_t)ELF64_R_SYM(entry.r_info), &symbol, &r.symbol))
 			r.target = place_of(view, (uint64_t)entry.r_addend);
-		if (r.at.name && !is_linkers(r.at.name))
+		if (r.at.name && !is_linkers(r.at.name) &&
+		    !in_other_slots(view, r.at))
 			list[(*retn)++] = r;
 	}
 	if (list)
@@ -259,16 +294,16 @@ int trust_compare_data(const struct image *shipped, const struct image *again, s
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
 	struct view a, b;
-	int r = arena ? view_open(&a, shipped, arena) : -ENOMEM;
+	int r = arena ? view_open(&a, shipped, again, arena) : -ENOMEM;
 
 	if (r == 0)
-		r = view_open(&b, again, arena);
+		r = view_open(&b, again, shipped, arena);
 	if (r < 0)
 		return fault_errno(reterr, r, "comparing with the shipped data");
 	for (size_t i = 0; i < image_n_sections(shipped) && r == 0; i++) {
 		const struct image_section *s = image_section_at(shipped, i);
 
-		if (is_data(s) && s->size)
+		if (is_data(s) && s->size && !has_other_slots(&a, s))
 			r = section_compare(&a, s, &b, reterr);
 	}
 	return r ? r : relocations_compare(&a, &b, arena, reterr);

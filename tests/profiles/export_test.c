@@ -136,13 +136,14 @@ TEST(collapsed_text_has_a_line_for_every_sampled_function)
 
 TEST(protoc_decodes_the_pprof_profile)
 {
+	must_have("/usr/bin/protoc");
+
 	_clean_(profile_freep) struct profile *profile = example();
 	_clean_(buffer_donep) struct buffer bytes = { 0 };
 	_clean_(freep) char *text = NULL;
 	char command[512];
 	const char *path = scratch("example.pb.gz");
 
-	must_have("/usr/bin/protoc");
 	CHECK_INT(export_pprof(profile, &bytes), 0);
 	CHECK_INT(file_write(path, bytes.data, bytes.size, 0600, NULL), 0);
 	snprintf(command, sizeof(command),
@@ -159,12 +160,13 @@ TEST(protoc_decodes_the_pprof_profile)
 
 TEST(pprof_shows_the_hottest_function_first)
 {
+	must_have("/usr/bin/go");
+
 	_clean_(profile_freep) struct profile *profile = example();
 	_clean_(buffer_donep) struct buffer bytes = { 0 };
 	_clean_(freep) char *top = NULL, *lines = NULL;
 	const char *path = scratch("example.pb.gz");
 
-	must_have("/usr/bin/go");
 	setenv("HOME", directory, 1);
 	CHECK_INT(export_pprof(profile, &bytes), 0);
 	CHECK_INT(file_write(path, bytes.data, bytes.size, 0600, NULL), 0);
