@@ -317,11 +317,18 @@ static char **objects_list(struct edit *edit, const char *hot)
 	return ok ? objects : NULL;
 }
 
+/*
+ * For code with counts. LLVM copies the dispatch of an interpreter to the end of each instruction's code only up to
+ * 16 instructions, to save time on code that nobody runs; this code is known to run.
+ */
+#define COUNTED_OPTIONS                                                                                  \
+	"-enable-ext-tsp-block-placement", "-tail-dup-pred-size=512", "-tail-dup-succ-size=512"
+
 /* Step 5: the hot module with its counts, the cold halves as they were. */
 static int cut_generate(struct edit *edit, struct fault *reterr)
 {
 	struct codegen_input *inputs = calloc(edit->data->n_modules + 1, sizeof(*inputs));
-	const char *const more[] = { "-pgo-analysis-map=all", "-enable-ext-tsp-block-placement", NULL };
+	const char *const more[] = { COUNTED_OPTIONS, "-pgo-analysis-map=all", NULL };
 	size_t n = 0;
 	int r;
 
@@ -375,7 +382,7 @@ static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 {
 	struct codegen_input input = { "hot", edit->hot_bitcode.data, edit->hot_bitcode.size };
 	char path[PATH_MAX], clusters[PATH_MAX + 32], order[PATH_MAX + 32], id[BUILD_ID_MAX_TEXT], build_id[96];
-	const char *const more[] = { clusters, "-enable-ext-tsp-block-placement", "-pgo-analysis-map=br-prob", NULL };
+	const char *const more[] = { COUNTED_OPTIONS, clusters, "-pgo-analysis-map=br-prob", NULL };
 	const char *const options[] = { order, "--no-warn-symbol-ordering", "-z", "keep-text-section-prefix",
 					build_id, NULL };
 	char **objects = objects_list(edit, "placed");
