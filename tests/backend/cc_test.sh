@@ -33,7 +33,7 @@ case_of "-fno-lto, sanitizers and other targets are clang's alone"
 must morph cc -fno-lto hello.c -o plain && carries_nothing plain
 must morph cc -fsanitize=undefined hello.c -o plain && carries_nothing plain
 must morph cc --target=aarch64-none-elf -c b.c -o b-arm.o
-readelf -SW b-arm.o | grep -q llvm.lto && fail "IR in an object for bare metal"
+readelf -SW b-arm.o | says llvm.lto && fail "IR in an object for bare metal"
 must morph cc -m32 -c b.c -o b-32.o
 
 case_of "levels and kinds of LTO are the caller's"
@@ -72,7 +72,7 @@ must morph cc -MD -MF hello.d -c hello.c -o hello.o && must grep -q hello.c hell
 
 case_of "objects are real ELF for all tools"
 must morph cc -O2 -c main.c b.c c.c
-for o in main.o b.o c.o; do readelf -h $o | grep -q REL || fail "$o is no ELF object"; done
+for o in main.o b.o c.o; do readelf -h $o | says REL || fail "$o is no ELF object"; done
 same "$(nm b.o | awk '{ print $2 $3 }')" Tb "nm b.o"
 must strip -g -o stripped.o b.o && must morph cc main.o stripped.o c.o -o m && same "$(./m)" 4 "strip -g"
 must gcc -no-pie main.o b.o c.o -o m && same "$(./m)" 4 "linked by gcc"

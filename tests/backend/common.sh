@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # For the script tests of the backend: a scratch directory, small sources, and words to say what must hold.
 set -u
+. "$MORPH_SOURCE/tests/says.sh"
 export PATH=$MORPH_BIN:$PATH LC_ALL=C
 LLVM=${MORPH_LLVM_DIR:-/usr/lib/llvm-22}/bin
 scratch=$(mktemp -d)

@@ -31,12 +31,12 @@ case_of "objects glued by ld -r are linked by their machine code"
 must ld -r b.o c.o -o bc.o && must morph cc -O2 main.o bc.o -o m && carries m && same "$(./m)" 4 "ld -r"
 same "$(field m functions)" 1 "functions with IR"
 must ar rcs libglued.a bc.o && must morph cc -O2 main.o libglued.a -o m && same "$(./m)" 4 "glued member"
-must morph cc -r b.o c.o -o bc2.o && readelf -h bc2.o | grep -q REL || fail "-r"
+must morph cc -r b.o c.o -o bc2.o && readelf -h bc2.o | says REL || fail "-r"
 
 case_of "links without IR are the system linker's"
 must morph cc -shared b-asm.o -o libasm.so && carries_nothing libasm.so
-readelf -p .comment libasm.so 2>/dev/null | grep -q LLD && fail "linked by lld"
-must morph cc -fuse-ld=lld -shared b-asm.o -o libasm.so && readelf -p .comment libasm.so | grep -q LLD ||
+readelf -p .comment libasm.so 2>/dev/null | says LLD && fail "linked by lld"
+must morph cc -fuse-ld=lld -shared b-asm.o -o libasm.so && readelf -p .comment libasm.so | says LLD ||
 	fail "-fuse-ld=lld was not followed"
 
 case_of "shared libraries: version script, soname, what is exported"
@@ -55,7 +55,7 @@ relinks libx.so.1
 ln -sf libx.so.1 libx.so
 echo 'int lib_one(int); int main(int n, char **v) { (void)v; return lib_one(n); }' >use.c
 must morph cc -O2 use.c -L. -lx -Wl,-rpath,'$ORIGIN' -o use && ./use; same $? 7 "use"
-morph dump use | grep -q "library libx.so.1" || fail "the library is not in the plan"
+morph dump use | says "library libx.so.1" || fail "the library is not in the plan"
 must ar rcs libinner.a b.o && printf 'int b(int); int outer(int x) { return b(x); }' >outer.c
 must morph cc -O2 -fPIC -c outer.c
 must morph cc -O2 -shared outer.o -Wl,--exclude-libs,ALL b-gcc.o -L. -linner -o libouter.so
@@ -72,7 +72,7 @@ for archives in "-lbc" "-lbc -lgcc-b"; do
 	same "$(exports libouter.so)" "outer@@O_1 outer_two@@O_2" "exports"
 	same "$(exports relink/out)" "outer@@O_1 outer_two@@O_2" "exports again"
 	must morph cc -O2 main.o -rdynamic -Wl,--exclude-libs,ALL -L. $archives -o m && carries m && relinks m
-	exports relink/out | grep -qw b && fail "b is exported again"
+	exports relink/out | says -w b && fail "b is exported again"
 done
 must morph cc -O2 -shared outer.o -Wl,--exclude-libs,libbc.a b-gcc.o -L. -lbc -o libouter.so
 same "$(exports libouter.so)" "b outer outer_two" "exports of what is not from the archive"

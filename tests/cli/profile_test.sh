@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # morph profile and its subcommands on a real program that was really sampled.
 set -eu
+. "$(dirname "$0")/../says.sh"
 trap 'echo "FAILED: line $LINENO: $BASH_COMMAND" >&2' ERR
 
 here=$MORPH_SOURCE/tests/cli
@@ -100,17 +101,17 @@ holds '0.3 < j["carried_share"] < 0.95' <carry.json
 "$morph" profile show carried.prof --json >carried.json
 holds 'j["carried"] == 1 and j["dropped"] > 0' <carried.json
 holds '[f["name"] for f in j["functions"]][0] == "busy"' <carried.json
-"$morph" profile show carried.prof | grep -q '^carried  *100.0 %'
+"$morph" profile show carried.prof | says '^carried  *100.0 %'
 refused 1 'different builds' "$morph" profile merge a.prof carried.prof -o out.x
 refused 1 'nothing to carry over' "$morph" profile carry a.prof shipped --sidecar-dir side -o out.x
 
 echo "exports are read by the tools they are for"
 "$morph" profile export --format llvm a.prof -o a.txt
-"$MORPH_LLVM_DIR/bin/llvm-profdata" show --sample a.txt | grep -q '^Function: busy: CFG checksum'
-"$morph" profile export --format collapsed a.prof | grep -qE '^shipped;busy [0-9]+$'
-"$morph" profile export --format pprof a.prof | zcat | grep -qa busy
+"$MORPH_LLVM_DIR/bin/llvm-profdata" show --sample a.txt | says '^Function: busy: CFG checksum'
+"$morph" profile export --format collapsed a.prof | says -E '^shipped;busy [0-9]+$'
+"$morph" profile export --format pprof a.prof | zcat | says -a busy
 "$morph" profile export --format bolt shipped a.samples -o a.fdata
-head -1 a.fdata | grep -q '^no_lbr'
+head -1 a.fdata | says '^no_lbr'
 refused 1 'no samples of this build' "$morph" profile export --format bolt upgraded a.samples -o out.x
 
 if perf record -q -e cpu-clock -F 2000 -o perf.data ./shipped >/dev/null 2>&1; then
@@ -143,6 +144,6 @@ refused 2 'usage: morph profile merge' "$morph" profile merge a.prof
 refused 2 'usage: morph profile export' "$morph" profile export --format gcov a.prof
 refused 2 'usage: morph profile show' "$morph" profile show a.prof b.prof
 for verb in show diff merge carry export import; do
-	"$morph" profile $verb --help | grep -q "usage: morph profile $verb"
+	"$morph" profile $verb --help | says "usage: morph profile $verb"
 done
 echo "all done"

@@ -3,6 +3,7 @@
 # A shared library of everything that libraries are made of: symbol versions (.symver), aliases, IFUNC, thread-local
 # variables, constructors, assembly of its own, setjmp. Its generation takes its place under the same program.
 set -euo pipefail
+. "$(dirname "$0")/../says.sh"
 export PATH=$MORPH_BIN:$PATH
 source=$MORPH_SOURCE/tests/programs/library
 work=$(mktemp -d)
@@ -33,7 +34,7 @@ case_of()
 	[ "$(value functions_regenerated)" = "$(value functions)" ] || fail "$(grep functions_ report.json)"
 	[ "$(value hot_functions)" -ge 3 ] || fail "only $(value hot_functions) functions are hot"
 	[ "$(exports libit.so.1)" = "$(exports new/libit.so.1)" ] || fail "exports: $(exports new/libit.so.1)"
-	LD_LIBRARY_PATH=new LD_DEBUG=libs ./main 1 2>&1 | grep -q "calling init: new/libit.so.1" || fail "the generation was not loaded"
+	LD_LIBRARY_PATH=new LD_DEBUG=libs ./main 1 2>&1 | says "calling init: new/libit.so.1" || fail "the generation was not loaded"
 	cases=$((cases + 1))
 }
 

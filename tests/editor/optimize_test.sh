@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The whole way on a small real program: morph cc, record, profile, optimize; and what must be refused.
 set -euo pipefail
+. "$(dirname "$0")/../says.sh"
 morph=$MORPH_BIN/morph
 programs=$MORPH_SOURCE/tests/programs
 work=$(mktemp -d)
@@ -26,7 +27,7 @@ for file in vm main; do "$morph" cc -O2 -c "$programs/vm/$file.c" -o $file.o; do
 "$morph" cc -O2 -o vm vm.o main.o
 ./vm 3000 2 >expected.txt
 grep -q ' 42$' expected.txt || fail "the constructor did not run"
-readelf -SW vm | grep -q '\.morph' || fail "no .morph section"
+readelf -SW vm | says '\.morph' || fail "no .morph section"
 
 echo "a recording becomes a profile"
 "$morph" record -F 4000 -o vm.samples -- ./vm 3000000 4 >/dev/null 2>&1
@@ -57,12 +58,12 @@ cmp vm.new vm.again
 echo "another generation has another build ID, and names its origin"
 id() { readelf -n "$1" 2>/dev/null | sed -n 's/.*Build ID: //p' | head -n 1; }
 [ "$(id vm)" != "$(id vm.new)" ] || fail "one build ID for two files"
-readelf -p .note.morph vm.new | grep -q "origin $(id vm)" || fail "the note does not name the origin"
+readelf -p .note.morph vm.new | says "origin $(id vm)" || fail "the note does not name the origin"
 
 echo "samples of the new generation map back to the shipped blocks"
 "$morph" record -F 4000 -o new.samples -- ./vm.new 3000000 4 >/dev/null 2>&1
 "$morph" profile vm new.samples --generation vm.new -o new.prof >/dev/null
-"$morph" profile show new.prof | grep -q vm_run || fail "vm_run is not in the profile of the new generation"
+"$morph" profile show new.prof | says vm_run || fail "vm_run is not in the profile of the new generation"
 "$morph" optimize vm --profile new.prof -o vm.second
 cmp <(./vm.second 3000 2) expected.txt
 

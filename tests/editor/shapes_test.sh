@@ -3,6 +3,7 @@
 # C++ in every kind of link: virtual calls, exceptions that cross modules and libraries, inline functions and variables of
 # several modules, thread-local objects, static initialization in its order.
 set -euo pipefail
+. "$(dirname "$0")/../says.sh"
 export PATH=$MORPH_BIN:$PATH
 source=$MORPH_SOURCE/tests/programs/shapes
 work=$(mktemp -d)
@@ -44,7 +45,7 @@ library()
 	morph c++ -O2 "$source/main.cpp" -L. -lshapes -Wl,-rpath,"$work" -o main
 	edited libshapes.so
 	LD_LIBRARY_PATH=new ./main 5000 | cmp - expected.txt
-	LD_LIBRARY_PATH=new ldd ./main | grep -q "new/libshapes.so" || fail "the generation was not loaded"
+	LD_LIBRARY_PATH=new ldd ./main | says "new/libshapes.so" || fail "the generation was not loaded"
 }
 
 program -fno-pie -no-pie

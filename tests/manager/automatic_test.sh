@@ -34,7 +34,7 @@ verdict()
 
 verdict_matches()
 {
-	verdict | grep -q "$1"
+	verdict | says "$1"
 }
 
 sampled 400
@@ -62,7 +62,7 @@ verdict_is_never()
 sampled 5000
 eventually verdict_is_never
 prog_is shipped || fail "a program that was taken back is not edited again by itself"
-morph history "$prog" | grep -q 'died by signal 11' || fail "history tells of the crash"
+morph history "$prog" | says 'died by signal 11' || fail "history tells of the crash"
 
 # ---- on request it is
 morph reoptimize "$prog" >/dev/null
@@ -112,7 +112,7 @@ has_generation()
 eventually has_generation
 outcome_is_known()
 {
-	json explain '.decisions[0].outcome' "$prog" | grep -q "predicted to execute 23.4 % more than the shipped file"
+	json explain '.decisions[0].outcome' "$prog" | says "predicted to execute 23.4 % more than the shipped file"
 }
 eventually outcome_is_known
 prog_is shipped || fail "what is predicted to be worse is put into place"

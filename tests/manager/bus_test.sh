@@ -65,9 +65,9 @@ is "samples over the bus" 3000 "$(json status '.modules[0].samples' --bus="$bus"
 is "samples over the socket" 3000 "$(json status '.modules[0].samples' --socket="$dir/run/socket")"
 
 # ---- what others may
-nobody status --bus="$bus" | grep -q "$prog" || fail "anybody may read on the bus"
-nobody status --socket="$dir/run/socket" | grep -q "$prog" || fail "anybody may read on the socket"
-nobody explain --bus="$bus" "$prog" | grep -q '3000 samples' || fail "anybody may ask why"
+nobody status --bus="$bus" | says "$prog" || fail "anybody may read on the bus"
+nobody status --socket="$dir/run/socket" | says "$prog" || fail "anybody may read on the socket"
+nobody explain --bus="$bus" "$prog" | says '3000 samples' || fail "anybody may ask why"
 for verb in reoptimize rollback pin; do
 	refused 'only root may change' nobody "$verb" --bus="$bus" "$prog"
 	refused 'only root may change' nobody "$verb" --socket="$dir/run/socket" "$prog"
@@ -87,7 +87,7 @@ eventually permitted
 is "pinned by the permitted" mine "$(json pin '.pins[0].reason' --bus="$bus")"
 grep -q '^org.morph.manage 1$' "$dir/yes.asked" || fail "polkit is asked for org.morph.manage"
 nobody pin --bus="$bus" --unpin "$prog" || fail "each method asks anew"
-nobody reoptimize --bus="$bus" "$prog" | grep -q 'generation 1' || fail "an edit, permitted by polkit"
+nobody reoptimize --bus="$bus" "$prog" | says 'generation 1' || fail "an edit, permitted by polkit"
 prog_is made || fail "the generation stands"
 rm "$dir/yes"
 refused 'only root may change' nobody rollback --bus="$bus" "$prog"

@@ -28,17 +28,17 @@ is "user samples" 2200 "$(json status '.daemon.total_user')"
 mv "$dir/part" "$dir/spool/777777.samples"
 spool_wait
 is "others" 99 "$(json status '.others[] | select(.path == "/bin/true") | .samples')"
-morph status -a | grep -q '/bin/true .*carries no Morph data' || fail "status -a says why not"
+morph status -a | says '/bin/true .*carries no Morph data' || fail "status -a says why not"
 
 # ---- edit
-morph reoptimize "$prog" | grep -q 'generation 1 is active' || fail "reoptimize says so"
+morph reoptimize "$prog" | says 'generation 1 is active' || fail "reoptimize says so"
 prog_is made || fail "the made generation stands at the path"
 is "owner, mode, time" "$before" "$(prog_stat)"
 is "it runs" "10 rounds" "$("$prog")"
 is "generation" 1 "$(json status '.modules[0].generation')"
-morph explain "$prog" | grep -q 'requested; 2200 samples' || fail "explain gives the reason"
+morph explain "$prog" | says 'requested; 2200 samples' || fail "explain gives the reason"
 is "outcome" "$prog: generation 1 is active" "$(json explain '.decisions[0].outcome' "$prog")"
-(cd "$dir/bin" && morph history ./prog) | grep -q 'activated' || fail "history has the event"
+(cd "$dir/bin" && morph history ./prog) | says 'activated' || fail "history has the event"
 
 # ---- samples of the new generation count for the same module
 sampled 300 made
@@ -46,14 +46,14 @@ is "samples" 2500 "$(json status '.modules[0].samples')"
 is "samples of generation 1" 300 "$(json explain '.generations[1].samples' "$prog")"
 
 # ---- rollback
-morph rollback "$prog" | grep -q 'generation 0 is active again' || fail "rollback says so"
+morph rollback "$prog" | says 'generation 0 is active again' || fail "rollback says so"
 prog_is shipped || fail "the shipped file is back"
 is "owner, mode, time after rollback" "$before" "$(prog_stat)"
-morph rollback "$prog" | grep -q 'already' || fail "a second rollback is no error"
+morph rollback "$prog" | says 'already' || fail "a second rollback is no error"
 morph rollback --to=1 "$prog" >/dev/null
 prog_is made || fail "an earlier generation can be chosen"
 refused 'no generation 9' morph rollback --to=9 "$prog"
-morph rollback --all | grep -q '^1 programs' || fail "rollback --all"
+morph rollback --all | says '^1 programs' || fail "rollback --all"
 prog_is shipped || fail "the shipped file is back after --all"
 
 # ---- pins
@@ -70,10 +70,10 @@ checked()
 {
 	(morph doctor --json || true) | jq -r --arg name "$1" '.checks[] | select(.name == $name) | .state + " " + .text'
 }
-checked morphd | grep -q '^ok version' || fail "doctor finds morphd: $(checked morphd)"
-checked store | grep -q "^ok $dir/state" || fail "doctor finds the store: $(checked store)"
-checked "editor's user" | grep -q '^ok user nobody' || fail "doctor finds the user"
-checked linker | grep -q 'ld.lld' || fail "doctor looks for the linker"
+checked morphd | says '^ok version' || fail "doctor finds morphd: $(checked morphd)"
+checked store | says "^ok $dir/state" || fail "doctor finds the store: $(checked store)"
+checked "editor's user" | says '^ok user nobody' || fail "doctor finds the user"
+checked linker | says 'ld.lld' || fail "doctor looks for the linker"
 status=0
 MORPH_SOCKET=$dir/none morph doctor >"$dir/out" || status=$?
 is "exit status of a doctor without morphd" 1 "$status"
@@ -85,13 +85,13 @@ sampled 50 upgraded
 is "generation after an upgrade" 0 "$(json status '.modules[] | select(.path) | .generation')"
 is "samples after an upgrade" 50 "$(json status '.modules[] | select(.path) | .samples')"
 prog_is upgraded || fail "the new package's file is untouched"
-morph history "$prog" | grep -q 'replaced by another build' || fail "history tells of the upgrade"
+morph history "$prog" | says 'replaced by another build' || fail "history tells of the upgrade"
 
 # ---- usage
 status=0
 morph rollback 2>/dev/null || status=$?
 is "exit status for wrong usage" 2 "$status"
-morph status --help | grep -q 'morph-status(1)' || fail "help"
+morph status --help | says 'morph-status(1)' || fail "help"
 morphd_stop
 refused 'does not answer there' morph status
-"$MORPH_BIN/morphd" --config="$dir/morphd.conf" --rollback-all | grep -q '^0 programs' || fail "once"
+"$MORPH_BIN/morphd" --config="$dir/morphd.conf" --rollback-all | says '^0 programs' || fail "once"

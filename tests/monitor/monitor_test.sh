@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The real program on the real machine: whole-machine logs, the law, robustness. Needs root and BPF.
 set -u
+. "$(dirname "$0")/../says.sh"
 bin=$MORPH_BIN
 dir=$(mktemp -d /tmp/monitor-test.XXXXXX)
 pids=()
@@ -52,7 +53,7 @@ status=$dir/a.run/status.json
 [ "$(field "$status" fired)" -gt 100 ] || fail "too few ticks: $(field "$status" fired)"
 [ "$(field "$status" attributed)" -gt 50 ] || fail "nothing was attributed"
 ls "$dir"/a.spool/*.samples >/dev/null 2>&1 || fail "no log in the spool"
-ls -A "$dir/a.spool" | grep -q '^\.writing' && fail "an unfinished file is left"
+ls -A "$dir/a.spool" | says '^\.writing' && fail "an unfinished file is left"
 
 echo "a second monitor on the same spool is refused, the first goes on"
 "$bin/morph-monitor" --config "$dir/empty.conf" --spool "$dir/b.spool" --run-directory "$dir/b.run" --interval 1s 2>"$dir/first" &
