@@ -144,15 +144,18 @@ variant_lto()
 # The samples that every Morph variant starts from, and the profile: in shipped/, made once.
 morph_samples()
 {
-	local shipped log
+	local shipped log lock
 	shipped=$(variant_dir shipped)
 	log=$shipped/train.samples
 
-	[[ ! -e $log ]] || return 0
+	exec {lock}>"$shipped/samples.lock" # variants are made side by side
+	flock "$lock"
+	[[ ! -e $log ]] || { exec {lock}>&-; return 0; }
 	train_loop "$shipped/train-loop.sh"
 	(cd "$shipped/prefix" && run "$MORPH_BIN/morph" record -F "$TRAIN_RATE_HZ" -o "$log.new" -- \
 		sh "$shipped/train-loop.sh")
 	mv "$log.new" "$log"
+	exec {lock}>&-
 }
 
 # morph_optimize_one BINARY SAMPLES [OPTION...]

@@ -170,15 +170,19 @@ source_versions()
 # source_fetch PACKAGE: into $MORPH_CACHE/src/PACKAGE; prefers the newest version that the mirror really has
 source_fetch()
 {
-	local package=$1 dir=$MORPH_CACHE/src/$1 version
+	local package=$1 dir=$MORPH_CACHE/src/$1 version lock
 
 	[[ ! -e $dir/complete ]] || return 0
+	mkdir -p "$dir" 2>/dev/null || die "$dir: cannot create; set MORPH_CACHE to a directory that you can write"
+	exec {lock}>"$MORPH_CACHE/lock" # variants are made side by side
+	flock "$lock"
+	[[ ! -e $dir/complete ]] || { exec {lock}>&-; return 0; }
 	source_apt_init
-	mkdir -p "$dir"
 	for version in $(source_versions "$package"); do
 		say "fetching the source of $package $version"
 		if (cd "$dir" && source_apt apt-get -qq --download-only source "$package=$version" >&2); then
 			printf '%s' "$version" >"$dir/complete"
+			exec {lock}>&-
 			return 0
 		fi
 	done
@@ -187,6 +191,7 @@ source_fetch()
 	[[ -n $version ]] || die "$package: no version of its source can be fetched; see apt's messages above"
 	printf '%s (upstream archive only)' "$(basename "$version" | sed 's/.*_\(.*\)\.orig.*/\1/')" \
 		>"$dir/complete"
+	exec {lock}>&-
 }
 
 source_version()
@@ -254,8 +259,11 @@ outdated()
 script_make()
 {
 	local dir=$BENCH_BUILD/$workload_name
-	local data=$dir/data file=$dir/$1-$2.sh
+	local data=$dir/data file=$dir/$1-$2.sh lock
 
+	mkdir -p "$dir"
+	exec {lock}>"$dir/data.lock" # variants are made side by side
+	flock "$lock"
 	# Inputs are kept as long as what describes them is older.
 	if [[ ! $data/made -nt $MORPH_ROOT/bench/workloads/$workload_name.sh ]]; then
 		rm -rf "$data"
@@ -264,6 +272,7 @@ script_make()
 	fi
 	workload_script "$1" "$2" "$data" >"$file.$$"
 	mv "$file.$$" "$file"
+	exec {lock}>&-
 	printf '%s\n' "$file"
 }
 

@@ -63,7 +63,7 @@ packages_need()
 
 apt_install()
 {
-	DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install "$@" >&2
+	DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=600 --no-install-recommends install "$@" >&2
 }
 
 # preset_build PRESET: configure (once) and build build/PRESET
