@@ -25,6 +25,7 @@
 #include "base/table.h"
 #include "bench/truth.h"
 #include "bench/weights.h"
+#include "module/morph_data.h"
 #include "profiles/cost.h"
 #include "profiles/estimate_code.h"
 
@@ -35,7 +36,8 @@
 struct program {
 	char *name;
 	struct image *image;
-	struct block_map *map;
+	struct morph_data *data;
+	struct block_map *map; /* the data's */
 	struct sample_log *log;
 	const struct sample_module *module;
 	struct truth truth;
@@ -99,7 +101,9 @@ static int program_open(struct program *p, char *spec, struct fault *reterr)
 	p->name = spec;
 	r = image_open(binary, &p->image, reterr);
 	if (r == 0)
-		r = block_map_build(p->image, &p->map, reterr);
+		r = morph_data_load(p->image, NULL, &p->data, reterr);
+	if (r == 0 && !(p->map = p->data->map))
+		r = fault_set(reterr, -ENODATA, "%s: its Morph data has no block map", binary);
 	if (r == 0)
 		r = sample_log_read(samples, &p->log, reterr);
 	if (r < 0)
@@ -114,7 +118,7 @@ static void program_done(struct program *p)
 {
 	truth_done(&p->truth);
 	sample_log_free(p->log);
-	block_map_free(p->map);
+	morph_data_free(p->data);
 	image_free(p->image);
 }
 
