@@ -17,6 +17,7 @@ TITLES = {
     "speedup": "Speedup (the paper's Figure 3)",
     "cost": "Cost of an edit (the paper's section 4.3.2)",
     "size": "Sizes (the paper's Table 6)",
+    "packages": "Test suites of whole packages",
     "overhead": "Overhead of sampling (the paper's Tables 4 and 5)",
     "accuracy": "Accuracy of profiles",
     "layout": "Layout",
@@ -166,6 +167,39 @@ def overhead(page, table, directory):
     generic(page, table, directory)
 
 
+# ---- packages ----
+
+def packages(page, table, _directory):
+    done = [p for p in table["packages"] if "failed" not in p]
+    same = [p for p in done if not refused(p) and p["tests_optimized"] == p["tests_shipped"]]
+    page.text("Debian packages built by their own build systems with `morph cc` and hardening flags; their own test "
+              "suites on the binaries as shipped, and again when Morph's stand in their places.")
+    page.text(f"{len(same)} of {len(table['packages'])} packages pass with all their binaries re-optimized what they passed "
+              f"before: {number(sum(p['tests_optimized']['passed'] for p in same))} tests.")
+    page.table(
+        ["package", "version", "binaries re-optimized", "tests", "passed as shipped", "passed re-optimized", "skipped",
+         "instructions vs shipped"],
+        [[p["name"], p["version"], package_binaries(p), number(sum(p["tests_shipped"].values())),
+          number(p["tests_shipped"]["passed"]), number(p["tests_optimized"]["passed"]),
+          number(p["tests_optimized"]["skipped"]), plain(p["instruction_ratio"])] for p in done])
+    for package in table["packages"]:
+        if "failed" in package:
+            page.text(f"{package['name']}: {package['failed']}")
+        for binary in refused(package):
+            page.text(f"{package['name']}: {binary['name']} was refused: {binary['refused']}")
+
+
+def refused(package):
+    return [b for b in package.get("binaries", []) if "refused" in b]
+
+
+def package_binaries(package):
+    """bin/sort, bin/wc; or 1 of 2: bin/sort"""
+    binaries, without = package["binaries"], refused(package)
+    names = ", ".join(b["name"] for b in binaries if b not in without)
+    return f"{len(binaries) - len(without)} of {len(binaries)}: {names}" if without else names
+
+
 # ---- any other ----
 
 def generic(page, table, _directory):
@@ -193,7 +227,7 @@ def cell(value):
     return number(value)
 
 
-RENDERERS = {"speedup": speedup, "overhead": overhead}
+RENDERERS = {"speedup": speedup, "overhead": overhead, "packages": packages}
 
 
 def machine_line(table):

@@ -56,4 +56,26 @@ END
 /usr/bin/python3 "$bench/report.py" "$work/tables" "$work/out"
 grep -q '^| kill \\| 9 | 0.900 (0.800 .. 1.100) = |$' "$work/out/RESULTS.md" || fail "RESULTS.md: $(cat "$work/out/RESULTS.md")"
 grep -q 'What &lt;b&gt;breaks&lt;/b&gt;.' "$work/out/results.html" || fail "markup is not escaped"
+
+# ---- test suites of packages: what passed before and after, which binaries were refused, what did not build
+cat >"$work/tables/packages.json" <<'END'
+{"table": "packages", "packages": [
+ {"name": "tool", "version": "1.2-3", "binaries": [{"name": "bin/tool"}, {"name": "lib/tool.so"}],
+  "tests_shipped": {"passed": 1040, "failed": 2, "skipped": 3}, "tests_optimized": {"passed": 1040, "failed": 2, "skipped": 3},
+  "instruction_ratio": 0.91},
+ {"name": "half", "version": "4", "binaries": [{"name": "bin/a"}, {"name": "bin/b", "refused": "no IR"}],
+  "tests_shipped": {"passed": 8, "failed": 0, "skipped": 0}, "tests_optimized": {"passed": 8, "failed": 0, "skipped": 0},
+  "instruction_ratio": null},
+ {"name": "worse", "version": "5", "binaries": [{"name": "bin/c"}],
+  "tests_shipped": {"passed": 8, "failed": 0, "skipped": 0}, "tests_optimized": {"passed": 7, "failed": 1, "skipped": 0},
+  "instruction_ratio": 1.0},
+ {"name": "none", "failed": "the build failed: no compiler"}]}
+END
+/usr/bin/python3 "$bench/report.py" "$work/tables" "$work/out"
+for line in '1 of 4 packages pass with all their binaries re-optimized what they passed before: 1,040 tests.' \
+	'| tool | 1.2-3 | bin/tool, lib/tool.so | 1,045 | 1,040 | 1,040 | 3 | 0.910 |' \
+	'| half | 4 | 1 of 2: bin/a | 8 | 8 | 8 | 0 | - |' '| worse | 5 | bin/c | 8 | 8 | 7 | 0 | 1.000 |' \
+	'half: bin/b was refused: no IR' 'none: the build failed: no compiler'; do
+	grep -qxF "$line" "$work/out/RESULTS.md" || fail "RESULTS.md has no \"$line\": $(cat "$work/out/RESULTS.md")"
+done
 echo "reports: all as expected"
