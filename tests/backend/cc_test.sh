@@ -46,7 +46,7 @@ same "$(field full lto)" full "LTO"
 relinks full
 must morph cc -O2 -flto=thin main.c b.c c.c -o thin && same "$(./thin)" 4 "thin LTO"
 must morph cc -O2 -Wl,-mllvm,-align-all-functions=5 main.c b.c c.c -o aligned
-morph inspect aligned >out.log && says "-align-all-functions=5"
+morph inspect aligned >out.log && said "-align-all-functions=5"
 relinks aligned
 
 case_of "no warnings of ours, also under -Werror"
@@ -62,7 +62,7 @@ must_not morph cc -o conftest conftest.c
 [ ! -e conftest ] || fail "a broken probe left a program"
 echo 'char f(void); int main(void) { return f(); }' >conftest.c
 must_not morph cc -o conftest conftest.c
-says "undefined symbol: f"
+said "undefined symbol: f"
 [ ! -e conftest ] || fail "a probe for a missing function left a program"
 must_not morph cc -o conftest hello.c -lnot-there
 echo 'int main(void) { return 3; }' | morph cc -x c - -o conftest >out.log 2>&1 || fail "standard input"
@@ -85,26 +85,26 @@ case_of "programs that are missing are named, with the package"
 mkdir -p llvm/bin && ln -s "$LLVM/clang" "$LLVM/llvm-objcopy" llvm/bin/
 MORPH_LLVM_DIR=$PWD/llvm morph cc hello.c -o gone >out.log 2>&1
 same $? 1 "without ld.lld"
-says "llvm/bin/ld.lld: No such file or directory; install the package lld-22"
+said "llvm/bin/ld.lld: No such file or directory; install the package lld-22"
 [ ! -e gone ] || fail "a program without a linker"
 rm llvm/bin/clang
 MORPH_LLVM_DIR=$PWD/llvm morph cc hello.c -o gone >out.log 2>&1
 same $? 1 "without clang"
-says "install the package clang-22"
+said "install the package clang-22"
 
 case_of "a program that cannot be packed still works"
 rm llvm/bin/*; ln -s "$LLVM/clang" "$LLVM/ld.lld" llvm/bin/
 MORPH_LLVM_DIR=$PWD/llvm morph cc hello.c -o unpacked >out.log 2>&1
 same $? 0 "without llvm-objcopy"
-says "unpacked: carries no Morph data: .*llvm-objcopy"
+said "unpacked: carries no Morph data: .*llvm-objcopy"
 same "$(./unpacked)" hello "its output"
 morph cc -Wl,--build-id=none hello.c -o unpacked >out.log 2>&1
 same $? 0 "--build-id=none"
-says "leaves it without identity"
+said "leaves it without identity"
 if [ "$(id -u)" = 0 ] && mkdir tiny && mount -t tmpfs -o size=16k morph-test tiny 2>/dev/null; then
 	morph cc hello.c -o tiny/hello >out.log 2>&1
 	same $? 0 "on a full disk"
-	says "tiny/hello: carries no Morph data"
+	said "tiny/hello: carries no Morph data"
 	same "$(tiny/hello)" hello "its output"
 	same "$(ls tiny)" hello "what is left on a full disk"
 	umount tiny

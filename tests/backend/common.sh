@@ -17,7 +17,7 @@ must_not() { "$@" >out.log 2>&1 && fail "succeeded: $*"; true; }
 same() { [ "$1" = "$2" ] || fail "$3: \"$1\" is not \"$2\""; }
 carries() { morph inspect "$1" >out.log 2>&1 || fail "$1 carries nothing: $(cat out.log)"; }
 carries_nothing() { morph inspect "$1" >out.log 2>&1; same $? 1 "morph inspect $1"; }
-says() { grep -q -- "$1" out.log || fail "not said: $1 (but: $(tail -1 out.log))"; }
+said() { grep -q -- "$1" out.log || fail "not said: $1 (but: $(tail -1 out.log))"; }
 field() { morph inspect --json "$1" | sed -n "s/^  \"$2\": \"\{0,1\}\([^\",]*\).*/\1/p"; }
 exports() { nm -D --defined-only "$1" | awk '$2 != "A" { print $3 }' | sort | paste -sd' '; }
 case_of() { echo "$1"; } # what follows is about this

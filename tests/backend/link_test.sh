@@ -25,7 +25,7 @@ relinks m
 mkdir -p sub && cp b-gcc.o sub/x.o && gcc -O2 -x c -c - -o x.o <<<'int unused_one(void) { return 1; }'
 must ar qcs libtwins.a x.o sub/x.o
 morph cc -O2 main.o c.o libtwins.a -o m >out.log 2>&1; same "$?$(./m)" 04 "members of one name"
-says "has several members x.o, and the link used only some"
+said "has several members x.o, and the link used only some"
 
 case_of "objects glued by ld -r are linked by their machine code"
 must ld -r b.o c.o -o bc.o && must morph cc -O2 main.o bc.o -o m && carries m && same "$(./m)" 4 "ld -r"
@@ -111,8 +111,8 @@ must morph cc @all.rsp && carries rsp && same "$(./rsp)" 4 "response files"
 
 case_of "what the linker prints reaches the caller, and nothing more"
 same "$(morph cc -O2 main.o b.o c.o -o m)" "" "standard output"
-morph cc -O2 main.o b.o c.o -Wl,--trace -o m >out.log && says "^b.o$"
-morph cc -O2 main.o b.o c.o -Wl,--print-map -o m >out.log && says "VMA"
+morph cc -O2 main.o b.o c.o -Wl,--trace -o m >out.log && said "^b.o$"
+morph cc -O2 main.o b.o c.o -Wl,--print-map -o m >out.log && said "VMA"
 
 case_of "a weak definition of machine code behind the IR does not win in the relink"
 printf '__attribute__((weak, noinline)) int pick(void) { return 1; }\nint main(void) { return pick(); }\n' >weak.c
