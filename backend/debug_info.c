@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -32,12 +33,61 @@ static int input_make(const void *bytes, size_t size, struct fault *reterr)
 	return fd >= 0 && at == size ? fd : fault_errno(reterr, -errno, "module without debug information");
 }
 
+/* Run `opt` with @option over a module; what it writes, as text with @format "-S", as bitcode with NULL, is the caller's. */
+static int opt_run(const char *tool, const struct buffer *module, const char *option, const char *format,
+		   struct buffer *ret, struct fault *reterr)
+{
+	struct child_options options = { .retout = ret };
+	char input[64];
+	_clean_(fd_closep) int fd = input_make(module->data, module->size, reterr);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	snprintf(input, sizeof(input), "/proc/self/fd/%d", fd);
+	r = child_check((char *[]){ (char *)tool, "-disable-verify", (char *)option, input, "-o", "-", (char *)format, NULL },
+			&options, reterr);
+	return r == 0 && ret->bad ? fault_errno(reterr, -ENOMEM, "module without debug information") : r;
+}
+
+/* Without the first line of IR as text, which names the file. */
+static const uint8_t *text_of(const struct buffer *ir, size_t *retsize)
+{
+	const uint8_t *end = ir->size ? memchr(ir->data, '\n', ir->size) : NULL;
+
+	*retsize = end ? ir->size - (size_t)(end - ir->data) : 0;
+	return end;
+}
+
+/*
+ * Loop strength reduction asks for the values of variables that debug information describes, finds them again later, and then
+ * computes them no second time (llvm-project issue 56030, LLVM 22): do the loops become others without? No other step of
+ * the code generation is known to see debug information.
+ */
+static int loops_depend(const char *tool, const struct buffer *module, const struct buffer *stripped, struct fault *reterr)
+{
+	static const char passes[] = "-passes=function(loop-simplify,loop(canon-freeze,loop-reduce)),strip";
+	_clean_(buffer_donep) struct buffer with = { 0 }, without = { 0 };
+	const uint8_t *a, *b;
+	size_t n, m;
+	int r = opt_run(tool, module, passes, "-S", &with, reterr);
+
+	if (r == 0)
+		r = opt_run(tool, stripped, passes, "-S", &without, reterr);
+	if (r < 0)
+		return r;
+	a = text_of(&with, &n);
+	b = text_of(&without, &m);
+	if (!a || !b)
+		return fault_set(reterr, -EIO, "%s: wrote no module", tool);
+	return n != m || memcmp(a, b, n) != 0;
+}
+
 int debug_info_strip(const void *bitcode, size_t size, struct buffer *ret, struct fault *reterr)
 {
+	const struct buffer module = { .data = (uint8_t *)(uintptr_t)bitcode, .size = size };
 	_clean_(buffer_donep) struct buffer out = { 0 };
-	struct child_options options = { .retout = &out };
-	char tool[PATH_MAX], input[64];
-	_clean_(fd_closep) int fd = -1;
+	char tool[PATH_MAX];
 	bool has = false;
 	int r = bitcode_has_debug_info(bitcode, size, &has, reterr);
 
@@ -45,16 +95,13 @@ int debug_info_strip(const void *bitcode, size_t size, struct buffer *ret, struc
 		return 1;
 	if (r == 0)
 		r = tool_llvm("opt", tool, sizeof(tool), reterr);
-	if (r < 0)
-		return r;
-	fd = input_make(bitcode, size, reterr);
-	if (fd < 0)
-		return fd;
-	snprintf(input, sizeof(input), "/proc/self/fd/%d", fd);
-	r = child_check((char *[]){ tool, "-strip-debug", input, "-o", "-", NULL }, &options, reterr);
-	if (r == 0 && (out.bad || !bitcode_is(out.data, out.size)))
+	if (r == 0)
+		r = opt_run(tool, &module, "-strip-debug", NULL, &out, reterr);
+	if (r == 0 && !bitcode_is(out.data, out.size))
 		r = fault_set(reterr, -EIO, "%s: wrote no module", tool);
-	if (r < 0)
+	if (r == 0)
+		r = loops_depend(tool, &module, &out, reterr);
+	if (r)
 		return r;
 	*ret = out;
 	out = (struct buffer){ 0 };

@@ -4,8 +4,8 @@
 /**
  * debug_info.h - IR without its debug information, which generations do not need
  *
- * Under -g more than half of a module describes source locations. Code does not depend on it: with
- * gzip 1.12, all 27 modules give the same instructions with and without (LLVM 22.1.8).
+ * Under -g more than half of a module describes source locations. Code hardly ever depends on it: of 2,030 functions of
+ * SQLite 3.40.1, one does (LLVM 22.1.8). A module with such a function would not regenerate and keeps what it has.
  */
 
 #include "base/bytes.h"
@@ -14,6 +14,7 @@
 /**
  * debug_info_strip() - run LLVM's `opt` over one module
  * @ret: the smaller module, owned by the caller
- * Return: 0; 1: the module has no debug information; -errno with @reterr.
+ * Return: 0; 1: the module has no debug information, or its loops depend on it; -errno with @reterr.
+ * Cost: three runs of `opt`, without optimizations but loop strength reduction.
  */
 int debug_info_strip(const void *bitcode, size_t size, struct buffer *ret, struct fault *reterr);

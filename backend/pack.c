@@ -107,7 +107,7 @@ static int modules_read(struct packer *p, const struct image_section *s)
 	return 0;
 }
 
-/* Where `opt` is not to be had, debug information stays. */
+/* Where `opt` is not to be had, or code depends on it, debug information stays. */
 static int module_reduce(struct packer *p, size_t i, bool *drops_debug)
 {
 	struct morph_module *module = &p->data->modules[i];

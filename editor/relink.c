@@ -113,6 +113,8 @@ int relink_run(const struct relink *relink, const char *out, struct fault *reter
 		r = input_add(relink, i, &arguments, reterr);
 	for (const char *const *o = relink->options; o && *o && r == 0; o++)
 		r = argument_add(&arguments, strdup(*o));
+	if (r == 0) /* what little came with the IR describes nothing well */
+		r = argument_add(&arguments, strdup("--strip-debug"));
 	if (r == 0)
 		r = argument_add(&arguments, strdup("-o"));
 	if (r == 0)
