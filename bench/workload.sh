@@ -111,11 +111,12 @@ tests_ctest()
 	awk '/tests passed,.*failed out of/ { failed += $4; passed += $NF - $4 } END { print passed + 0, failed + 0, 0 }'
 }
 
-# perl's t/TEST: "Failed 2 tests out of 300, ..." or "All tests successful.", then "Files=300, Tests=..."; by files
+# perl's t/TEST: "Failed 2 tests out of 300, ..." or "All tests successful.", then "... scripts=300 tests=..."; by files
 tests_perl()
 {
-	awk '/^Failed [0-9]+ tests? out of/ { failed = $2 } match($0, /Files=[0-9]+/) { n = substr($0, RSTART + 6, RLENGTH - 6) }
-		END { print n - failed, failed + 0, 0 }'
+	awk '/^Failed [0-9]+ tests? out of/ { failed = $2 } /\.\.skipped$/ || / skipped$/ { skipped++ }
+		match($0, /scripts=[0-9]+/) { n = substr($0, RSTART + 8, RLENGTH - 8) }
+		END { print n - failed, failed + 0, skipped + 0 }'
 }
 
 # Python's unittest: "Ran 24 tests in 0.5s", "FAILED (failures=1, errors=1, skipped=1)"

@@ -16,10 +16,10 @@ workload_build()
 	install -D -m 644 lib/strict.pm "$1/lib/strict.pm"
 }
 
-# The tests of the core language, which need no extension.
+# The tests of the core language, which need no extension; there may be no terminal.
 workload_tests()
 {
-	tests_run perl make minitest
+	tests_run perl make minitest_notty
 }
 
 workload_script()
