@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -20,6 +21,20 @@ void pipeline_init(void)
 	LLVMInitializeAllTargetMCs();
 	LLVMInitializeAllAsmParsers();
 	LLVMInitializeAllAsmPrinters();
+}
+
+/*
+ * LLVM's link-time pipeline removes blocks that only go back to a loop's head, and runs loop passes after that: they take the
+ * instructions of an interpreter that leave a variable alone for an inner loop (docs/decisions/0018-loops-keep-their-latch.md).
+ * No pass of code generation reads this option. LLVM takes an option once in a process.
+ */
+static void loops_keep_latches(void)
+{
+	static bool is_done;
+
+	if (!is_done)
+		LLVMParseCommandLineOptions(2, (const char *const[]){ "morph-edit", "-keep-loops" }, NULL);
+	is_done = true;
 }
 
 static LLVMTargetMachineRef target_machine(LLVMModuleRef module, const char *cpu, struct fault *reterr)
@@ -56,6 +71,7 @@ int pipeline_run(LLVMModuleRef module, const struct pipeline_options *options, s
 	LLVMPassBuilderOptionsSetLoopVectorization(tuning, options->opt_level > 1);
 	LLVMPassBuilderOptionsSetSLPVectorization(tuning, options->opt_level > 1);
 	LLVMPassBuilderOptionsSetLoopUnrolling(tuning, true);
+	loops_keep_latches();
 	snprintf(passes, sizeof(passes), "lto<O%u>", MAX(1u, MIN(options->opt_level, 3u)));
 	error = LLVMRunPasses(module, passes, machine, tuning);
 	LLVMDisposeTargetMachine(machine);

@@ -20,7 +20,8 @@ struct pipeline_options {
 
 /**
  * pipeline_init() - register LLVM's targets; once per process, before the first pass runs. Sets no LLVM
- * option: children that generate code inherit this process, and must find the defaults of the shipped build.
+ * option: children that generate code inherit this process, and must find the defaults of the shipped build
+ * (pipeline_run() sets one that code generation does not read).
  */
 void pipeline_init(void);
 
