@@ -100,6 +100,8 @@ int debug_info_strip(const void *bitcode, size_t size, struct buffer *ret, struc
 	if (r == 0 && !bitcode_is(out.data, out.size))
 		r = fault_set(reterr, -EIO, "%s: wrote no module", tool);
 	if (r == 0)
+		r = bitcode_has_described_loops(bitcode, size, &has, reterr);
+	if (r == 0 && has)
 		r = loops_depend(tool, &module, &out, reterr);
 	if (r)
 		return r;

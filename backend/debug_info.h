@@ -15,6 +15,6 @@
  * debug_info_strip() - run LLVM's `opt` over one module
  * @ret: the smaller module, owned by the caller
  * Return: 0; 1: the module has no debug information, or its loops depend on it; -errno with @reterr.
- * Cost: three runs of `opt`, without optimizations but loop strength reduction.
+ * Cost: a run of `opt`; two more, with loop strength reduction, where variables are described in a function with loops.
  */
 int debug_info_strip(const void *bitcode, size_t size, struct buffer *ret, struct fault *reterr);

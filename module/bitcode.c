@@ -22,14 +22,27 @@
 #define MODULE_SOURCE_FILENAME 16u
 #define METADATA_BLOCK 15u
 #define METADATA_COMPILE_UNIT 20u
+#define FUNCTION_BLOCK 12u
+
+/* Records of a function that end a block, and those that say what a variable is (llvm/Bitcode/LLVMBitCodes.h, LLVM 22). */
+enum function_code {
+	CODE_INVOKE = 5, CODE_RET = 10, CODE_BR = 11, CODE_SWITCH = 12, CODE_UNREACHABLE = 15, CODE_INDIRECTBR = 31,
+	CODE_RESUME = 39, CODE_CLEANUPRET = 48, CODE_CATCHRET = 49, CODE_CATCHSWITCH = 52, CODE_CALLBR = 57,
+	CODE_VARIABLE = 61, CODE_VARIABLE_ASSIGN = 63, CODE_VARIABLE_SIMPLE = 64,
+};
+
+enum scan_goal { GOAL_FACTS, GOAL_DEBUG_INFO, GOAL_LOOPS };
 
 struct scan {
 	struct bitstream_walk walk; /* first: the walk's functions find the scan by it */
 	struct bit_reader in;
 	struct bitcode_facts facts;
-	bool wants_debug_info; /* else: the facts */
-	bool has_debug_info;
+	enum scan_goal goal;
+	bool found;
 	bool complete; /* no later record says more */
+	/* of the function so far */
+	uint64_t n_blocks;
+	bool has_loop, has_variables;
 };
 
 bool bitcode_is(const void *bytes, size_t size)
@@ -120,22 +133,70 @@ static bool scan_block_begin(struct bitstream_walk *w)
 	return !scan_of(w)->in.bad;
 }
 
-static bool scan_block_end(_unused_ struct bitstream_walk *w)
+static bool scan_block_end(struct bitstream_walk *w)
 {
-	return true;
+	struct scan *s = scan_of(w);
+
+	if (s->goal != GOAL_LOOPS || w->stack[w->depth - 1].id != FUNCTION_BLOCK)
+		return true;
+	s->found = s->complete = s->has_loop && s->has_variables;
+	s->has_loop = s->has_variables = false;
+	s->n_blocks = 0;
+	return !s->complete;
+}
+
+/* A branch to a block that came before closes a loop; where the targets are not at hand, there may be one. */
+static void function_note(struct scan *s)
+{
+	const struct bitstream_walk *w = &s->walk;
+
+	switch (w->values[0]) {
+	case CODE_VARIABLE:
+	case CODE_VARIABLE_ASSIGN:
+	case CODE_VARIABLE_SIMPLE:
+		s->has_variables = true;
+		return;
+	case CODE_BR:
+		s->has_loop |= w->values[1] <= s->n_blocks || (w->n_values > 2 && w->values[2] <= s->n_blocks);
+		break;
+	case CODE_INVOKE:
+		s->has_loop |= w->values[3] <= s->n_blocks;
+		break;
+	case CODE_SWITCH:
+	case CODE_INDIRECTBR:
+	case CODE_CALLBR:
+		s->has_loop = true;
+		break;
+	case CODE_RET:
+	case CODE_UNREACHABLE:
+	case CODE_RESUME:
+	case CODE_CLEANUPRET:
+	case CODE_CATCHRET:
+	case CODE_CATCHSWITCH:
+		break;
+	default:
+		return;
+	}
+	s->n_blocks++;
 }
 
 static bool scan_record_end(struct bitstream_walk *w)
 {
 	struct scan *s = scan_of(w);
+	unsigned block = w->stack[w->depth - 1].id;
 
-	if (s->wants_debug_info) {
-		s->has_debug_info = w->stack[w->depth - 1].id == METADATA_BLOCK &&
-				    w->values[0] == METADATA_COMPILE_UNIT;
-		s->complete = s->has_debug_info;
-		return !s->complete;
+	switch (s->goal) {
+	case GOAL_FACTS:
+		s->complete = block == MODULE_BLOCK && w->values[0] == MODULE_SOURCE_FILENAME;
+		break;
+	case GOAL_DEBUG_INFO:
+		s->found = s->complete = block == METADATA_BLOCK && w->values[0] == METADATA_COMPILE_UNIT;
+		break;
+	case GOAL_LOOPS:
+		if (block == FUNCTION_BLOCK)
+			function_note(s);
+		break;
 	}
-	s->complete = w->stack[w->depth - 1].id == MODULE_BLOCK && w->values[0] == MODULE_SOURCE_FILENAME;
 	return !s->complete;
 }
 
@@ -231,17 +292,27 @@ static int scan_run(struct scan *s, struct fault *reterr)
 	return 0;
 }
 
-int bitcode_has_debug_info(const void *bytes, size_t size, bool *ret, struct fault *reterr)
+static int scan_find(enum scan_goal goal, const void *bytes, size_t size, bool *ret, struct fault *reterr)
 {
 	_clean_(freep) struct scan *s = scan_new(bytes, size);
 	int r;
 
 	if (!s)
 		return fault_errno(reterr, -ENOMEM, "bitcode");
-	s->wants_debug_info = true;
+	s->goal = goal;
 	r = scan_run(s, reterr);
-	*ret = s->has_debug_info;
+	*ret = s->found;
 	return r;
+}
+
+int bitcode_has_debug_info(const void *bytes, size_t size, bool *ret, struct fault *reterr)
+{
+	return scan_find(GOAL_DEBUG_INFO, bytes, size, ret, reterr);
+}
+
+int bitcode_has_described_loops(const void *bytes, size_t size, bool *ret, struct fault *reterr)
+{
+	return scan_find(GOAL_LOOPS, bytes, size, ret, reterr);
 }
 
 int bitcode_facts_read(const void *bytes, size_t size, struct bitcode_facts *ret,
