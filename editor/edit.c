@@ -285,7 +285,7 @@ static int shipped_compare(struct edit *edit, struct fault *reterr)
 	if (r == 0)
 		r = trust_compare(edit->program, edit->data->map, again, map, &edit->report->trust, reterr);
 	if (r == 0)
-		r = trust_compare_data(edit->program, again, reterr);
+		r = trust_compare_data(edit->program, again, n, reterr);
 	objects_free(objects);
 	objects_free(options);
 	return r > 0 ? EDIT_UNTRUSTED : r;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/macro.h"
 
 /* A section, or an object that the loader copies there from a library, and the bytes into it; 0: anywhere in it. */
 struct place {
@@ -36,6 +37,7 @@ struct copied {
 struct view {
 	const struct image *image;
 	const struct image *other; /* what it is compared with */
+	uint64_t max_slots;	   /* that it may have more or less than that */
 	struct copied *copied; /* where the linker put copies is up to it */
 	size_t n_copied;
 };
@@ -67,10 +69,9 @@ static bool is_data(const struct image_section *s)
 /*
  * Each object of a C++ program brings the slots by which unwind tables find personality routines and types
  * (DW.ref.*). Those of the shipped link's LTO objects are not united with the libraries'; those of plain objects
- * are: so writable data may be a few slots shorter, and what follows them moves.
+ * are: so writable data may be a slot for each module shorter, as much again for alignment, and what follows them moves.
  */
 #define SLOT_BYTES 8u
-#define MAX_SLOTS 16u
 
 static bool has_other_slots(const struct view *view, const struct image_section *s)
 {
@@ -78,7 +79,7 @@ static bool has_other_slots(const struct view *view, const struct image_section 
 	uint64_t apart = !t ? 0 : t->size > s->size ? t->size - s->size : s->size - t->size;
 
 	return apart && (s->flags & SHF_WRITE) && s->type == SHT_PROGBITS && apart % SLOT_BYTES == 0 &&
-	       apart <= MAX_SLOTS * SLOT_BYTES;
+	       apart <= view->max_slots * SLOT_BYTES;
 }
 
 static struct place place_of(const struct view *view, uint64_t address)
@@ -204,12 +205,14 @@ static bool in_other_slots(const struct view *view, struct place place)
 	return s && has_other_slots(view, s);
 }
 
-static int view_open(struct view *view, const struct image *image, const struct image *other, struct arena *arena)
+static int view_open(struct view *view, const struct image *image, const struct image *other, size_t n_modules,
+		     struct arena *arena)
 {
 	uint32_t copy = image_machine(image) == EM_AARCH64 ? R_AARCH64_COPY : R_X86_64_COPY;
 	Elf64_Rela entry;
 
-	*view = (struct view){ image, other, arena_array(arena, struct copied, relocations_count(image)), 0 };
+	*view = (struct view){ image, other, MAX(16u, 2 * n_modules),
+				arena_array(arena, struct copied, relocations_count(image)), 0 };
 	for (size_t i = 0; view->copied && relocation_read(image, i, &entry); i++) {
 		const char *name;
 		Elf64_Sym symbol;
@@ -290,14 +293,14 @@ static int section_compare(const struct view *shipped, const struct image_sectio
 					      "offset %#zx on", s->name, at);
 }
 
-int trust_compare_data(const struct image *shipped, const struct image *again, struct fault *reterr)
+int trust_compare_data(const struct image *shipped, const struct image *again, size_t n_modules, struct fault *reterr)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
 	struct view a, b;
-	int r = arena ? view_open(&a, shipped, again, arena) : -ENOMEM;
+	int r = arena ? view_open(&a, shipped, again, n_modules, arena) : -ENOMEM;
 
 	if (r == 0)
-		r = view_open(&b, again, shipped, arena);
+		r = view_open(&b, again, shipped, n_modules, arena);
 	if (r < 0)
 		return fault_errno(reterr, r, "comparing with the shipped data");
 	for (size_t i = 0; i < image_n_sections(shipped) && r == 0; i++) {

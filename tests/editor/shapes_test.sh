@@ -48,6 +48,33 @@ library()
 	LD_LIBRARY_PATH=new ldd ./main | says "new/libshapes.so" || fail "the generation was not loaded"
 }
 
+# Each module that catches has a slot for the personality routine, and a link may unite them.
+many_modules()
+{
+	local i
+
+	echo "a program of 24 modules that catch"
+	for i in {1..24}; do
+		printf '#include <stdexcept>\nint f%d(int n)\n{\n\ttry {\n\t\tif (n %% 90 == %d)\n\t\t\tthrow std::runtime_error("");\n' "$i" "$i"
+		printf '\t\treturn n + %d;\n\t} catch (const std::exception &) {\n\t\treturn -%d;\n\t}\n}\n' "$i" "$i"
+	done | csplit -sz -f many- -b %d.cpp - '/^#include/' '{*}'
+	{
+		printf 'int f%d(int);\n' {1..24}
+		printf '#include <cstdio>\n#include <cstdlib>\nint main(int, char **argv)\n{\n\tlong sum = 0;\n'
+		printf '\tfor (int n = 0; n < atoi(argv[1]); n++) {\n'
+		printf '\t\tsum += f%d(n + sum %% 7);\n' {1..24}
+		printf '\t}\n\tprintf("%%ld\\n", sum);\n}\n'
+	} >many-main.cpp
+	for i in many-*.cpp; do morph c++ -O2 -c "$i"; done
+	morph c++ -O2 many-*.o -o many
+	morph record -F 4000 -o many.samples -- ./many 400000 >/dev/null 2>&1
+	morph profile many many.samples -o many.prof >/dev/null
+	morph optimize many --profile many.prof -o many.new
+	cmp <(./many 3000) <(./many.new 3000)
+	cases=$((cases + 1))
+}
+
+many_modules
 program -fno-pie -no-pie
 program -fPIE -static-pie
 program -flto -fvisibility=hidden -g -fcf-protection -fstack-protector-strong -D_FORTIFY_SOURCE=2 -Wl,-z,relro,-z,now
