@@ -22,6 +22,7 @@
 #include "editor/host.h"
 #include "editor/inlining.h"
 #include "editor/ir.h"
+#include "editor/object.h"
 #include "editor/partition.h"
 #include "editor/pipeline.h"
 #include "editor/placement.h"
@@ -41,8 +42,11 @@ static const char *const step_titles[EDIT_STEPS] = {
 /* One module of the program on its way through the edit. */
 struct unit {
 	struct buffer restored; /* bitcode of the whole, where it had lost something; owned */
-	struct buffer cold; /* bitcode of the half that did not run; owned */
-	bool is_cut;	    /* else the module is as shipped, and its base object is used again */
+	struct buffer cold;	/* bitcode of the half that did not run; owned */
+	struct name_set *moved; /* names that only the hot module defines now; owned */
+	bool has_assembly;
+	bool is_cut;
+	bool keeps_base; /* its base object is linked again: all of it, or without what moved */
 };
 
 struct edit {
@@ -112,16 +116,25 @@ static bool has_hot(LLVMModuleRef module, struct edit *edit)
 	return false;
 }
 
+/* Makes names of the @i-th module unique in the program. */
+static const char *unit_suffix(size_t i, char buffer[32])
+{
+	snprintf(buffer, 32, ".m%zu", i);
+	return buffer;
+}
+
 static int unit_cut(struct edit *edit, size_t i, LLVMModuleRef module, const struct name_set *assembly,
 		    struct fault *reterr)
 {
 	struct unit *unit = &edit->units[i];
 	LLVMModuleRef cold = NULL;
 	char suffix[32];
-	int r;
+	int r = (unit->moved = name_set_new()) ? 0 : fault_errno(reterr, -ENOMEM, "cutting a module in two");
 
-	snprintf(suffix, sizeof(suffix), ".m%zu", i);
-	r = partition_split(module, suffix, assembly, is_hot, edit, &cold, edit->visible, reterr);
+	unit->has_assembly = name_set_count(assembly);
+	if (r == 0)
+		r = partition_split(module, unit_suffix(i, suffix), assembly, is_hot, edit, &cold, unit->moved,
+				    edit->visible, reterr);
 	if (r == 0 && cold) {
 		r = ir_write(cold, &unit->cold);
 		LLVMDisposeModule(cold);
@@ -151,6 +164,7 @@ static int module_take(struct edit *edit, size_t i, LLVMModuleRef module, struct
 		return unit_cut(edit, i, module, assembly, reterr);
 	if (r == 0)
 		r = ir_declarations(module, edit->visible);
+	edit->units[i].keeps_base = true;
 	LLVMDisposeModule(module);
 	return r;
 }
@@ -227,8 +241,8 @@ static int link_objects(struct edit *edit, char **objects, const char *const *op
 }
 
 /*
- * Step 1. All modules are generated as shipped; what was not cut is linked again later. When the
- * program is trusted already, only those are.
+ * Step 1. All modules are generated as shipped; what did not run is linked again later. When the
+ * program is trusted already, only modules that were not cut are.
  */
 static int shipped_generate(struct edit *edit, struct fault *reterr)
 {
@@ -291,13 +305,34 @@ static int shipped_compare(struct edit *edit, struct fault *reterr)
 	return r > 0 ? EDIT_UNTRUSTED : r;
 }
 
+/* What was generated of a module's cold half serves again, where its object can be had without the hot one. */
+static int bases_take(struct edit *edit, struct fault *reterr)
+{
+	char path[PATH_MAX], suffix[32];
+
+	for (size_t i = 0; i < edit->data->n_modules; i++) {
+		struct unit *unit = &edit->units[i];
+		int r;
+
+		if (!unit->cold.size || unit->has_assembly)
+			continue;
+		r = object_give_away(path_in(edit, path, "base-%zu.o", i), unit->moved, unit_suffix(i, suffix), reterr);
+		if (r < 0 && r != -ENOTSUP)
+			return r;
+		unit->keeps_base = r == 0;
+		edit->report->n_kept_objects += r == 0;
+	}
+	return 0;
+}
+
 static int trust(struct edit *edit, struct fault *reterr)
 {
 	int r = shipped_generate(edit, reterr);
 
 	if (r < 0 || edit->options->skip_trust)
 		return r;
-	return shipped_compare(edit, reterr);
+	r = shipped_compare(edit, reterr);
+	return r ? r : bases_take(edit, reterr);
 }
 
 /* The program's objects in link order, the hot one first. Owned by the caller. */
@@ -309,7 +344,7 @@ static char **objects_list(struct edit *edit, const char *hot)
 
 	ok = ok && asprintf(&objects[at++], "%s/%s-0.o", edit->options->directory, hot) >= 0;
 	for (size_t i = 0; ok && i < n; i++) {
-		if (!edit->units[i].is_cut)
+		if (edit->units[i].keeps_base)
 			ok = asprintf(&objects[at++], "%s/base-%zu.o", edit->options->directory, i) >= 0;
 		else if (edit->units[i].cold.size)
 			ok = asprintf(&objects[at++], "%s/cut-%zu.o", edit->options->directory, ++n_cold) >= 0;
@@ -324,7 +359,7 @@ static char **objects_list(struct edit *edit, const char *hot)
 #define COUNTED_OPTIONS                                                                                  \
 	"-enable-ext-tsp-block-placement", "-tail-dup-pred-size=512", "-tail-dup-succ-size=512"
 
-/* Step 5: the hot module with its counts, the cold halves as they were. */
+/* Step 5: the hot module with its counts; cold halves as they were, where there is no base object to keep. */
 static int cut_generate(struct edit *edit, struct fault *reterr)
 {
 	struct codegen_input *inputs = calloc(edit->data->n_modules + 1, sizeof(*inputs));
@@ -336,7 +371,7 @@ static int cut_generate(struct edit *edit, struct fault *reterr)
 		return fault_errno(reterr, -ENOMEM, "generating code");
 	inputs[n++] = (struct codegen_input){ "hot", edit->hot_bitcode.data, edit->hot_bitcode.size };
 	for (size_t i = 0; i < edit->data->n_modules; i++)
-		if (edit->units[i].cold.size)
+		if (edit->units[i].cold.size && !edit->units[i].keeps_base)
 			inputs[n++] = (struct codegen_input){ edit->data->modules[i].name,
 							      edit->units[i].cold.data, edit->units[i].cold.size };
 	r = generate(edit, inputs, n, more, "cut", reterr);
@@ -480,6 +515,7 @@ static void edit_done(struct edit *edit)
 	for (size_t i = 0; edit->units && i < edit->data->n_modules; i++) {
 		buffer_done(&edit->units[i].restored);
 		buffer_done(&edit->units[i].cold);
+		name_set_free(edit->units[i].moved);
 	}
 	free(edit->units);
 	if (edit->hot)

@@ -46,6 +46,7 @@ struct edit_report {
 	struct annotate_stats counts;
 	struct inlining_stats inlining;
 	size_t n_modules, n_hot_modules;
+	size_t n_kept_objects; /* of hot modules: their cold code is step 1's, not generated once more */
 	size_t n_laid_out; /* functions with a new block order */
 	size_t n_cold_blocks; /* blocks moved out of line */
 	double score_before, score_after; /* ext-TSP, of the functions laid out: compiler's order, ours */

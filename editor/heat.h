@@ -16,7 +16,7 @@
 #include "module/block_map.h"
 #include "profiles/profile.h"
 
-#define HEAT_SHARE 0.9995
+#define HEAT_SHARE 0.998
 
 struct heat;
 

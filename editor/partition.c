@@ -2,7 +2,7 @@
 
 /*
  *	1. every local symbol but mere constants becomes a hidden one, with a unique name
- *	2. the module is copied; each half makes available_externally what the other one defines
+ *	2. what the hot half is to define is chosen, and the module is copied; each half makes available_externally what the other one defines
  *	3. LLVM drops those bodies, and what nobody needs any more
  *	4. what either half now only declares is crossing the cut; the rest becomes local again
  */
@@ -94,34 +94,38 @@ static void undiscardable(LLVMValueRef value)
 		LLVMSetLinkage(value, LLVMWeakAnyLinkage);
 }
 
-/*
- * Step 1. What assembly names keeps its name, and all who use it stay with it. Weak stays weak, but "discardable if
- * unused" would let one half drop what the other needs.
- */
+/* Step 1. What assembly names keeps its name, and all who use it stay with it. */
 static void symbols_open(LLVMModuleRef module, const char *suffix, const struct name_set *assembly)
 {
 	LLVMValueRef v;
 
-	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v)) {
+	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v))
 		if (!LLVMIsDeclaration(v) && is_local(v) && !name_kept(assembly, v))
 			promote(v, suffix);
-		LLVMSetComdat(v, NULL);
-	}
-	for (v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v)) {
+	for (v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v))
 		if (!LLVMIsDeclaration(v) && is_local(v) && !is_copyable(v) && !is_special(v) &&
 		    !name_kept(assembly, v))
 			promote(v, suffix);
-		LLVMSetComdat(v, NULL);
-	}
-	for (v = LLVMGetFirstGlobalAlias(module); v; v = LLVMGetNextGlobalAlias(v)) {
+	for (v = LLVMGetFirstGlobalAlias(module); v; v = LLVMGetNextGlobalAlias(v))
 		if (is_local(v) && !name_kept(assembly, v))
 			promote(v, suffix);
-		undiscardable(v);
-	}
 	for (v = LLVMGetFirstGlobalIFunc(module); v; v = LLVMGetNextGlobalIFunc(v))
 		if (is_local(v))
 			promote(v, suffix);
-	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v))
+}
+
+/* Weak stays weak, but "discardable if unused" would let one half drop what the other needs. */
+static void symbols_unbind(LLVMModuleRef module)
+{
+	LLVMValueRef v;
+
+	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v)) {
+		LLVMSetComdat(v, NULL);
+		undiscardable(v);
+	}
+	for (v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v))
+		LLVMSetComdat(v, NULL);
+	for (v = LLVMGetFirstGlobalAlias(module); v; v = LLVMGetNextGlobalAlias(v))
 		undiscardable(v);
 }
 
@@ -221,6 +225,31 @@ static size_t cold_count(LLVMModuleRef module, const struct cut *cut)
 	return n;
 }
 
+/* Does the hot half alone define the variable? Lists such as llvm.used are no symbols. */
+static bool is_moved(LLVMValueRef variable)
+{
+	return is_defined_here(variable) && !is_copyable(variable) && !is_special(variable) &&
+	       LLVMGetLinkage(variable) != LLVMAppendingLinkage;
+}
+
+static int moved_collect(LLVMModuleRef module, const struct cut *cut, struct name_set *ret)
+{
+	LLVMValueRef v;
+	int r = 0;
+
+	for (v = LLVMGetFirstFunction(module); v && r == 0; v = LLVMGetNextFunction(v))
+		if (is_defined_here(v) && name_kept(cut->hot, v))
+			r = name_keep(ret, v);
+	for (v = LLVMGetFirstGlobal(module); v && r == 0; v = LLVMGetNextGlobal(v))
+		if (is_moved(v))
+			r = name_keep(ret, v);
+	for (v = LLVMGetFirstGlobalAlias(module); v && r == 0; v = LLVMGetNextGlobalAlias(v))
+		r = name_keep(ret, v);
+	for (v = LLVMGetFirstGlobalIFunc(module); v && r == 0; v = LLVMGetNextGlobalIFunc(v))
+		r = name_keep(ret, v);
+	return r;
+}
+
 static void functions_give_away(LLVMModuleRef module, const struct cut *cut, bool give_hot)
 {
 	for (LLVMValueRef v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v))
@@ -310,7 +339,8 @@ static int drop_given_away(LLVMModuleRef module, struct fault *reterr)
 }
 
 int partition_split(LLVMModuleRef whole, const char *suffix, const struct name_set *assembly,
-		    partition_is_hot is_hot, void *user, LLVMModuleRef *retcold, struct name_set *crossing, struct fault *reterr)
+		    partition_is_hot is_hot, void *user, LLVMModuleRef *retcold, struct name_set *moved,
+		    struct name_set *crossing, struct fault *reterr)
 {
 	_clean_(name_set_freep) struct name_set *hot = name_set_new();
 	struct cut cut = { .is_hot = is_hot, .user = user, .assembly = assembly, .hot = hot };
@@ -323,7 +353,8 @@ int partition_split(LLVMModuleRef whole, const char *suffix, const struct name_s
 		return fault_errno(reterr, -ENOMEM, "cutting a module in two");
 	cut.is_bound = assembly_binds(whole, assembly);
 	symbols_open(whole, suffix, assembly);
-	if (hot_choose(whole, &cut) < 0)
+	symbols_unbind(whole);
+	if (hot_choose(whole, &cut) < 0 || moved_collect(whole, &cut, moved) < 0)
 		return fault_errno(reterr, -ENOMEM, "cutting a module in two");
 	if (cold_count(whole, &cut) == 0)
 		return 0;

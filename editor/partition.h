@@ -28,8 +28,10 @@ typedef bool (*partition_is_hot)(LLVMModuleRef module, LLVMValueRef function, vo
  * @suffix:  makes names of this module unique in the program, e.g. ".m7"
  * @assembly: names in the module's assembly (assembly.h)
  * @retcold: NULL when every function is hot
+ * @moved: names that only the hot half defines now are added
  * @crossing: names that either half now expects from the other are added; they must stay visible
  * Return: 0; -EBADMSG, -ENOMEM with @reterr.
  */
 int partition_split(LLVMModuleRef whole, const char *suffix, const struct name_set *assembly,
-		    partition_is_hot is_hot, void *user, LLVMModuleRef *retcold, struct name_set *crossing, struct fault *reterr);
+		    partition_is_hot is_hot, void *user, LLVMModuleRef *retcold, struct name_set *moved,
+		    struct name_set *crossing, struct fault *reterr);

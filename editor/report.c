@@ -30,6 +30,7 @@ static void report_json(struct json *json, const struct image *program, const st
 	json_u64(json, "functions_identical", r->trust.n_same_bytes);
 	json_u64(json, "modules", r->n_modules);
 	json_u64(json, "hot_modules", r->n_hot_modules);
+	json_u64(json, "kept_objects", r->n_kept_objects);
 	json_u64(json, "hot_functions", r->counts.n_hot_functions);
 	json_u64(json, "blocks", r->n_blocks);
 	json_u64(json, "hot_blocks", r->counts.n_hot_blocks);

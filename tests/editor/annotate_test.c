@@ -138,10 +138,12 @@ TEST(a_function_without_samples_is_left_alone)
 TEST(a_cut_gives_each_half_what_it_owns)
 {
 	_clean_(name_set_freep) struct name_set *crossing = name_set_new();
+	_clean_(name_set_freep) struct name_set *assembly = name_set_new();
+	_clean_(name_set_freep) struct name_set *moved = name_set_new();
 	LLVMModuleRef module = module_parse(), cold = NULL;
 	struct fault fault;
 
-	if (partition_split(module, ".m0", crossing, is_probed_function, NULL, &cold, crossing, &fault) < 0)
+	if (partition_split(module, ".m0", assembly, is_probed_function, NULL, &cold, moved, crossing, &fault) < 0)
 		FAIL("%s", fault.text);
 	CHECK(cold);
 	CHECK(!LLVMIsDeclaration(LLVMGetNamedFunction(module, "hot")));
@@ -151,6 +153,9 @@ TEST(a_cut_gives_each_half_what_it_owns)
 	CHECK(LLVMIsDeclaration(LLVMGetNamedGlobal(cold, "state.m0")));
 	CHECK(name_set_has(crossing, "cold.m0", strlen("cold.m0")));
 	CHECK(name_set_has(crossing, "state.m0", strlen("state.m0")));
+	CHECK(name_set_has(moved, "hot", strlen("hot")));
+	CHECK(name_set_has(moved, "state.m0", strlen("state.m0")));
+	CHECK(!name_set_has(moved, "cold.m0", strlen("cold.m0")));
 	LLVMDisposeModule(module);
 	LLVMDisposeModule(cold);
 }
@@ -158,10 +163,12 @@ TEST(a_cut_gives_each_half_what_it_owns)
 TEST(constructors_stay_with_the_cold_half)
 {
 	_clean_(name_set_freep) struct name_set *crossing = name_set_new();
+	_clean_(name_set_freep) struct name_set *assembly = name_set_new();
+	_clean_(name_set_freep) struct name_set *moved = name_set_new();
 	LLVMModuleRef module = module_parse(), cold = NULL;
 	struct fault fault;
 
-	CHECK_INT(partition_split(module, ".m0", crossing, is_probed_function, NULL, &cold, crossing, &fault), 0);
+	CHECK_INT(partition_split(module, ".m0", assembly, is_probed_function, NULL, &cold, moved, crossing, &fault), 0);
 	CHECK(!LLVMGetNamedGlobal(module, "llvm.global_ctors"));
 	CHECK(LLVMGetNamedGlobal(cold, "llvm.global_ctors"));
 	CHECK(!LLVMIsDeclaration(LLVMGetNamedFunction(cold, "start.m0")));
