@@ -194,8 +194,6 @@ static int modules_cut(struct edit *edit, struct fault *reterr)
 	if (r == 0 && !edit->hot)
 		return fault_set(reterr, EDIT_NOTHING,
 				 "the profile names no function of this program that ran; record longer");
-	if (r == 0)
-		ir_internalize(edit->hot, edit->visible);
 	return r;
 }
 
@@ -316,7 +314,8 @@ static int bases_take(struct edit *edit, struct fault *reterr)
 
 		if (!unit->cold.size || unit->has_assembly)
 			continue;
-		r = object_give_away(path_in(edit, path, "base-%zu.o", i), unit->moved, unit_suffix(i, suffix), reterr);
+		r = object_give_away(path_in(edit, path, "base-%zu.o", i), unit->moved, unit_suffix(i, suffix),
+				     edit->visible, reterr);
 		if (r < 0 && r != -ENOTSUP)
 			return r;
 		unit->keeps_base = r == 0;
@@ -436,11 +435,15 @@ static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 	return r;
 }
 
-/* Step 3: counts onto the IR, and the calls they say are worth a copy. */
+/* Step 3: the world is closed, so that nobody else calls what is not visible; counts onto the IR, and the calls they say are worth a copy. */
 static int annotate(struct edit *edit, struct fault *reterr)
 {
-	struct inlining *inlining = inlining_new(edit->hot);
-	int r = inlining ? 0 : fault_errno(reterr, -ENOMEM, "attaching the profile to the IR");
+	struct inlining *inlining;
+	int r;
+
+	ir_internalize(edit->hot, edit->visible);
+	inlining = inlining_new(edit->hot);
+	r = inlining ? 0 : fault_errno(reterr, -ENOMEM, "attaching the profile to the IR");
 
 	if (r == 0)
 		r = annotate_module(edit->hot, edit->profile, inlining_note, inlining, &edit->report->counts, reterr);

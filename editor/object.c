@@ -7,7 +7,8 @@
  *	1. names: their sections go, every local symbol gets a second, hidden name at the end of the table
  *	2. what describes those sections (sh_link, sh_info) goes with them, and constants without a name that
  *	   only their code uses (jump tables)
- *	3. what stays and knew a section that goes as a place in this file refers to the name instead
+ *	3. what stays and knew a section that goes as a place in this file refers to the name instead; names that
+ *	   moved and are referred to are what this object expects from the other
  */
 
 #include "editor/object.h"
@@ -260,12 +261,26 @@ static Elf64_Rela *relocations(const struct object *object, uint32_t i, size_t *
 	return section_array(object, i, sizeof(Elf64_Rela));
 }
 
+/* Is every relocation against a symbol that exists? */
+static bool relocations_fit(const struct object *object)
+{
+	for (uint32_t i = 1; i < object->n_sections; i++) {
+		size_t n;
+		const Elf64_Rela *list = relocations(object, i, &n);
+
+		for (size_t k = 0; list && k < n; k++)
+			if (ELF64_R_SYM(list[k].r_info) >= object->n_symbols)
+				return false;
+	}
+	return true;
+}
+
 /* The section that a relocation knows as a place in this file; 0: it uses a name, or another file's. */
 static uint32_t place_of(const struct object *object, const Elf64_Rela *relocation)
 {
 	uint64_t symbol = ELF64_R_SYM(relocation->r_info);
 
-	if (!symbol || symbol >= object->n_symbols || !is_local(&object->symbols[symbol]))
+	if (!symbol || !is_local(&object->symbols[symbol]))
 		return 0;
 	return section_of(object, (uint32_t)symbol);
 }
@@ -309,26 +324,55 @@ static void sections_follow(struct object *object)
 
 /* ---- 3 ---- */
 
-/* Return: false when something that stays points to what has no name. */
-static bool relocations_redirect(struct object *object)
+static const Elf64_Sym *symbol_at(const struct object *object, uint64_t i, const char **retname)
 {
+	const Elf64_Sym *symbol;
+
+	if (i < object->n_symbols) {
+		*retname = name_of(object, &object->symbols[i]);
+		return &object->symbols[i];
+	}
+	symbol = (const Elf64_Sym *)object->symbols_new.data + (i - object->n_symbols);
+	*retname = (const char *)object->strings_new.data + (symbol->st_name - object->n_strings);
+	return symbol;
+}
+
+/* Refer to the name of what was known as a place, if it goes. Return: false when that has no name. */
+static bool redirect(const struct object *object, Elf64_Rela *relocation)
+{
+	uint32_t place = place_of(object, relocation);
+
+	if (!goes(object, place))
+		return true;
+	if (!object->owner[place] || object->symbols[ELF64_R_SYM(relocation->r_info)].st_value)
+		return false;
+	relocation->r_info = ELF64_R_INFO((uint64_t)object->owner[place], ELF64_R_TYPE(relocation->r_info));
+	return true;
+}
+
+/* Return: 0; -ENOTSUP when something that stays points to what has no name; -ENOMEM. */
+static int relocations_redirect(struct object *object, const struct name_set *moved, struct name_set *expected)
+{
+	int r = 0;
+
 	for (uint32_t i = 1; i < object->n_sections; i++) {
 		size_t n;
 		Elf64_Rela *list = relocations(object, i, &n);
 
 		if (!list || object->fates[object->sections[i].sh_info] == GOES)
 			continue;
-		for (size_t k = 0; k < n; k++) {
-			uint32_t place = place_of(object, &list[k]);
+		for (size_t k = 0; k < n && r == 0; k++) {
+			const char *name;
 
-			if (!goes(object, place))
-				continue;
-			if (!object->owner[place] || object->symbols[ELF64_R_SYM(list[k].r_info)].st_value)
-				return false;
-			list[k].r_info = ELF64_R_INFO((uint64_t)object->owner[place], ELF64_R_TYPE(list[k].r_info));
+			if (!redirect(object, &list[k]))
+				return -ENOTSUP;
+			if (ELF64_R_SYM(list[k].r_info) &&
+			    !is_local(symbol_at(object, ELF64_R_SYM(list[k].r_info), &name)) &&
+			    name_set_has(moved, name, strlen(name)))
+				r = name_set_add(expected, name, strlen(name));
 		}
 	}
-	return true;
+	return r;
 }
 
 static void names_undefine(struct object *object, const struct name_set *moved)
@@ -366,18 +410,22 @@ static void section_extend(struct object *object, uint32_t i, const struct buffe
 	memcpy(object->out.data + table, &s, sizeof(s));
 }
 
-int object_give_away(const char *path, const struct name_set *moved, const char *suffix, struct fault *reterr)
+int object_give_away(const char *path, const struct name_set *moved, const char *suffix, struct name_set *expected,
+		     struct fault *reterr)
 {
 	_clean_(object_done) struct object object = { 0 };
 	int r = object_read(&object, path, reterr);
 
 	if (r < 0)
 		return r;
+	if (!relocations_fit(&object))
+		return fault_set(reterr, -EBADMSG, "%s: relocations against symbols that are not there", path);
 	if (!names_choose(&object, moved, suffix))
 		return object.strings_new.bad ? fault_errno(reterr, -ENOMEM, "%s", path) : -ENOTSUP;
 	sections_follow(&object);
-	if (!relocations_redirect(&object))
-		return -ENOTSUP;
+	r = relocations_redirect(&object, moved, expected);
+	if (r < 0)
+		return r == -ENOTSUP ? r : fault_errno(reterr, r, "%s", path);
 	names_undefine(&object, moved);
 	section_extend(&object, object.strtab, &object.strings_new);
 	section_extend(&object, object.symtab, &object.symbols_new);

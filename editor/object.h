@@ -16,10 +16,12 @@
  * object_give_away() - make the object at @path expect @moved instead of defining them
  * @moved:  names; of symbols that are local in the object, with @suffix (partition.h)
  * @suffix: every other local symbol gets a hidden second name that ends so, for those who moved
+ * @expected: those of @moved that what remains refers to are added; they must be defined elsewhere, and visible
  *
  * Sections that belong to what moves go with it: block maps, probes, jump tables, exception tables. The file is
  * replaced once all is known to fit.
  * Return: 0; -ENOTSUP when what remains is woven with what goes, or a name is not to be found: the file is as it
  * was; -EBADMSG no ELF64 object as LLVM writes them, -errno: with @reterr.
  */
-int object_give_away(const char *path, const struct name_set *moved, const char *suffix, struct fault *reterr);
+int object_give_away(const char *path, const struct name_set *moved, const char *suffix, struct name_set *expected,
+		     struct fault *reterr);

@@ -94,10 +94,13 @@ TEST(what_moved_is_found_elsewhere)
 {
 	_clean_(name_set_freep) struct name_set *moved =
 		names_of((const char *const[]){ "hot.m0", "state.m0", "version", NULL });
+	_clean_(name_set_freep) struct name_set *expected = name_set_new();
 	struct fault fault;
 
 	compile_whole();
-	CHECK_INT(object_give_away(path_of("whole.o"), moved, ".m0", &fault), 0);
+	CHECK_INT(object_give_away(path_of("whole.o"), moved, ".m0", expected, &fault), 0);
+	CHECK(name_set_has(expected, "hot.m0", 6) && name_set_has(expected, "state.m0", 8));
+	CHECK_INT(name_set_count(expected), 2); /* version's value is known */
 	CHECK_INT(shell("clang-22 -O2 -fuse-ld=lld moved.c whole.o -o program && ./program >out"), 0);
 	CHECK_INT(shell("nm program >names && ! grep -q ' [tT] hot$' names && grep -q ' hot.m0$' names && "
 			"test $(grep -c 'state' names) = 1"), 0);
@@ -108,10 +111,11 @@ TEST(one_state_for_both_halves)
 {
 	_clean_(name_set_freep) struct name_set *moved =
 		names_of((const char *const[]){ "hot.m0", "state.m0", "version", NULL });
+	_clean_(name_set_freep) struct name_set *expected = name_set_new();
 	struct fault fault;
 
 	compile_whole();
-	CHECK_INT(object_give_away(path_of("whole.o"), moved, ".m0", &fault), 0);
+	CHECK_INT(object_give_away(path_of("whole.o"), moved, ".m0", expected, &fault), 0);
 	write_source("use.c", "#include <stdio.h>\n"
 			      "int state __asm__(\"state.m0\") = 100; const char version[] = \"two\";\n"
 			      "int hot(int) __asm__(\"hot.m0\"); int hot(int x) { (void)x; return 0; }\n"
@@ -123,27 +127,29 @@ TEST(one_state_for_both_halves)
 TEST(a_name_that_is_not_there_changes_nothing)
 {
 	_clean_(name_set_freep) struct name_set *moved = names_of((const char *const[]){ "hot.m0", "nobody.m0", NULL });
+	_clean_(name_set_freep) struct name_set *expected = name_set_new();
 	struct fault fault;
 
 	compile_whole();
 	CHECK_INT(shell("cp whole.o before.o"), 0);
-	CHECK_INT(object_give_away(path_of("whole.o"), moved, ".m0", &fault), -ENOTSUP);
+	CHECK_INT(object_give_away(path_of("whole.o"), moved, ".m0", expected, &fault), -ENOTSUP);
 	CHECK_INT(shell("cmp whole.o before.o"), 0);
 }
 
 TEST(a_damaged_object_is_refused)
 {
 	_clean_(name_set_freep) struct name_set *moved = names_of((const char *const[]){ "hot.m0", NULL });
+	_clean_(name_set_freep) struct name_set *expected = name_set_new();
 	struct fault fault;
 
 	compile_whole();
 	CHECK_INT(shell("size=$(stat -c %%s whole.o); for n in 1 63 64 200 900; do head -c $n whole.o >cut-$n.o; done; "
 			"head -c $((size - 8)) whole.o >cut-end.o"), 0);
-	CHECK_INT(object_give_away(path_of("cut-1.o"), moved, ".m0", &fault), -EBADMSG);
-	CHECK_INT(object_give_away(path_of("cut-64.o"), moved, ".m0", &fault), -EBADMSG);
-	CHECK_INT(object_give_away(path_of("cut-900.o"), moved, ".m0", &fault), -EBADMSG);
-	CHECK_INT(object_give_away(path_of("cut-end.o"), moved, ".m0", &fault), -EBADMSG);
-	CHECK_INT(object_give_away(path_of("absent.o"), moved, ".m0", &fault), -ENOENT);
+	CHECK_INT(object_give_away(path_of("cut-1.o"), moved, ".m0", expected, &fault), -EBADMSG);
+	CHECK_INT(object_give_away(path_of("cut-64.o"), moved, ".m0", expected, &fault), -EBADMSG);
+	CHECK_INT(object_give_away(path_of("cut-900.o"), moved, ".m0", expected, &fault), -EBADMSG);
+	CHECK_INT(object_give_away(path_of("cut-end.o"), moved, ".m0", expected, &fault), -EBADMSG);
+	CHECK_INT(object_give_away(path_of("absent.o"), moved, ".m0", expected, &fault), -ENOENT);
 	CHECK_INT(shell("rm -r %s", directory), 0);
 }
 
