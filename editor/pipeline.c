@@ -26,14 +26,17 @@ void pipeline_init(void)
 /*
  * LLVM's link-time pipeline removes blocks that only go back to a loop's head, and runs loop passes after that: they take the
  * instructions of an interpreter that leave a variable alone for an inner loop (docs/decisions/0018-loops-keep-their-latch.md).
- * No pass of code generation reads this option. LLVM takes an option once in a process.
+ * And it copies blocks of up to six instructions to save a jump, a second time here
+ * (docs/decisions/0019-jumps-are-threaded-through-small-blocks-only.md).
+ * No pass of code generation reads these options. LLVM takes an option once in a process.
  */
-static void loops_keep_latches(void)
+static void options_take(void)
 {
+	static const char *const options[] = { "morph-edit", "-keep-loops", "-jump-threading-threshold=2" };
 	static bool is_done;
 
 	if (!is_done)
-		LLVMParseCommandLineOptions(2, (const char *const[]){ "morph-edit", "-keep-loops" }, NULL);
+		LLVMParseCommandLineOptions((int)ARRAY_SIZE(options), options, NULL);
 	is_done = true;
 }
 
@@ -71,7 +74,7 @@ int pipeline_run(LLVMModuleRef module, const struct pipeline_options *options, s
 	LLVMPassBuilderOptionsSetLoopVectorization(tuning, options->opt_level > 1);
 	LLVMPassBuilderOptionsSetSLPVectorization(tuning, options->opt_level > 1);
 	LLVMPassBuilderOptionsSetLoopUnrolling(tuning, true);
-	loops_keep_latches();
+	options_take();
 	snprintf(passes, sizeof(passes), "lto<O%u>", MAX(1u, MIN(options->opt_level, 3u)));
 	error = LLVMRunPasses(module, passes, machine, tuning);
 	LLVMDisposeTargetMachine(machine);
