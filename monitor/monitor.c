@@ -38,6 +38,7 @@
 #define MAX_TABLE_BYTES (32u << 20)
 #define BYTES_PER_ROW 96u /* of the kernel's tables, both epochs */
 #define GUESSED_PROGRAM_NS 2000.0 /* until measured */
+#define GUESSED_OWN_PART 0.3	  /* of the budget, for the monitor itself, until measured */
 #define HALVE_AFTER 4096.0	  /* timed runs, so that old ones fade */
 #define POWER_SUPPLIES "/sys/class/power_supply"
 
@@ -285,6 +286,7 @@ int monitor_open(const struct monitor_settings *settings, struct monitor **ret, 
 		return r;
 	cost = &monitor->status.cost;
 	cost->tick_ns = cost->clock_ns = GUESSED_PROGRAM_NS;
+	cost->own = monitor->status.budget * GUESSED_OWN_PART;
 	if (clock_is_denied(monitor) || budget_measure(&cost->interrupt_ns, &fault) < 0)
 		cost->interrupt_ns = 0;
 	monitor->status.clock_hz = settings->rate_hz > 0 ? settings->rate_hz :
@@ -540,7 +542,7 @@ static void spending_account(struct monitor *monitor, double elapsed_s)
 	share = elapsed_s > 0 ? used / elapsed_s / MAX(status->n_cpus, 1u) : 0;
 	/* The first drains read the kernel's symbol table and every running module; later ones do not. */
 	if (status->n_cycles > 2)
-		status->cost.own = status->cost.own ? status->cost.own * 0.8 + share * 0.2 : share;
+		status->cost.own = status->cost.own * 0.8 + share * 0.2;
 	budget_save(&monitor->credit, status->budget, status->n_cpus, elapsed_s,
 		    status->rates.total_share * elapsed_s * status->n_cpus);
 	status->credit_s = monitor->credit.seconds;
