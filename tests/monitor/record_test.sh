@@ -105,7 +105,9 @@ if [ "$(id -u)" = 0 ]; then
 	"$morph" record -G "$dir" -o none.samples --duration 0.1 2>log
 	[ $? = 1 ] && grep -q "not a directory of the cgroup hierarchy" log || fail "a directory as cgroup"
 
+	"$victim" burn 2 & # something to see on an idle machine
 	"$morph" top -n 1 -d 0.5 --json >top.json 2>log || fail "top: exit status $?"
+	wait $!
 	jq -e '.modules | length > 0' top.json >/dev/null || fail "top shows nothing"
 	"$morph" top -n 1 -d 0.5 -f >/dev/null 2>log || fail "top -f: exit status $?"
 
