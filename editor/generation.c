@@ -50,8 +50,9 @@ int generation_identify(const struct image *program, const struct morph_data *da
 	if (r < 0)
 		return fault_errno(reterr, r, "naming the generation");
 	ret->profile_digest = XXH3_64bits(inputs.data, inputs.size);
-	buffer_printf(&inputs, "%s %s %s %s %d", MORPH_VERSION, build_id_text(&data->build_id, origin),
-		      ret->llvm, ret->cpu, options->layout_only);
+	/* All that the bytes depend on: cold code of a trusted program is generated apart. */
+	buffer_printf(&inputs, "%s %s %s %s %d %d", MORPH_VERSION, build_id_text(&data->build_id, origin),
+		      ret->llvm, ret->cpu, options->layout_only, options->skip_trust);
 	if (inputs.bad)
 		return fault_errno(reterr, -ENOMEM, "naming the generation");
 	hash = XXH3_128bits(inputs.data, inputs.size);

@@ -58,6 +58,8 @@ cmp vm.new vm.again
 echo "another generation has another build ID, and names its origin"
 id() { readelf -n "$1" 2>/dev/null | sed -n 's/.*Build ID: //p' | head -n 1; }
 [ "$(id vm)" != "$(id vm.new)" ] || fail "one build ID for two files"
+"$morph" optimize vm --profile vm.prof --trusted -o vm.trusted
+cmp -s vm.new vm.trusted || [ "$(id vm.trusted)" != "$(id vm.new)" ] || fail "one build ID for what was trusted and what was not"
 readelf -p .note.morph vm.new | says "origin $(id vm)" || fail "the note does not name the origin"
 
 echo "samples of the new generation map back to the shipped blocks"
