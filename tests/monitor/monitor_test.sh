@@ -123,12 +123,12 @@ jq -se '[.[].modules[] | select(.path | endswith("victim")) | select(.tick_synch
 	"$dir/dump" >/dev/null || fail "not found"
 
 echo "starts and ends of a watched program are reported, on request of the manager"
-monitor w --interval 1s --duration 3 &
+monitor w --interval 1s --duration 7 &
 watcher=$!
 pids+=("$watcher")
 for _ in $(seq 50); do [ -s "$dir/w.run/status.json" ] && break; sleep 0.1; done
 echo "$bin/test-monitor-victim" >"$dir/w.run/.watch" && mv "$dir/w.run/.watch" "$dir/w.run/watch"
-sleep 0.5
+for _ in $(seq 50); do [ "$(jq .watched_programs "$dir/w.run/status.json")" = 1 ] && break; sleep 0.1; done
 "$bin/test-monitor-victim" fail 0.01
 "$bin/test-monitor-victim" burn 0.01
 wait "$watcher" || fail "exit status $?"
