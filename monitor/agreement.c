@@ -10,7 +10,7 @@
 #define HALF_LIFE_S 300.0
 #define Z_MARK 5.0   /* about one in 3 million for independent samples */
 #define Z_UNMARK 2.0
-#define FACTOR 1.5
+#define FACTOR 2.0
 #define MIN_REFERENCE 12.0 /* samples; fewer say nothing */
 
 static int reserve(struct agreement *agreement, size_t n)
@@ -35,32 +35,34 @@ int agreement_add(struct agreement *agreement, uint32_t module, uint64_t tick, u
 
 	if (r < 0)
 		return r;
-	agreement->modules[module].tick += (double)tick;
-	agreement->modules[module].reference += (double)reference;
-	agreement->tick += (double)tick;
-	agreement->reference += (double)reference;
+	agreement->modules[module].tick += tick;
+	agreement->modules[module].reference += reference;
 	return 0;
 }
 
-/* Two-proportion z test with the pooled share. */
-static double z_of(double a, double n_a, double b, double n_b)
+/* What this round says; what was said before counts less the older it is. */
+static void sum_up(struct agreement_module *module, const struct agreement_clocks *clocks, double keep)
 {
-	double pooled = (a + b) / (n_a + n_b);
-	double variance = pooled * (1 - pooled) * (1 / n_a + 1 / n_b);
+	double part = clocks->reference_hz / (clocks->tick_hz + clocks->reference_hz);
+	double n = (double)(module->tick + module->reference), expected = n * part;
 
-	return variance > 0 ? (a / n_a - b / n_b) / sqrt(variance) : 0;
+	module->seen *= keep;
+	module->expected *= keep;
+	module->variance *= keep;
+	if (!clocks->is_paused || (double)module->reference >= expected) {
+		module->seen += (double)module->reference;
+		module->expected += expected;
+		module->variance += expected * (1 - part);
+	}
+	module->tick = module->reference = 0;
 }
 
-static void judge(const struct agreement *agreement, struct agreement_module *module)
+static void judge(struct agreement_module *module)
 {
-	double tick = module->tick / agreement->tick;
-	double reference = module->reference / agreement->reference;
-	double z = fabs(z_of(module->reference, agreement->reference, module->tick, agreement->tick));
-	bool is_far = tick > reference * FACTOR || reference > tick * FACTOR;
-	/* What the tick alone sees must still be enough for the reference to have seen some of it. */
-	double expected = fmax(module->reference, tick * agreement->reference);
+	double z = fabs(module->seen - module->expected) / sqrt(module->variance);
+	bool is_far = module->seen > module->expected * FACTOR || module->expected > module->seen * FACTOR;
 
-	if (expected < MIN_REFERENCE)
+	if (fmax(module->seen, module->expected) < MIN_REFERENCE)
 		return;
 	if (z > Z_MARK && is_far)
 		module->is_synchronous = true;
@@ -68,7 +70,7 @@ static void judge(const struct agreement *agreement, struct agreement_module *mo
 		module->is_synchronous = false;
 }
 
-size_t agreement_round(struct agreement *agreement, double elapsed_s)
+size_t agreement_round(struct agreement *agreement, const struct agreement_clocks *clocks, double elapsed_s)
 {
 	double keep = exp2(-elapsed_s / HALF_LIFE_S);
 	size_t n = 0;
@@ -76,14 +78,10 @@ size_t agreement_round(struct agreement *agreement, double elapsed_s)
 	for (size_t i = 0; i < agreement->n_modules; i++) {
 		struct agreement_module *module = &agreement->modules[i];
 
-		if (agreement->tick > 0 && agreement->reference > 0)
-			judge(agreement, module);
+		sum_up(module, clocks, keep);
+		judge(module);
 		n += module->is_synchronous;
-		module->tick *= keep;
-		module->reference *= keep;
 	}
-	agreement->tick *= keep;
-	agreement->reference *= keep;
 	return n;
 }
 

@@ -189,7 +189,7 @@ static bool is_comparable(struct collector *collector, uint32_t module)
 	return catalog_at(collector->catalog, module)->kind != SAMPLE_MODULE_KERNEL;
 }
 
-static int compare(struct collector *collector, double elapsed_s)
+static int compare(struct collector *collector, const struct collector_head *head)
 {
 	for (unsigned table = 0; table < SAMPLER_TABLES; table++) {
 		const struct histogram *histogram = &collector->parts[table].histogram;
@@ -205,7 +205,8 @@ static int compare(struct collector *collector, double elapsed_s)
 				return -ENOMEM;
 		}
 	}
-	collector->n_synchronous = agreement_round(&collector->agreement, elapsed_s);
+	collector->n_synchronous = agreement_round(&collector->agreement, &head->clocks,
+						   (double)head->duration_ns / 1e9);
 	for (uint32_t i = 0; i < catalog_size(collector->catalog); i++)
 		catalog_at(collector->catalog, i)->tick_synchronous =
 			agreement_is_synchronous(&collector->agreement, i);
@@ -352,8 +353,8 @@ int collector_log(struct collector *collector, const struct collector_head *head
 	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
 	int r = log ? 0 : -ENOMEM;
 
-	if (r == 0 && head->compare)
-		r = compare(collector, (double)head->duration_ns / 1e9);
+	if (r == 0 && head->clocks.reference_hz > 0)
+		r = compare(collector, head);
 	if (r == 0)
 		r = log_fill(collector, head, log);
 	parts_reset(collector, head->tables);

@@ -6,13 +6,14 @@
  *
  *	1. modules announced by the kernel side are resolved at once (collector_event())
  *	2. rows become (module, offset) counts; rows of unknown modules become a named loss
- *	3. the shares of tick and reference are compared; tick-synchronous modules take the reference's
+ *	3. what tick and reference saw is compared; tick-synchronous modules take the reference's
  *	4. one log with the sums of both clocks, which must obey the law
  *
  * Memory: the modules met so far plus one drain's rows; when more than MAX_MODULES were met, all is
  * forgotten and learned again, so that a build machine that runs for a year stays small.
  */
 
+#include "monitor/agreement.h"
 #include "monitor/catalog.h"
 #include "monitor/sampler_load.h"
 
@@ -36,7 +37,7 @@ struct collector_head {
 	uint64_t start_ns, duration_ns;
 	uint32_t n_cpus;
 	unsigned tables;     /* bit per enum sampler_table: whose samples go into this log */
-	bool compare;	     /* step 3: both tables, and the reference ran all the time */
+	struct agreement_clocks clocks; /* step 3, only when the reference ran all the time */
 };
 
 /** collector_log() - steps 3 and 4; these tables start afresh. 0, -ENOMEM, or -ERANGE with @reterr when the law is broken */

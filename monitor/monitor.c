@@ -651,11 +651,16 @@ static int main_log(struct monitor *monitor, uint64_t now, struct fault *reterr)
 		.start_ns = monitor->start_ns,
 		.duration_ns = now - monitor->cycle_ns,
 		.tables = 1u << SAMPLER_MAIN | (with_reference ? 1u << SAMPLER_REFERENCE : 0),
-		.compare = with_reference && monitor->reference_ran,
 	};
 
-	if (with_reference && monitor->reference_ran)
+	if (with_reference && monitor->reference_ran) {
 		head.rate_hz += status->rates.reference_hz;
+		head.clocks = (struct agreement_clocks){
+			.tick_hz = status->rates.tick_hz,
+			.reference_hz = pace_mean_hz(&monitor->pace),
+			.is_paused = monitor->pace.n_paused > 0,
+		};
+	}
 	monitor->start_ns = now_ns(CLOCK_REALTIME);
 	monitor->cycle_ns = now;
 	return make_log(monitor, &head, reterr);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "monitor/hash.h"
 
@@ -57,9 +58,21 @@ bool pace_stat_parse(const char *line, unsigned *retcpu, uint64_t *retbusy, uint
 	return true;
 }
 
-/* Which CPUs were idle since the last look? Idle time in /proc/stat is exact, not sampled. */
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/*
+ * Which CPUs were idle since the last look? Idle time in /proc/stat is exact; the other columns are sampled by the tick, and
+ * what is in step with it does not show there. So it is compared with the time that has gone.
+ */
 static void idle_find(struct pace *pace, bool *retidle)
 {
+	double now = now_s(), gone = (now - pace->looked_s) * (double)sysconf(_SC_CLK_TCK);
 	FILE *file = fopen("/proc/stat", "re");
 	char line[512];
 
@@ -69,12 +82,11 @@ static void idle_find(struct pace *pace, bool *retidle)
 
 		if (!pace_stat_parse(line, &cpu, &busy, &all) || cpu >= pace->n_cpus)
 			continue;
-		retidle[cpu] = pace->cpus[cpu].all && all > pace->cpus[cpu].all &&
-			       (double)(busy - pace->cpus[cpu].busy) <
-				       IDLE_BUSY_SHARE * (double)(all - pace->cpus[cpu].all);
-		pace->cpus[cpu].busy = busy;
-		pace->cpus[cpu].all = all;
+		retidle[cpu] = pace->cpus[cpu].idle && gone > 0 &&
+			       (double)(all - busy - pace->cpus[cpu].idle) > (1 - IDLE_BUSY_SHARE) * gone;
+		pace->cpus[cpu].idle = all - busy;
 	}
+	pace->looked_s = now;
 	if (file)
 		fclose(file);
 }
@@ -112,6 +124,15 @@ double pace_expected(const struct pace *pace, double seconds)
 	for (unsigned cpu = 0; cpu < pace->n_cpus; cpu++)
 		sum += pace->cpus[cpu].rate_hz * seconds;
 	return sum;
+}
+
+double pace_mean_hz(const struct pace *pace)
+{
+	unsigned n = 0;
+
+	for (unsigned cpu = 0; cpu < pace->n_cpus; cpu++)
+		n += pace->cpus[cpu].rate_hz > 0;
+	return n ? pace_expected(pace, 1) / n : 0;
 }
 
 void pace_heal(struct pace *pace, struct sampler *sampler, const struct sampler_counters *fired,

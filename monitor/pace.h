@@ -15,13 +15,14 @@
 
 struct pace_cpu {
 	double rate_hz;	   /* drawn; 0: paused, or no such CPU */
-	uint64_t busy, all; /* of /proc/stat, at the last look */
+	uint64_t idle;	   /* of /proc/stat, at the last look */
 };
 
 struct pace {
 	struct pace_cpu *cpus; /* owned */
 	unsigned n_cpus;       /* possible ones */
 	struct cpu_list online;
+	double looked_s; /* when that was */
 	unsigned n_paused;
 	uint64_t n_reopened;
 	uint64_t random; /* state of the generator */
@@ -39,6 +40,8 @@ int pace_set(struct pace *pace, struct sampler *sampler, double hz, bool pause_i
 
 /** pace_expected() - events that should have come in @seconds at the rates drawn last */
 double pace_expected(const struct pace *pace, double seconds);
+/** pace_mean_hz() - the mean rate of the clocks that are running; 0: none */
+double pace_mean_hz(const struct pace *pace);
 
 /** pace_heal() - reopen clocks that should have fired in @seconds, and did not (@fired: per CPU) */
 void pace_heal(struct pace *pace, struct sampler *sampler, const struct sampler_counters *fired,
