@@ -1,36 +1,73 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""callgrind_sum.py [--heat FILE] CALLGRIND-OUT... - totals of all given files, as JSON on standard output
+"""callgrind_sum.py [--heat FILE DIRECTORY BASE] CALLGRIND-OUT... - totals of all given files, as JSON on standard output
 
-The files were written with --dump-instr=yes --collect-jumps=yes --compress-pos=no and both simulators. FILE receives a line "OBJECT LINE INSTRUCTIONS" per 64-byte line of code that ran, by
-its address in the object's file. bench/counts says what the totals mean.
+The files were written with --dump-instr=yes --collect-jumps=yes --compress-pos=no and both simulators. FILE receives a
+line "OBJECT LINE INSTRUCTIONS" per 64-byte line of code that ran, by its address in the object's file.
+bench/counts says what the totals mean.
+
+Valgrind knows an object by its section .text alone: code of .text.hot and the like is in the object "???", at the
+address where it ran. Such code is the program's own (`cmd:`, in DIRECTORY) when that has it there: valgrind loads
+position-independent programs at BASE.
 """
 
 import collections
 import json
+import os
+import struct
 import sys
 
 LINE_BYTES = 64
+ET_DYN, PT_LOAD, PF_X = 3, 1, 1
+
+
+def code_of(path, base):
+    """Where a 64-bit ELF program's executable segments run, as (start, end, what to take off); none when it is none."""
+    try:
+        with open(path, "rb") as file:
+            header = file.read(64)
+            if header[:5] != b"\x7fELF\x02":
+                return []
+            (kind,) = struct.unpack_from("<H", header, 16)
+            (at,), (size, count) = struct.unpack_from("<Q", header, 32), struct.unpack_from("<HH", header, 54)
+            file.seek(at)
+            segments = [struct.unpack_from("<IIQQQQQ", file.read(size)) for _ in range(count)]
+    except OSError:
+        return []
+    shift = base if kind == ET_DYN else 0
+    return [(address + shift, address + shift + length, shift)
+            for kind, flags, _, address, _, _, length in segments if kind == PT_LOAD and flags & PF_X]
 
 
 class Totals:
-    def __init__(self):
+    def __init__(self, directory, base):
+        self.directory, self.base = directory, base
         self.events = collections.Counter()
         self.taken = 0
         self.calls = 0
         self.programs = 0
         self.heat = collections.Counter()
 
+    def place(self, thing, address, program, code):
+        """(object, address in its file) of an instruction."""
+        if thing == "???":
+            for start, end, shift in code:
+                if start <= address < end:
+                    return program, address - shift
+        return thing, address
+
     def read(self, path):
         names, thing, skip = [], "", False
         objects = {}  # callgrind's number -> name
+        program, code = "", []
         with open(path, encoding="utf-8", errors="replace") as file:
             for line in file:
                 if line.startswith("0x"):
                     # After `calls=` stands the callee's cost, which is not this address's.
                     part = line.split(None, 3)
                     if not skip and len(part) > 2:
-                        self.heat[thing, int(part[0], 16) // LINE_BYTES] += int(part[2])
+                        place, address = self.place(thing, int(part[0], 16), program, code)
+                        self.heat[place, address // LINE_BYTES] += int(part[2])
                     skip = False
                 elif line.startswith("jump="):
                     self.taken += int(line[5:].split(" ", 1)[0])
@@ -45,6 +82,9 @@ class Totals:
                     objects[number] = name or objects[number]
                     if kind == "ob":
                         thing = objects[number]
+                elif line.startswith("cmd:"):
+                    program = os.path.realpath(os.path.join(self.directory, line.split()[1]))
+                    code = code_of(program, self.base)
                 elif line.startswith("events:"):
                     names = line.split()[1:]
                 elif line.startswith("totals:"):
@@ -67,10 +107,10 @@ class Totals:
 
 
 def main(argv):
-    heat = None
+    heat, directory, base = None, "", "0"
     if argv[1:2] == ["--heat"]:
-        heat, argv = argv[2], argv[2:]
-    totals = Totals()
+        heat, directory, base, argv = argv[2], argv[3], argv[4], argv[4:]
+    totals = Totals(directory, int(base, 16))
     for path in argv[1:]:
         totals.read(path)
     if not totals.programs:

@@ -34,13 +34,29 @@ ob=(2)
 0x20 0 85
 totals: 100 1
 END
-/usr/bin/python3 "$bench/callgrind_sum.py" --heat "$work/heat" "$work/callgrind" >"$work/sum"
+/usr/bin/python3 "$bench/callgrind_sum.py" --heat "$work/heat" / 0 "$work/callgrind" >"$work/sum"
 [[ $(jq -c '[.instructions, .i1_misses, .taken_branches, .calls, .code_lines]' "$work/sum") == "[100,1,10,2,3]" ]] ||
 	fail "counts: $(cat "$work/sum")"
 [[ $(tr '\n' ';' <"$work/heat") == "/bin/prog 64 5;/bin/prog 65 10;/lib/c.so 0 85;" ]] ||
 	fail "heat: $(cat "$work/heat")"
 : >"$work/empty"
 ! /usr/bin/python3 "$bench/callgrind_sum.py" "$work/empty" >/dev/null 2>&1 || fail "nothing counted is no result"
+
+# ---- code outside of .text has no object's name: it is the program's where the program's segments are
+# LOAD 0x002000 0x0000000000002000 0x0000000000002000 0x002431 0x002431 R E 0x1000
+read -r at size < <(readelf -lW /usr/bin/true | awk '$1 == "LOAD" && / R E / { print $3, $6 }')
+cat >"$work/callgrind" <<END
+cmd: bin/true now
+positions: instr line
+events: Ir
+ob=(1) ???
+fn=(1) ???
+$(printf '0x%x 0 5\n0x%x 0 6' $((at + 0x108000)) $((at + size + 0x108000)))
+totals: 11
+END
+/usr/bin/python3 "$bench/callgrind_sum.py" --heat "$work/heat" /usr 0x108000 "$work/callgrind" >/dev/null
+[[ $(cat "$work/heat") == "/usr/bin/true $((at / 64)) 5"*"??? $(((at + size + 0x108000) / 64)) 6" ]] ||
+	fail "code in no named object: $(cat "$work/heat")"
 
 # ---- rusage passes the exit status on and records it
 status=0
@@ -49,8 +65,8 @@ status=0
 
 # ---- a table that the report does not know is shown as it is; markup in it stays text
 mkdir "$work/tables" "$work/out"
-cat >"$work/tables/faults.json" <<'END'
-{"table": "faults", "meaning": "What <b>breaks</b>.", "trials": 4,
+cat >"$work/tables/layout.json" <<'END'
+{"table": "layout", "meaning": "What <b>breaks</b>.", "trials": 4,
  "rows": [{"fault": "kill | 9", "ratio": {"value": 0.9, "low": 0.8, "high": 1.1, "verdict": "no difference seen"}}]}
 END
 /usr/bin/python3 "$bench/report.py" "$work/tables" "$work/out"
