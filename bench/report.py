@@ -21,7 +21,7 @@ TITLES = {
     "overhead": "Overhead of sampling (the paper's Tables 4 and 5)",
     "accuracy": "Accuracy of profiles",
     "layout": "Layout",
-    "faults": "Faults",
+    "faults": "Pages of text and page faults",
 }
 
 
@@ -200,6 +200,60 @@ def package_binaries(package):
     return f"{len(binaries) - len(without)} of {len(binaries)}: {names}" if without else names
 
 
+# ---- faults ----
+
+def faults(page, table, _directory):
+    page.text(f"Whole test runs at {table['test_percent']} % of the size, relative to the shipped binary; medians of rounds with their "
+              "95 % bootstrap interval, \"=\" marks that no difference was seen. Pages that ran are exact "
+              f"({table['page_bytes']} bytes; without read-ahead each is a major fault), and so are the fewest under 99 % of "
+              "the instructions, the working set. Minor faults are those with the program's "
+              "file in the page cache, where the kernel maps up to 16 cached pages around the one that is touched, so "
+              "resident text is more than what ran; major faults are those with none of it in the page cache"
+              + (f", of which this machine reads {table['read_ahead_kib']} KiB ahead." if table.get("read_ahead_kib") else "."))
+    page.text(faults_sentence(table))
+    page.heading("All programs, geometric mean", 3)
+    columns = ("resident_text_kib", "text_minor_faults", "minor_faults", "major_faults")
+    page.table(["variant", "pages that ran", "pages under 99 %", "resident text", "faults in text", "minor faults",
+                "major faults"],
+               [[row["label"], plain(row["pages_touched_vs_shipped"]), plain(row["pages_99_vs_shipped"])]
+                + [ratio(row[column + "_vs_shipped"]) for column in columns] for row in table["summary"]])
+    for program in table["programs"]:
+        page.heading(program["name"], 3)
+        if "failed" in program:
+            page.text("Not measured: " + program["failed"])
+            continue
+        page.table(["variant", "pages mapped", "pages that ran", "pages under 99 %", "resident text, KiB", "faults in text", "minor faults",
+                    "minor faults vs shipped", "major faults"],
+                   [faults_row(v) for v in program["variants"]])
+
+
+def faults_row(v):
+    if "failed" in v:
+        return [v["label"], "failed: " + v["failed"]] + [""] * 7
+    return [v["label"], number(v["text_pages"]), number(v["pages_touched"]), number(v["pages_99"]), middle(v["resident_text_kib"]),
+            middle(v["text_minor_faults"]), middle(v["minor_faults"]), ratio(v["minor_faults_vs_shipped"]),
+            middle(v["major_faults"])]
+
+
+def middle(entry):
+    """742 (741 .. 744): median and quartiles, or the value alone when it never varied."""
+    spread = "" if entry["q1"] == entry["q3"] else f" ({number(entry['q1'])} .. {number(entry['q3'])})"
+    return number(entry["median"]) + spread
+
+
+def faults_sentence(table):
+    row = next((row for row in table["summary"] if row["name"] == "morph"), None)
+    if not row:
+        return "Morph's own rows are missing in this run."
+    words = {"less": "fewer", "more": "MORE", "no difference seen": "no difference seen in"}
+    hottest, touched = row["pages_99_vs_shipped"], row["pages_touched_vs_shipped"]
+    start = (f"99 % of what Morph's binaries execute is on {hottest:.3f} times the shipped ones' pages, all of it on "
+             f"{touched:.3f} times; " if touched else "")
+    parts = [f"{words[row[key]['verdict']]} {key.split('_')[0]} faults"
+             for key in ("minor_faults_vs_shipped", "major_faults_vs_shipped") if row[key]]
+    return start + ", ".join(parts) + "."
+
+
 # ---- any other ----
 
 def generic(page, table, _directory):
@@ -227,7 +281,7 @@ def cell(value):
     return number(value)
 
 
-RENDERERS = {"speedup": speedup, "overhead": overhead, "packages": packages}
+RENDERERS = {"speedup": speedup, "overhead": overhead, "packages": packages, "faults": faults}
 
 
 def machine_line(table):

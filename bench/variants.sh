@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash disable=SC2034,SC2154 # workload_* come from the workload's file
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154 # xargs' shell expands; workload_* come from the workload's file
 #
 # variants.sh - the same program, optimized in every way that is compared. Sourced after workload.sh.
 #
@@ -26,6 +26,9 @@ VARIANTS=(
 	"lto-pgo|clang ThinLTO + PGO, instrumented"
 )
 VARIANTS_QUICK="shipped again o2 morph morph-exact bolt lto-pgo"
+
+# How much of the test is counted under callgrind.
+COUNT_PERCENT=3 COUNT_PERCENT_QUICK=1
 
 LLVM_BIN=/usr/lib/llvm-22/bin
 MORPH_BIN=${MORPH_BIN:-$MORPH_ROOT/build/release/bin}
@@ -67,6 +70,25 @@ variant_make()
 	rm -rf "$dir/prefix"
 	{ cat "$dir/why" 2>/dev/null || grep -v '^$' "$dir/log" | tail -n 1; } | head -c 400 >"$dir/failed"
 	say "$workload_name: no $variant: $(cat "$dir/failed")"
+}
+
+# counts_make DIRECTORY PERCENT VARIANT...: DIRECTORY/VARIANT.counts and .heat (see bench/counts) of the test at PERCENT,
+# unless they are newer than the variant; as many at a time as there are CPUs
+counts_make()
+{
+	local to=$1 variant file script
+	script=$(script_make test "$2")
+
+	shift 2
+	say "$workload_name: counting instructions, cache misses and branches"
+	for variant in "$@"; do
+		file=$to/$variant.counts
+		[[ $variant != again && -e $(variant_dir "$variant")/complete ]] || continue
+		[[ ! -s $file || $(variant_dir "$variant")/complete -nt $file ]] || continue
+		printf '%s\0' "$(variant_dir "$variant")/prefix" "$script" "$file"
+	done | xargs -0 -r -n 3 -P "$JOBS" bash -c \
+		'"$0" "$1" "$2" "${3%.counts}.heat" >"$3.new" 2>"$3.log" && mv "$3.new" "$3" || rm -f "$3.new"' \
+		"$MORPH_ROOT/bench/counts"
 }
 
 # ---- for the functions below ----
