@@ -96,6 +96,8 @@ static int split(const struct split *split, struct fault *reterr)
 				 MORPH_SECTION);
 	r = morph_data_load(image, NULL, &data, reterr); /* never move what is damaged */
 	if (r == 0)
+		r = morph_data_unpack(data, reterr);
+	if (r == 0)
 		r = sidecar_name(split, image, name, reterr);
 	if (r == 0)
 		r = file_write(name, section->data, section->size, 0644, reterr);

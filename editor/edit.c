@@ -559,6 +559,10 @@ int edit_run(const struct image *program, const struct profile *profile,
 		r = fault_set(reterr, -E2BIG, "%s: its self-test is a command of more than %zu bytes",
 			      image_path(program), sizeof(ret->selftest) - 1);
 	if (r == 0) {
+		r = morph_data_unpack(edit.data, reterr);
+		r = r < 0 ? fault_prefix(reterr, r, "%s", image_path(program)) : 0;
+	}
+	if (r == 0) {
 		edit.units = calloc(edit.data->n_modules + 1, sizeof(*edit.units));
 		edit.visible = name_set_new();
 		edit.heat = heat_new(edit.data->map, profile);

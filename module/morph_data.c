@@ -178,25 +178,6 @@ static int blocks_decode(struct morph_data *data, struct reader *in, struct faul
 	return r < 0 ? fault_prefix(reterr, r, ".morph data") : 0;
 }
 
-/* All that is left of the payload. */
-static int ir_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
-{
-	_clean_(freep) size_t *sizes = calloc(MAX(data->n_modules, 1u), sizeof(*sizes));
-	size_t left = reader_left(in), at = 0;
-	int r;
-
-	if (!sizes)
-		return fault_errno(reterr, -ENOMEM, ".morph data");
-	for (size_t i = 0; i < data->n_modules; i++)
-		sizes[i] = data->modules[i].size;
-	r = bitcode_unpack(reader_bytes(in, left), left, sizes, data->n_modules, &data->ir, reterr);
-	if (r < 0)
-		return fault_prefix(reterr, r, ".morph data");
-	for (size_t i = 0; i < data->n_modules; at += sizes[i++])
-		data->modules[i].bitcode = data->ir.data + at;
-	return 0;
-}
-
 static int modules_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
 {
 	uint64_t n = reader_uleb(in);
@@ -214,7 +195,11 @@ static int modules_decode(struct morph_data *data, struct reader *in, struct fau
 			return r;
 		module->size = reader_uleb(in);
 	}
-	return in->bad ? damaged("modules", reterr) : ir_decode(data, in, reterr);
+	if (in->bad)
+		return damaged("modules", reterr);
+	data->n_packed = reader_left(in);
+	data->packed = reader_bytes(in, data->n_packed);
+	return 0;
 }
 
 int morph_data_decode(const void *container, size_t size, struct morph_data **ret,
@@ -238,6 +223,26 @@ int morph_data_decode(const void *container, size_t size, struct morph_data **re
 	if (r < 0)
 		return r;
 	*ret = TAKE(data);
+	return 0;
+}
+
+int morph_data_unpack(struct morph_data *data, struct fault *reterr)
+{
+	_clean_(freep) size_t *sizes = calloc(MAX(data->n_modules, 1u), sizeof(*sizes));
+	size_t at = 0;
+	int r;
+
+	if (!sizes)
+		return fault_errno(reterr, -ENOMEM, ".morph data");
+	if (data->ir.data)
+		return 0;
+	for (size_t i = 0; i < data->n_modules; i++)
+		sizes[i] = data->modules[i].size;
+	r = bitcode_unpack(data->packed, data->n_packed, sizes, data->n_modules, &data->ir, reterr);
+	if (r < 0)
+		return fault_prefix(reterr, r, ".morph data");
+	for (size_t i = 0; i < data->n_modules; at += sizes[i++])
+		data->modules[i].bitcode = data->ir.data + at;
 	return 0;
 }
 

@@ -111,7 +111,8 @@ int main(int argc, char **argv)
 
 	if (argc != 4)
 		return 2;
-	if (image_open(argv[1], &image, &fault) < 0 || morph_data_load(image, NULL, &data, &fault) < 0)
+	if (image_open(argv[1], &image, &fault) < 0 || morph_data_load(image, NULL, &data, &fault) < 0 ||
+	    morph_data_unpack(data, &fault) < 0)
 		die();
 	for (size_t i = 0; i < data->n_modules; i++)
 		module_compile(data, i, argv[2]);

@@ -163,6 +163,8 @@ static int campaign_run(struct campaign *c, unsigned n_runs, struct fault *reter
 	if (r == 0)
 		r = morph_data_load(image, c->sidecars, &data, reterr);
 	if (r == 0)
+		r = morph_data_unpack(data, reterr);
+	if (r == 0)
 		r = program_run(c->program, &c->expected, reterr);
 	for (unsigned i = 0; i < n_runs && r == 0; i++) {
 		uint64_t seed = c->random;

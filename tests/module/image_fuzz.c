@@ -30,6 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (block_map_build(image, &map, &fault) == 0)
 		block_map_make_unique(map);
-	morph_data_load(image, "/nonexistent", &morph, &fault);
+	if (morph_data_load(image, "/nonexistent", &morph, &fault) == 0)
+		morph_data_unpack(morph, &fault);
 	return 0;
 }

@@ -16,6 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (container_pack(CONTAINER_MORPH, MORPH_DATA_VERSION, data, size, 0, &container) < 0)
 		return 0;
-	morph_data_decode(container.data, container.size, &found, &fault);
+	if (morph_data_decode(container.data, container.size, &found, &fault) == 0)
+		morph_data_unpack(found, &fault);
 	return 0;
 }

@@ -61,6 +61,8 @@ TEST(what_is_encoded_comes_back)
 	CHECK_INT(again->n_modules, 2);
 	CHECK_STR(again->modules[1].name, "b.o");
 	CHECK_INT(again->modules[1].size, 8);
+	CHECK(!again->modules[1].bitcode);
+	CHECK_INT(morph_data_unpack(again, &fault), 0);
 	CHECK(memcmp(again->modules[1].bitcode, "BC-three", 8) == 0);
 	CHECK_INT(again->plan->n_inputs, 5);
 	CHECK_INT(again->plan->inputs[1].kind, LINK_OBJECT);
