@@ -10,6 +10,9 @@
  *	PROGRAM is NAME=BINARY,SAMPLES,CALLGRIND[,CALLGRIND...]: the file with its block map, a sample log
  *	of it, and what callgrind counted in it for the same work.
  *
+ * Besides, how fast samples become counts: the log dealt out to LOGS smaller ones is read, merged and, by the
+ * paper's estimator and by the default one, turned into block counts.
+ *
  * Each program is estimated with weights learned from the *other* ones (leave one out). --fit writes weights
  * learned from all of them as profiles/cost_weights.c.
  */
@@ -32,6 +35,8 @@
 #define MAX_PROGRAMS 64
 #define MAX_SAMPLE_COUNTS 8
 #define N_ESTIMATORS 4
+#define N_LOGS 6
+#define MIN_SPEED_S 0.2
 
 struct program {
 	char *name;
@@ -52,6 +57,14 @@ struct row {
 	double seconds;
 };
 
+/* Samples to counts: CPU time of all of it, with the file and its map open. */
+struct speed {
+	const struct program *program;
+	enum estimator estimator;
+	double samples, n_rows; /* of the module, in all logs */
+	double seconds;
+};
+
 struct request {
 	struct program programs[MAX_PROGRAMS];
 	size_t n_programs;
@@ -63,6 +76,8 @@ struct request {
 	size_t n_worst;
 	struct row *rows;
 	size_t n_rows;
+	struct speed speeds[2 * MAX_PROGRAMS];
+	size_t n_speeds;
 };
 
 static double now(void)
@@ -166,7 +181,7 @@ static int examples_add(const struct program *p, struct weights_examples *exampl
 
 	if (!arena)
 		return fault_errno(reterr, -ENOMEM, "%s", p->name);
-	r = code_read(arena, p->map, p->image, p->module, &code, reterr);
+	r = code_read(arena, p->map, p->image, p->module, CODE_INSNS, &code, reterr);
 	if (r == 0 && weights_examples_add(examples, &code, p->truth.blocks) < 0)
 		r = fault_errno(reterr, -ENOMEM, "%s", p->name);
 	return r;
@@ -254,7 +269,8 @@ static int row_run(const struct program *p, enum estimator estimator, double sam
 	if (!arena || module_thin(p->module, samples, &module) < 0)
 		return fault_errno(reterr, -ENOMEM, "%s", p->name);
 	start = now();
-	r = code_read(arena, p->map, p->image, &module, &code, reterr);
+	r = code_read(arena, p->map, p->image, &module, n_worst ? CODE_INSNS : estimate_depth(estimator),
+		      &code, reterr);
 	if (r == 0 && estimate_code(&code, estimator, p->weights, &estimate) < 0)
 		r = fault_errno(reterr, -ENOMEM, "%s", p->name);
 	*ret = (struct row){ .program = p, .estimator = estimator, .samples = samples,
@@ -283,6 +299,118 @@ static int rows_run(struct request *request, struct fault *reterr)
 			for (size_t s = 0; r == 0 && s < request->n_samples; s++)
 				r = row_run(&request->programs[p], request->estimators[e], request->samples[s],
 					    request->n_worst, &request->rows[request->n_rows++], reterr);
+	return r;
+}
+
+/* ---- speed ---- */
+
+static int log_deal(const struct sample_log *log, unsigned n, uint64_t *random, struct sample_log **ret)
+{
+	struct sample_log *parts[N_LOGS] = { NULL };
+	int r = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		parts[i] = sample_log_new();
+		if (!parts[i])
+			r = -ENOMEM;
+		else
+			*parts[i] = (struct sample_log){ .source = log->source, .rate_hz = log->rate_hz,
+							 .start_ns = log->start_ns, .n_cpus = log->n_cpus,
+							 .duration_ns = log->duration_ns / n };
+	}
+	for (size_t m = 0; r == 0 && m < log->n_modules; m++) {
+		const struct sample_module *from = &log->modules[m];
+
+		for (size_t i = 0; i < from->n_counts; i++) {
+			uint64_t dealt[N_LOGS] = { 0 };
+
+			for (uint64_t j = 0; j < from->counts[i].count; j++)
+				dealt[random_next(random) % n]++;
+			for (unsigned k = 0; r == 0 && k < n; k++) {
+				struct sample_module *to;
+
+				if (!dealt[k])
+					continue;
+				to = sample_log_module(parts[k], from->kind, &from->build_id, from->path,
+						       from->file_size, from->mtime_ns);
+				r = to ? sample_module_add(to, from->counts[i].offset, dealt[k]) : -ENOMEM;
+			}
+		}
+	}
+	memcpy(ret, parts, sizeof(parts));
+	return r;
+}
+
+/* The files that morphd would find. */
+static int logs_make(const struct program *p, struct buffer *ret, double *retrows)
+{
+	struct sample_log *parts[N_LOGS] = { NULL };
+	uint64_t random = 88172645463325252u;
+	int r = log_deal(p->log, N_LOGS, &random, parts);
+
+	*retrows = 0;
+	for (unsigned i = 0; i < N_LOGS; i++) {
+		const struct sample_module *module;
+
+		if (r == 0) {
+			sample_log_normalize(parts[i]);
+			r = sample_log_encode(parts[i], &ret[i]);
+			module = sample_log_find(parts[i], image_build_id(p->image));
+			*retrows += module ? (double)module->n_counts : 0;
+		}
+		sample_log_free(parts[i]);
+	}
+	return r;
+}
+
+static int counts_make(const struct program *p, const struct buffer *logs, enum estimator estimator,
+		       struct fault *reterr)
+{
+	_clean_(sample_log_freep) struct sample_log *sum = sample_log_new();
+	_clean_(estimate_done) struct estimate estimate = { 0 };
+	int r = sum ? 0 : fault_errno(reterr, -ENOMEM, "%s", p->name);
+
+	for (unsigned i = 0; r == 0 && i < N_LOGS; i++) {
+		_clean_(sample_log_freep) struct sample_log *log = NULL;
+
+		r = sample_log_decode(logs[i].data, logs[i].size, &log, reterr);
+		if (r == 0 && sample_log_merge(sum, log) < 0)
+			r = fault_errno(reterr, -ENOMEM, "%s", p->name);
+	}
+	if (r < 0)
+		return r;
+	return estimate_blocks(p->map, p->image, sample_log_find(sum, image_build_id(p->image)), estimator,
+			       &estimate, reterr);
+}
+
+/* Once to warm up, then as often as it takes to be measured. */
+static int speed_run(const struct program *p, enum estimator estimator, struct speed *ret,
+		     struct fault *reterr)
+{
+	struct buffer logs[N_LOGS] = { 0 };
+	double start = 0, n_runs = 0;
+	int r;
+
+	*ret = (struct speed){ .program = p, .estimator = estimator, .samples = (double)p->module->total };
+	r = logs_make(p, logs, &ret->n_rows);
+	r = r < 0 ? fault_errno(reterr, r, "%s", p->name) : counts_make(p, logs, estimator, reterr);
+	for (start = now(); r == 0 && now() - start < MIN_SPEED_S; n_runs++)
+		r = counts_make(p, logs, estimator, reterr);
+	ret->seconds = (now() - start) / n_runs;
+	for (unsigned i = 0; i < N_LOGS; i++)
+		buffer_done(&logs[i]);
+	return r;
+}
+
+static int speeds_run(struct request *request, struct fault *reterr)
+{
+	static const enum estimator estimators[] = { ESTIMATOR_LENGTH, ESTIMATOR_BEST };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(estimators); i++)
+		for (size_t p = 0; r == 0 && p < request->n_programs; p++)
+			r = speed_run(&request->programs[p], estimators[i],
+				      &request->speeds[request->n_speeds++], reterr);
 	return r;
 }
 
@@ -324,6 +452,29 @@ static void score_print(struct table *table, const char *name, const char *estim
 		table_cell(table, "%.0f%%", 100 * score->within[i]);
 }
 
+static int speeds_show(const struct request *request)
+{
+	struct table *table = table_new("program|estimator|>samples|>rows|>seconds|>samples per second");
+	int r;
+
+	if (!table)
+		return -ENOMEM;
+	for (size_t i = 0; i < request->n_speeds; i++) {
+		const struct speed *speed = &request->speeds[i];
+
+		table_cell(table, "%s", speed->program->name);
+		table_cell(table, "%s", estimator_name(speed->estimator));
+		table_cell(table, "%.0f", speed->samples);
+		table_cell(table, "%.0f", speed->n_rows);
+		table_cell(table, "%.5f", speed->seconds);
+		table_cell(table, "%.0f", speed->samples / speed->seconds);
+	}
+	putchar('\n');
+	r = table_print(table, stdout);
+	table_free(table);
+	return r;
+}
+
 static int table_show(const struct request *request)
 {
 	struct table *table = table_new("program|estimator|>samples|>overlap|>edges|>5%|>10%|>15%|>seconds");
@@ -347,7 +498,7 @@ static int table_show(const struct request *request)
 	}
 	r = table_print(table, stdout);
 	table_free(table);
-	return r;
+	return r < 0 ? r : speeds_show(request);
 }
 
 static void score_json(struct json *json, const char *name, enum estimator estimator, double samples,
@@ -391,6 +542,19 @@ static int json_write(const struct request *request, struct fault *reterr)
 			score_json(&json, NULL, request->estimators[e], request->samples[s], &mean);
 			json_object_end(&json);
 		}
+	}
+	json_array_end(&json);
+	json_array_begin(&json, "speeds");
+	for (size_t i = 0; i < request->n_speeds; i++) {
+		const struct speed *speed = &request->speeds[i];
+
+		json_object_begin(&json, NULL);
+		json_string(&json, "program", speed->program->name);
+		json_string(&json, "estimator", estimator_name(speed->estimator));
+		json_double(&json, "samples", speed->samples);
+		json_double(&json, "rows", speed->n_rows);
+		json_double(&json, "seconds", speed->seconds);
+		json_object_end(&json);
 	}
 	json_array_end(&json);
 	json_object_end(&json);
@@ -468,6 +632,8 @@ static int request_run(struct request *request, struct fault *reterr)
 		return r < 0 ? r : weights_write(weights, request->fit, reterr);
 	}
 	r = rows_run(request, reterr);
+	if (r == 0)
+		r = speeds_run(request, reterr);
 	if (r == 0 && request->json)
 		r = json_write(request, reterr);
 	if (r == 0 && table_show(request) < 0)

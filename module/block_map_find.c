@@ -47,13 +47,18 @@ static int address_compare(const void *a, const void *b, void *context)
 
 int block_map_index(struct block_map *map)
 {
+	bool rises = true; /* as it does unless functions are split */
+
 	free(map->by_address);
 	map->by_address = calloc(map->n_blocks ? map->n_blocks : 1, sizeof(*map->by_address));
 	if (!map->by_address)
 		return -ENOMEM;
 	for (size_t i = 0; i < map->n_blocks; i++)
 		map->by_address[i] = (uint32_t)i;
-	qsort_r(map->by_address, map->n_blocks, sizeof(*map->by_address), address_compare, map->blocks);
+	for (size_t i = 1; rises && i < map->n_blocks; i++)
+		rises = address_compare(&map->by_address[i - 1], &map->by_address[i], map->blocks) < 0;
+	if (!rises)
+		qsort_r(map->by_address, map->n_blocks, sizeof(*map->by_address), address_compare, map->blocks);
 	return 0;
 }
 

@@ -5,6 +5,8 @@
  *  2. Functions with samples are decoded; the targets of their calls make more functions warm, which
  *     are decoded too (one level: what an unsampled function calls took too little time to matter).
  *  3. The samples go to the instructions of their blocks.
+ *
+ * For CODE_LENGTHS, step 2 counts the instructions of the blocks with samples, and that is all.
  */
 
 #include "profiles/code.h"
@@ -69,7 +71,6 @@ static void functions_warm(struct code *code)
 /* Decoded code in the making: the array grows on the heap, and the file bounds it. */
 struct decoding {
 	struct code *code;
-	const struct image *image;
 	uint64_t capacity;  /* insns */
 	uint64_t bytes_left; /* blocks of a damaged map may overlap; what they may hold together has an end */
 };
@@ -90,27 +91,42 @@ static int insns_reserve(struct decoding *d, uint32_t more)
 	return 0;
 }
 
-static int block_decode(struct decoding *d, uint32_t b)
+bool code_block_has_bytes(const struct code *code, uint32_t b)
 {
-	const struct block *block = &d->code->map->blocks[b];
-	const uint8_t *bytes = image_code(d->image, block->address, block->size);
-	struct code *code = d->code;
-	uint32_t at = 0;
-	int r;
+	const struct block *block = &code->map->blocks[b];
 
-	code->blocks[b].first_insn = code->n_insns;
-	if (!bytes)
+	return block->size && image_code(code->image, block->address, block->size);
+}
+
+/* Return: 0, with the bytes of @block, or NULL when the file has none; -EBADMSG. */
+static int block_bytes(struct decoding *d, const struct block *block, const uint8_t **ret)
+{
+	*ret = image_code(d->code->image, block->address, block->size);
+	if (!*ret)
 		return 0;
 	if (block->size > d->bytes_left)
 		return -EBADMSG;
 	d->bytes_left -= block->size;
-	r = insns_reserve(d, block->size);
-	if (r < 0)
+	return 0;
+}
+
+static int block_decode(struct decoding *d, uint32_t b)
+{
+	const struct block *block = &d->code->map->blocks[b];
+	struct code *code = d->code;
+	const uint8_t *bytes;
+	uint32_t at = 0;
+	int r = block_bytes(d, block, &bytes);
+
+	code->blocks[b].first_insn = code->n_insns;
+	if (r == 0 && bytes)
+		r = insns_reserve(d, block->size);
+	if (r < 0 || !bytes)
 		return r;
 	while (at < block->size) {
 		struct insn *insn = &code->insns[code->n_insns++];
 
-		insn_decode(image_machine(d->image), bytes + at, block->size - at, block->address + at,
+		insn_decode(image_machine(code->image), bytes + at, block->size - at, block->address + at,
 			    insn);
 		at += insn->size;
 	}
@@ -187,15 +203,35 @@ static uint32_t calls_of_all(const struct code *code, int least, struct code_cal
 	return n;
 }
 
+/* Step 2 for lengths alone. Placements of one block are adjacent. */
+static int lengths_read(struct decoding *d, const struct placement *placements, size_t n)
+{
+	struct code *code = d->code;
+
+	for (size_t p = 0; p < n; p++) {
+		struct code_block *block = &code->blocks[placements[p].block];
+		const uint8_t *bytes;
+		int r;
+
+		if (block->n_insns)
+			continue;
+		r = block_bytes(d, &code->map->blocks[placements[p].block], &bytes);
+		if (r < 0)
+			return r;
+		if (bytes)
+			block->n_insns = insn_count(image_machine(code->image), bytes,
+						    code->map->blocks[placements[p].block].size);
+	}
+	return 0;
+}
+
 /* Step 2. */
 static int warm_decode(struct decoding *d, struct arena *arena)
 {
 	struct code *code = d->code;
 	uint32_t n;
-	int r;
+	int r = all_decode(d, SAMPLED);
 
-	functions_warm(code);
-	r = all_decode(d, SAMPLED);
 	if (r < 0)
 		return r;
 	n = calls_of_all(code, SAMPLED, NULL);
@@ -252,12 +288,28 @@ static void samples_add(struct code *code, const struct placement *placements, s
 	}
 }
 
+/* Steps 2 and 3. */
+static int insns_read(struct decoding *d, const struct placement *placements, size_t n, struct arena *arena)
+{
+	int r = warm_decode(d, arena);
+
+	if (r < 0) {
+		free(d->code->insns);
+		return r;
+	}
+	r = insns_keep(d->code, arena);
+	if (r == 0)
+		samples_add(d->code, placements, n);
+	return r;
+}
+
 int code_read(struct arena *arena, const struct block_map *map, const struct image *image,
-	      const struct sample_module *module, struct code *ret, struct fault *reterr)
+	      const struct sample_module *module, enum code_depth depth, struct code *ret,
+	      struct fault *reterr)
 {
 	struct placement *placements = arena_array(arena, struct placement, module->n_counts);
-	struct code code = { .map = map };
-	struct decoding decoding = { .code = &code, .image = image };
+	struct code code = { .map = map, .image = image };
+	struct decoding decoding = { .code = &code };
 	size_t n, size;
 	int r;
 
@@ -269,20 +321,16 @@ int code_read(struct arena *arena, const struct block_map *map, const struct ima
 	if (!placements || !code.blocks || !code.warm)
 		return fault_errno(reterr, -ENOMEM, "%s: samples", image_path(image));
 	n = samples_place(image, module, placements, &code);
+	functions_warm(&code);
 	image_bytes(image, &size);
 	decoding.bytes_left = 2 * (uint64_t)size;
-	r = warm_decode(&decoding, arena);
-	if (r == 0) {
-		r = insns_keep(&code, arena);
-	} else {
-		free(code.insns);
-	}
+	r = depth == CODE_LENGTHS ? lengths_read(&decoding, placements, n) :
+				    insns_read(&decoding, placements, n, arena);
 	if (r == -EBADMSG)
 		return fault_set(reterr, r, "%s: the blocks of its map overlap; rebuild the map",
 				 image_path(image));
 	if (r < 0)
 		return fault_errno(reterr, r, "%s: instructions", image_path(image));
-	samples_add(&code, placements, n);
 	*ret = code;
 	return 0;
 }

@@ -5,7 +5,8 @@
  * code.h - the sampled part of a module: instructions with their samples, functions with their callees
  *
  * First step of estimation. Only functions that have samples, and those they call directly, are
- * decoded ("warm"); whatever a sample log claims, the work is bounded by the code of the file.
+ * decoded ("warm"); for estimators that ask for lengths alone, only blocks that have samples. Whatever a
+ * sample log claims, the work is bounded by the code of the file.
  */
 
 #include <stdbool.h>
@@ -17,6 +18,11 @@
 #include "module/image.h"
 #include "profiles/insn.h"
 #include "profiles/sample_log.h"
+
+enum code_depth {
+	CODE_LENGTHS, /* n_insns of the blocks with samples; no insns[], samples[], calls[] */
+	CODE_INSNS,
+};
 
 struct code_block {
 	uint32_t first_insn, n_insns; /* none: not warm, or of no size */
@@ -31,6 +37,7 @@ struct code_call {
 
 struct code {
 	const struct block_map *map; /* borrowed */
+	const struct image *image;   /* borrowed */
 	struct code_block *blocks;   /* one per map->blocks[] */
 	struct insn *insns;	     /* of the warm blocks, in layout order */
 	double *samples;	     /* one per insn */
@@ -40,12 +47,17 @@ struct code {
 	double mapped, unmapped;     /* samples */
 };
 
+/** code_block_has_bytes() - is there code to decode in block @b of the map? */
+bool code_block_has_bytes(const struct code *code, uint32_t b);
+
 /**
  * code_read() - place the samples of @module and decode the functions around them
  * @arena: owns everything in @ret
  * Return: 0; -ENOTSUP: the machine's instructions are not known; -EBADMSG: blocks overlap; -ENOMEM;
  * @reterr says which.
- * Cost: O(samples + warm code + functions log functions).
+ * Cost: O(samples + warm code + functions log functions); for CODE_LENGTHS O(samples + code of the
+ * blocks that have some + blocks).
  */
 int code_read(struct arena *arena, const struct block_map *map, const struct image *image,
-	      const struct sample_module *module, struct code *ret, struct fault *reterr);
+	      const struct sample_module *module, enum code_depth depth, struct code *ret,
+	      struct fault *reterr);

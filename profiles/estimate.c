@@ -222,9 +222,10 @@ static void unseen_mark(const struct code *code, struct estimate *ret)
 			samples += code->blocks[function->first_block + i].samples;
 		for (uint32_t i = 0; code->warm[f] && i < function->n_blocks; i++) {
 			uint32_t b = function->first_block + i;
-			bool is_zero = samples > 0 && code->blocks[b].n_insns;
 
-			if (!ret->confidence[b] && (is_zero || ret->blocks[b] > 0))
+			if (ret->confidence[b])
+				continue;
+			if (ret->blocks[b] > 0 || (samples > 0 && code_block_has_bytes(code, b)))
 				ret->confidence[b] = profile_confidence(UNSEEN_ERROR);
 		}
 	}
@@ -273,9 +274,16 @@ static int estimate_best(const struct code *code, const float *costs, struct are
 	return r;
 }
 
-static int estimator_run(const struct code *code, enum estimator estimator, const float *costs,
+static int estimator_run(const struct code *code, enum estimator estimator, const float *weights,
 			 struct arena *arena, struct estimate *ret)
 {
+	const float *costs = NULL;
+
+	if (estimator == ESTIMATOR_LATENCY || estimator == ESTIMATOR_BEST) {
+		costs = cost_run(arena, code, weights);
+		if (!costs)
+			return -ENOMEM;
+	}
 	switch (estimator) {
 	case ESTIMATOR_EXACT:
 		estimate_exact(code, ret);
@@ -295,17 +303,21 @@ static int estimator_run(const struct code *code, enum estimator estimator, cons
 	}
 }
 
+enum code_depth estimate_depth(enum estimator estimator)
+{
+	return estimator == ESTIMATOR_LENGTH ? CODE_LENGTHS : CODE_INSNS;
+}
+
 int estimate_code(const struct code *code, enum estimator estimator, const float *weights,
 		  struct estimate *ret)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
-	float *costs = arena ? cost_run(arena, code, weights) : NULL;
-	int r = costs ? estimate_alloc(ret, code->map) : -ENOMEM;
+	int r = arena ? estimate_alloc(ret, code->map) : -ENOMEM;
 
 	if (r < 0)
 		return r;
 	samples_copy(code, ret);
-	r = estimator_run(code, estimator, costs, arena, ret);
+	r = estimator_run(code, estimator, weights, arena, ret);
 	if (r == 0)
 		unseen_mark(code, ret);
 	return r;
@@ -322,7 +334,7 @@ int estimate_blocks(const struct block_map *map, const struct image *image,
 
 	if (!arena)
 		return fault_errno(reterr, -ENOMEM, "%s: samples", image_path(image));
-	r = code_read(arena, map, image, module, &code, reterr);
+	r = code_read(arena, map, image, module, estimate_depth(estimator), &code, reterr);
 	if (r < 0)
 		return r;
 	r = estimate_code(&code, estimator, cost_weights, &estimate);

@@ -8,6 +8,9 @@
 #include "profiles/code.h"
 #include "profiles/estimate.h"
 
+/** estimate_depth() - how much of the code that estimator wants to see */
+enum code_depth estimate_depth(enum estimator estimator);
+
 /** estimate_code() - steps 2 and 3 of estimate.h; @weights: COST_N_FEATURES. 0 or -ENOMEM */
 int estimate_code(const struct code *code, enum estimator estimator, const float *weights,
 		  struct estimate *ret);

@@ -53,12 +53,14 @@ bool insn_machine_is_known(uint16_t machine)
 
 /* ---- x86-64 ---- */
 
-static ZydisDecoder decoder;
+static ZydisDecoder decoder, length_decoder;
 static pthread_once_t decoder_once = PTHREAD_ONCE_INIT;
 
 static void decoder_init(void)
 {
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	length_decoder = decoder;
+	ZydisDecoderEnableMode(&length_decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
 }
 
 static const uint8_t class_of_category[ZYDIS_CATEGORY_MAX_VALUE + 1] = {
@@ -228,6 +230,20 @@ static bool x86_decode(const uint8_t *code, size_t size, uint64_t address, struc
 	return true;
 }
 
+static uint32_t x86_count(const uint8_t *code, size_t size)
+{
+	uint32_t n = 0;
+
+	pthread_once(&decoder_once, decoder_init);
+	for (size_t at = 0; at < size; n++) {
+		ZydisDecodedInstruction insn;
+
+		at += ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&length_decoder, NULL, code + at, size - at,
+								 &insn)) ? insn.length : 1;
+	}
+	return n;
+}
+
 /* ---- aarch64 ---- */
 
 static uint64_t a64_general(uint32_t number)
@@ -347,4 +363,9 @@ bool insn_decode(uint16_t machine, const uint8_t *code, size_t size, uint64_t ad
 		return false;
 	return machine == EM_AARCH64 ? a64_decode(code, size, address, ret) :
 				       machine == EM_X86_64 && x86_decode(code, size, address, ret);
+}
+
+uint32_t insn_count(uint16_t machine, const uint8_t *code, size_t size)
+{
+	return machine == EM_X86_64 ? x86_count(code, size) : (uint32_t)((size + 3) / 4);
 }

@@ -64,6 +64,9 @@ bool insn_machine_is_known(uint16_t machine);
 bool insn_decode(uint16_t machine, const uint8_t *code, size_t size, uint64_t address,
 		 struct insn *ret);
 
+/** insn_count() - how many instructions insn_decode() would find in @size bytes of @code */
+uint32_t insn_count(uint16_t machine, const uint8_t *code, size_t size);
+
 const char *insn_class_name(enum insn_class class);
 
 /** insn_latency() - cycles until the result can be used, on a current large core, caches hit */

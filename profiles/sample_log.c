@@ -179,16 +179,16 @@ static int branch_compare(const void *pa, const void *pb)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-/* Arrays keep a power-of-two capacity (array_grow()), so shrinking n must reallocate to match. */
-static void *array_shrink(void *array, size_t n, size_t size)
+/* Arrays keep a power-of-two capacity (array_grow()), so where n changes at once they must be reallocated to match. */
+static void *array_fit(void *array, size_t n, size_t size)
 {
 	size_t capacity = 1;
-	void *shrunk;
+	void *fitting;
 
 	while (capacity < n)
 		capacity *= 2;
-	shrunk = reallocarray(array, capacity, size);
-	return shrunk ? shrunk : array;
+	fitting = reallocarray(array, capacity, size);
+	return fitting ? fitting : array;
 }
 
 static void counts_normalize(struct sample_module *module)
@@ -210,7 +210,7 @@ static void counts_normalize(struct sample_module *module)
 			counts[n++] = counts[i];
 	}
 	module->n_counts = n;
-	module->counts = array_shrink(counts, n, sizeof(*counts));
+	module->counts = array_fit(counts, n, sizeof(*counts));
 }
 
 static void branches_normalize(struct sample_module *module)
@@ -230,7 +230,7 @@ static void branches_normalize(struct sample_module *module)
 			branches[n++] = branches[i];
 	}
 	module->n_branches = n;
-	module->branches = array_shrink(branches, n, sizeof(*branches));
+	module->branches = array_fit(branches, n, sizeof(*branches));
 }
 
 static int module_compare(const void *pa, const void *pb)
@@ -244,15 +244,14 @@ static int module_compare(const void *pa, const void *pb)
 	return order ? order : (a->mtime_ns > b->mtime_ns) - (a->mtime_ns < b->mtime_ns);
 }
 
-void sample_log_normalize(struct sample_log *log)
+/* Modules with nothing in them go, the others get their order. */
+static void modules_sort(struct sample_log *log)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < log->n_modules; i++) {
 		struct sample_module module = log->modules[i];
 
-		counts_normalize(&module);
-		branches_normalize(&module);
 		if (module.n_counts || module.n_branches)
 			log->modules[n++] = module;
 		else
@@ -261,6 +260,46 @@ void sample_log_normalize(struct sample_log *log)
 	log->n_modules = n;
 	if (n)
 		qsort(log->modules, n, sizeof(*log->modules), module_compare);
+}
+
+void sample_log_normalize(struct sample_log *log)
+{
+	for (size_t i = 0; i < log->n_modules; i++) {
+		counts_normalize(&log->modules[i]);
+		branches_normalize(&log->modules[i]);
+	}
+	modules_sort(log);
+}
+
+/* Both rise, and so does their sum. */
+static int counts_merge(struct sample_module *into, const struct sample_module *from)
+{
+	const struct sample_count *a = into->counts, *end_a = a + into->n_counts;
+	const struct sample_count *b = from->counts, *end_b = b + from->n_counts;
+	struct sample_count *sum;
+	size_t n = 0;
+
+	if (!from->n_counts)
+		return 0;
+	sum = array_fit(NULL, into->n_counts + from->n_counts, sizeof(*sum));
+	if (!sum)
+		return -ENOMEM;
+	while (a < end_a || b < end_b) {
+		if (b == end_b || (a < end_a && a->offset < b->offset)) {
+			sum[n++] = *a++;
+		} else if (a == end_a || b->offset < a->offset) {
+			sum[n++] = *b++;
+		} else {
+			sum[n] = *a++;
+			sum[n].count = add(sum[n].count, b++->count);
+			n++;
+		}
+	}
+	free(into->counts);
+	into->counts = array_fit(sum, n, sizeof(*sum));
+	into->n_counts = n;
+	into->total = add(into->total, from->total);
+	return 0;
 }
 
 static int module_merge(struct sample_log *into, const struct sample_module *from)
@@ -276,11 +315,11 @@ static int module_merge(struct sample_log *into, const struct sample_module *fro
 		module->file_size = from->file_size;
 		module->mtime_ns = from->mtime_ns;
 	}
-	for (size_t i = 0; r == 0 && i < from->n_counts; i++)
-		r = sample_module_add(module, from->counts[i].offset, from->counts[i].count);
+	r = counts_merge(module, from);
 	for (size_t i = 0; r == 0 && i < from->n_branches; i++)
 		r = sample_module_add_branch(module, from->branches[i].from, from->branches[i].to,
 					     from->branches[i].count);
+	branches_normalize(module);
 	return r;
 }
 
@@ -317,7 +356,7 @@ int sample_log_merge(struct sample_log *into, const struct sample_log *from)
 			return r;
 	}
 	head_merge(into, from);
-	sample_log_normalize(into);
+	modules_sort(into);
 	return 0;
 }
 

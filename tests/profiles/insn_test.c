@@ -112,6 +112,27 @@ TEST(bytes_that_are_no_instruction_advance_by_one)
 	CHECK(!insn_decode(EM_X86_64, (const uint8_t *)"", 0, 0, &insn));
 }
 
+/* This program's own code, and what a wrong start makes of it. */
+TEST(as_many_instructions_are_counted_as_decoded)
+{
+	const uint8_t *code = (const uint8_t *)insn_decode;
+	const size_t size = 2048;
+
+	for (size_t start = 0; start < 64; start++) {
+		uint32_t n = 0;
+
+		for (size_t at = start; at < size; n++) {
+			struct insn insn;
+
+			insn_decode(EM_X86_64, code + at, size - at, 0, &insn);
+			at += insn.size;
+		}
+		CHECK_INT(insn_count(EM_X86_64, code + start, size - start), n);
+	}
+	CHECK_INT(insn_count(EM_AARCH64, code, 12), 3);
+	CHECK_INT(insn_count(EM_AARCH64, code, 0), 0);
+}
+
 static struct insn a64(uint32_t word)
 {
 	uint8_t bytes[4] = { (uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16), (uint8_t)(word >> 24) };

@@ -165,6 +165,34 @@ TEST(merging_adds_counts_and_weighs_the_rate_by_duration)
 	CHECK_INT(sample_log_check(into, NULL), 0);
 }
 
+TEST(merging_is_the_same_as_adding_everything_to_one_log)
+{
+	_clean_(sample_log_freep) struct sample_log *into = sample_log_new(), *all = sample_log_new();
+	_clean_(buffer_donep) struct buffer a = { 0 }, b = { 0 };
+	struct build_id id = id_of(0xa);
+	uint64_t random = 1;
+
+	for (int i = 0; i < 5; i++) {
+		_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
+
+		for (int j = 0; j < 40 * i; j++) {
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			sample_module_add(sample_log_module(log, SAMPLE_MODULE_FILE, &id, "/x", 1, 1),
+					  random >> 56, 1 + (random >> 40 & 7));
+			sample_module_add(sample_log_module(all, SAMPLE_MODULE_FILE, &id, "/x", 1, 1),
+					  random >> 56, 1 + (random >> 40 & 7));
+		}
+		log->source = all->source = SAMPLE_SOURCE_TICK;
+		sample_log_normalize(log);
+		CHECK_INT(sample_log_merge(into, log), 0);
+	}
+	sample_log_normalize(all);
+	CHECK_INT(sample_log_encode(into, &a), 0);
+	CHECK_INT(sample_log_encode(all, &b), 0);
+	CHECK_INT(a.size, b.size);
+	CHECK(memcmp(a.data, b.data, a.size) == 0);
+}
+
 TEST(modules_without_build_id_differ_by_path_size_and_time)
 {
 	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
