@@ -86,6 +86,32 @@ static void block_weigh(const struct ir_block *block, const struct profile_funct
 	ret->confidence = count->confidence;
 }
 
+/*
+ * What the program says of a branch before anything is measured (__builtin_expect and the like): "branch_weights", perhaps
+ * where they come from, and one number per successor. It decides where no count can: of blocks that the shipped code has
+ * only once, merged from several, the copies in the IR have no counts of their own.
+ */
+static void expectation_read(LLVMValueRef terminator, struct flow_edge *edges, uint32_t n, struct arena *arena)
+{
+	LLVMValueRef node = LLVMGetMetadata(terminator, LLVMGetMDKindIDInContext(ir_context(), "prof", 4));
+	unsigned n_operands = node ? LLVMGetMDNodeNumOperands(node) : 0;
+	LLVMValueRef *weights = arena_array(arena, LLVMValueRef, n_operands);
+	double sum = 0;
+
+	if (n_operands <= n || !weights)
+		return;
+	LLVMGetMDNodeOperands(node, weights);
+	weights += n_operands - n;
+	for (uint32_t k = 0; k < n; k++) {
+		if (!weights[k] || !LLVMIsAConstantInt(weights[k]))
+			return;
+		sum += (double)LLVMConstIntGetZExtValue(weights[k]);
+	}
+	for (uint32_t k = 0; k < n && sum > 0; k++)
+		edges[k].probability = (uint32_t)fmax((double)LLVMConstIntGetZExtValue(weights[k]) / sum *
+						      FLOW_PROBABILITY_ONE, 1);
+}
+
 static int flow_of(const struct ir_graph *graph, const struct profile_function *function,
 		   struct arena *arena, uint64_t **retblocks, uint64_t **retedges)
 {
@@ -105,6 +131,8 @@ static int flow_of(const struct ir_graph *graph, const struct profile_function *
 			edges[e] = (struct flow_edge){ .from = b, .to = to,
 						       .unlikely = is_unlikely(graph->blocks[to].block) };
 		}
+		expectation_read(LLVMGetBasicBlockTerminator(graph->blocks[b].block),
+				 &edges[graph->blocks[b].first_edge], graph->blocks[b].n_edges, arena);
 	}
 	return flow_infer(arena, &flow, NULL, *retblocks, *retedges);
 }

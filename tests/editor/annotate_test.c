@@ -23,7 +23,7 @@ static const char text[] =
 	"entry:\n"
 	"  call void @llvm.pseudoprobe(i64 11, i64 1, i32 0, i64 -1)\n"
 	"  %c = icmp sgt i32 %n, 0\n"
-	"  br i1 %c, label %yes, label %no\n"
+	"  br i1 %c, label %yes, label %no, !prof !0\n"
 	"yes:\n"
 	"  call void @llvm.pseudoprobe(i64 11, i64 2, i32 0, i64 -1)\n"
 	"  %v = load i32, ptr @state\n"
@@ -43,7 +43,8 @@ static const char text[] =
 	"  %v = load i32, ptr %p\n"
 	"  ret i32 %v\n"
 	"}\n"
-	"declare void @llvm.pseudoprobe(i64, i64, i32, i64)\n";
+	"declare void @llvm.pseudoprobe(i64, i64, i32, i64)\n"
+	"!0 = !{!\"branch_weights\", !\"expected\", i32 1, i32 2000}\n";
 
 static LLVMModuleRef module_parse(void)
 {
@@ -100,6 +101,21 @@ TEST(counts_become_branch_weights)
 	CHECK_INT(stats.n_hot_blocks, 4);
 	CHECK(first_share(module, "hot") > 0.89 && first_share(module, "hot") < 0.91);
 	CHECK(LLVMGetModuleFlag(module, "ProfileSummary", strlen("ProfileSummary")));
+	LLVMDisposeModule(module);
+}
+
+/* As in copies of a block that the shipped code has only once. */
+TEST(where_no_count_decides_what_the_program_expects_does)
+{
+	_clean_(profile_freep) struct profile *profile = profile_make(500000, 500000, 1e6);
+	struct profile_function *function = profile_function(profile, 11);
+	LLVMModuleRef module = module_parse();
+	struct annotate_stats stats;
+	struct fault fault;
+
+	function->counts[1].confidence = function->counts[2].confidence = 0;
+	CHECK_INT(annotate_module(module, profile, NULL, NULL, &stats, &fault), 0);
+	CHECK(first_share(module, "hot") < 0.01);
 	LLVMDisposeModule(module);
 }
 
