@@ -25,14 +25,15 @@ VARIANTS=(
 	"pgo|clang PGO, instrumented"
 	"lto-pgo|clang ThinLTO + PGO, instrumented"
 )
-VARIANTS_QUICK="shipped again o2 morph morph-exact bolt lto-pgo"
+VARIANTS_QUICK=(shipped again o2 morph morph-exact bolt lto-pgo)
 
-# How much of the test is counted under callgrind.
+# How much of the test, and of the training, is counted under callgrind.
 COUNT_PERCENT=3 COUNT_PERCENT_QUICK=1
+EXACT_PERCENT=5
 
 LLVM_BIN=/usr/lib/llvm-22/bin
 MORPH_BIN=${MORPH_BIN:-$MORPH_ROOT/build/release/bin}
-# 20,000 samples for everyone who samples: training is repeated until it has run that long.
+# 20,000 samples for everyone who samples: training is repeated until it has had that much CPU time.
 TRAIN_RATE_HZ=${TRAIN_RATE_HZ:-2000}
 TRAIN_SECONDS=${TRAIN_SECONDS:-10}
 LTO_FLAGS=(AR="$LLVM_BIN/llvm-ar" RANLIB="$LLVM_BIN/llvm-ranlib" "LDFLAGS=-fuse-ld=lld -flto=thin -Wl,-q")
@@ -70,6 +71,62 @@ variant_make()
 	rm -rf "$dir/prefix"
 	{ cat "$dir/why" 2>/dev/null || grep -v '^$' "$dir/log" | tail -n 1; } | head -c 400 >"$dir/failed"
 	say "$workload_name: no $variant: $(cat "$dir/failed")"
+}
+
+# variants_of TABLE quick|full: what that table compares or measures
+variants_of()
+{
+	case $1 in
+	speedup) if [[ $2 == quick ]]; then printf '%s\n' "${VARIANTS_QUICK[@]}"; else printf '%s\n' "${VARIANTS[@]%%|*}"; fi ;;
+	cost) printf '%s\n' o2 lto shipped morph bolt lto-pgo ;;
+	size) printf '%s\n' shipped morph bolt ;;
+	faults) printf '%s\n' shipped again morph ;;
+	accuracy) printf '%s\n' shipped ;;
+	layout) printf '%s\n' graphs ;;
+	esac
+}
+
+# variants_together TABLE...: all that these tables need of $programs in $mode, side by side, since nothing is timed:
+# what others start from, then the rest
+variants_together()
+{
+	local table wanted first=()
+
+	mapfile -t wanted < <(for table in "$@"; do variants_of "$table" "$mode"; done | sort -u)
+	[[ " ${wanted[*]} " != *" o2 "* ]] || first+=(o2)
+	[[ " ${wanted[*]} " != *" "@(shipped|again|morph)* ]] || first+=(shipped)
+	[[ " ${wanted[*]} " != *" "@(lto |bolt)* ]] || first+=(lto)
+	[[ " ${wanted[*]} " != *@(pgo|graphs)* ]] || first+=(instrumented)
+	variants_pool "${first[@]}"
+	variants_pool "${wanted[@]}"
+}
+
+# The largest programs first, so that no long build is left to the end; one line per program and variant, so that a
+# terminal shows how far it is. Many a program compiles on one CPU.
+variants_pool()
+{
+	local variant program
+
+	for variant in "$@"; do
+		for program in $(programs_by_size); do
+			while (($(jobs -rp | wc -l) >= JOBS)); do
+				wait -n
+			done
+			(workload_load "$program" && variant_make "$variant") &
+		done
+	done
+	wait
+}
+
+programs_by_size()
+{
+	local program
+
+	for program in "${programs[@]}"; do
+		workload_load "$program"
+		(source_fetch "$workload_source") || true # who builds it says what is wrong
+		printf '%s %s\n' "$(du -s "$MORPH_CACHE/src/$workload_source" | cut -f 1)" "$program"
+	done | sort -rn | cut -d ' ' -f 2
 }
 
 # counts_make DIRECTORY PERCENT VARIANT...: DIRECTORY/VARIANT.counts and .heat (see bench/counts) of the test at PERCENT,
@@ -125,15 +182,20 @@ need()
 # train DIRECTORY: the training script in DIRECTORY/prefix, output dropped
 train()
 {
-	(cd "$1/prefix" && sh "$(script_make train "${TRAIN_PERCENT:-100}")" >/dev/null)
+	(cd "$1/prefix" && sh "$(script_make train 25)" >/dev/null)
 }
 
-# train_loop FILE: a script that repeats the training until it has run TRAIN_SECONDS
+# train_loop FILE: a script that repeats the training until it has had TRAIN_SECONDS of CPU time; the second line of
+# `times` is that of children: "0m9.870s 0m0.120s"
 train_loop()
 {
 	cat >"$1" <<-LOOP
-		end=\$((\$(date +%s) + $TRAIN_SECONDS))
-		while [ \$(date +%s) -lt \$end ]; do sh $(script_make train 25) >/dev/null || exit 1; done
+		while
+			times >$1.times
+			awk -F '[ms ]+' 'NR == 2 { exit \$1 * 60 + \$2 + \$3 * 60 + \$4 >= $TRAIN_SECONDS }' $1.times
+		do
+			sh $(script_make train 25) >/dev/null || exit 1
+		done
 	LOOP
 }
 
@@ -211,23 +273,39 @@ variant_morph()
 	morph_optimize
 }
 
-# The counts of a training run, instruction by instruction: at a small scale, under callgrind.
+# The counts of a training run, instruction by instruction, at a small scale: callgrind's files in
+# shipped/callgrind, made once. The accuracy table has them for truth.
+exact_counts()
+{
+	local shipped to lock
+	shipped=$(variant_dir shipped)
+	to=$shipped/callgrind
+
+	packages_need valgrind
+	exec {lock}>"$to.lock"
+	flock "$lock"
+	if [[ ! -e $to ]]; then
+		rm -rf "$to.new"
+		run "$MORPH_ROOT/bench/counts" --keep "$to.new" "$shipped/prefix" "$(script_make train "$EXACT_PERCENT")" &&
+			mv "$to.new" "$to"
+	fi
+	exec {lock}>&-
+	[[ -e $to ]]
+}
+
 variant_morph_exact()
 {
 	local shipped binary
 	shipped=$(variant_dir shipped)
 
-	packages_need valgrind
 	need shipped
-	rm -rf "$dir/callgrind"
-	run "$MORPH_ROOT/bench/counts" --keep "$dir/callgrind" "$shipped/prefix" "$(script_make train 5)"
+	exact_counts
 	cp -a "$shipped/prefix" "$dir/prefix"
 	for binary in "${workload_binaries[@]}"; do
 		run "$MORPH_BIN/bench-exact" "$shipped/prefix/$binary" "$dir/exact-${binary##*/}.samples" \
-			"$dir"/callgrind/*
+			"$shipped"/callgrind/*
 		morph_optimize_one "$binary" "$dir/exact-${binary##*/}.samples"
 	done
-	rm -rf "$dir/callgrind"
 }
 
 variant_morph_host()
@@ -296,7 +374,8 @@ bolt_apply()
 variant_instrumented()
 {
 	packages_need libclang-rt-22-dev
-	build_into "CFLAGS=-O2 -fprofile-generate -fprofile-update=atomic" LDFLAGS=-fprofile-generate
+	build_into "CFLAGS=-O2 -fprofile-generate -fprofile-update=atomic" LDFLAGS=-fprofile-generate \
+		CONFIG_SITE="$(variant_dir o2)/config.site" # if it is there: no table tells what this build costs
 	rm -rf "$dir/raw"
 	export LLVM_PROFILE_FILE=$dir/raw/%p.profraw
 	train "$dir"
@@ -323,5 +402,6 @@ variant_lto_pgo()
 variant_graphs()
 {
 	need instrumented
-	build_into "CFLAGS=-O2 -fprofile-use=$(variant_dir instrumented)/profile $PROFILE_USE -fbasic-block-address-map -mllvm -pgo-analysis-map=all"
+	build_into "CFLAGS=-O2 -fprofile-use=$(variant_dir instrumented)/profile $PROFILE_USE -fbasic-block-address-map -mllvm -pgo-analysis-map=all" \
+		CONFIG_SITE="$(variant_dir o2)/config.site"
 }

@@ -8,7 +8,7 @@ workload_binaries=(bin/lua5.4)
 
 workload_build()
 {
-	make -j "$JOBS" linux CC="$CC -std=gnu99" CFLAGS="$CFLAGS -DLUA_COMPAT_5_3 -DLUA_USE_LINUX" \
+	make -j "$JOBS" linux ALL=lua CC="$CC -std=gnu99" CFLAGS="$CFLAGS -DLUA_COMPAT_5_3 -DLUA_USE_LINUX" \
 		MYLDFLAGS="$LDFLAGS" AR="$AR rcu" RANLIB="$RANLIB"
 	install -D src/lua "$1/bin/lua5.4"
 }
