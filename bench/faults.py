@@ -17,7 +17,7 @@ import tempfile
 import measure
 import speedup
 
-ROUNDS = 15
+ROUNDS = 9
 VARIANTS = ("shipped", "again", "morph", "bolt")
 LINE_BYTES = 64
 PAGE_BYTES = os.sysconf("SC_PAGESIZE")

@@ -20,7 +20,7 @@ KINDS = {
 }
 LENGTHS = {
     # seconds, but for the idle rounds, which take four each
-    "quick": {"slices": 105, "program": 5, "idle_rounds": 4, "agree": 6, "spawn": 60, "load": 20, "burst": 25,
+    "quick": {"slices": 60, "program": 4, "idle_rounds": 3, "agree": 4, "spawn": 20, "load": 16, "burst": 20,
               "soak": 0},
     "full": {"slices": 600, "program": 60, "idle_rounds": 20, "agree": 60, "spawn": 60, "load": 120, "burst": 60,
              "soak": 600},

@@ -58,6 +58,12 @@ END
 [[ $(cat "$work/heat") == "/usr/bin/true $((at / 64)) 5"*"??? $(((at + size + 0x108000) / 64)) 6" ]] ||
 	fail "code in no named object: $(cat "$work/heat")"
 
+# ---- a difference needs six rounds, and all of them on one side of 1
+found=$(PYTHONPATH=$bench /usr/bin/python3 -c 'import measure
+for ratios in ([1.1, 1.2, 1.1], [1.1, 1.2] * 3, [1.1, 0.9] * 3):
+    print(measure.ratio_interval(ratios)["verdict"], end=";")')
+[[ $found == "no difference seen;more;no difference seen;" ]] || fail "verdicts: $found"
+
 # ---- rusage passes the exit status on and records it
 status=0
 /usr/bin/python3 "$bench/rusage.py" "$work/costs" sh -c 'exit 3' || status=$?
