@@ -78,6 +78,7 @@ struct request {
 	size_t n_rows;
 	struct speed speeds[2 * MAX_PROGRAMS];
 	size_t n_speeds;
+	struct calibration calibration; /* default estimator, most samples, all programs */
 };
 
 static double now(void)
@@ -256,8 +257,9 @@ static int worst_print(const struct program *p, const struct code *code, const s
 	return 0;
 }
 
+/* @calibration: NULL: not asked for */
 static int row_run(const struct program *p, enum estimator estimator, double samples, size_t n_worst,
-		   struct row *ret, struct fault *reterr)
+		   struct calibration *calibration, struct row *ret, struct fault *reterr)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
 	struct sample_module module;
@@ -277,11 +279,20 @@ static int row_run(const struct program *p, enum estimator estimator, double sam
 			     .seconds = now() - start };
 	if (r == 0)
 		ret->score = truth_score(&p->truth, p->map, &estimate);
+	if (r == 0 && calibration)
+		truth_calibrate(&p->truth, p->map, &estimate, calibration);
 	if (r == 0 && n_worst && worst_print(p, &code, &estimate, n_worst) < 0)
 		r = fault_errno(reterr, -ENOMEM, "%s", p->name);
 	estimate_done(&estimate);
 	free(module.counts);
 	return r;
+}
+
+static struct calibration *calibration_for(struct request *request, size_t e, size_t s)
+{
+	bool is_asked = request->estimators[e] == ESTIMATOR_BEST && s + 1 == request->n_samples;
+
+	return is_asked ? &request->calibration : NULL;
 }
 
 static int rows_run(struct request *request, struct fault *reterr)
@@ -298,7 +309,8 @@ static int rows_run(struct request *request, struct fault *reterr)
 		for (size_t e = 0; e < request->n_estimators; e++)
 			for (size_t s = 0; r == 0 && s < request->n_samples; s++)
 				r = row_run(&request->programs[p], request->estimators[e], request->samples[s],
-					    request->n_worst, &request->rows[request->n_rows++], reterr);
+					    request->n_worst, calibration_for(request, e, s),
+					    &request->rows[request->n_rows++], reterr);
 	return r;
 }
 
@@ -475,6 +487,34 @@ static int speeds_show(const struct request *request)
 	return r;
 }
 
+static void bins_show(const char *what, const struct calibration_bin *bins, struct table *table)
+{
+	for (size_t i = 0; i < CALIBRATION_BINS; i++) {
+		if (!bins[i].n)
+			continue;
+		table_cell(table, "%s", what);
+		table_cell(table, "%.0f%%", 100 * bins[i].error);
+		table_cell(table, "%.0f", bins[i].n);
+		for (int k = 0; k < 2; k++)
+			table_cell(table, "%.0f%%", 100 * bins[i].within[k] / bins[i].n);
+	}
+}
+
+static int calibration_show(const struct request *request)
+{
+	struct table *table = table_new("of|>stated error up to|>number|>within it|>within twice");
+	int r;
+
+	if (!table)
+		return -ENOMEM;
+	bins_show("blocks", request->calibration.blocks, table);
+	bins_show("functions", request->calibration.functions, table);
+	putchar('\n');
+	r = table_print(table, stdout);
+	table_free(table);
+	return r;
+}
+
 static int table_show(const struct request *request)
 {
 	struct table *table = table_new("program|estimator|>samples|>overlap|>edges|>5%|>10%|>15%|>seconds");
@@ -498,7 +538,9 @@ static int table_show(const struct request *request)
 	}
 	r = table_print(table, stdout);
 	table_free(table);
-	return r < 0 ? r : speeds_show(request);
+	if (r == 0)
+		r = speeds_show(request);
+	return r < 0 ? r : calibration_show(request);
 }
 
 static void score_json(struct json *json, const char *name, enum estimator estimator, double samples,
@@ -512,6 +554,21 @@ static void score_json(struct json *json, const char *name, enum estimator estim
 	json_double(json, "within_5", score->within[0]);
 	json_double(json, "within_10", score->within[1]);
 	json_double(json, "within_15", score->within[2]);
+}
+
+static void bins_json(struct json *json, const char *what, const struct calibration_bin *bins)
+{
+	for (size_t i = 0; i < CALIBRATION_BINS; i++) {
+		if (!bins[i].n)
+			continue;
+		json_object_begin(json, NULL);
+		json_string(json, "of", what);
+		json_double(json, "error", bins[i].error); /* null: without limit */
+		json_double(json, "number", bins[i].n);
+		json_double(json, "within_one", bins[i].within[0] / bins[i].n);
+		json_double(json, "within_two", bins[i].within[1] / bins[i].n);
+		json_object_end(json);
+	}
 }
 
 static int json_write(const struct request *request, struct fault *reterr)
@@ -556,6 +613,10 @@ static int json_write(const struct request *request, struct fault *reterr)
 		json_double(&json, "seconds", speed->seconds);
 		json_object_end(&json);
 	}
+	json_array_end(&json);
+	json_array_begin(&json, "calibration");
+	bins_json(&json, "blocks", request->calibration.blocks);
+	bins_json(&json, "functions", request->calibration.functions);
 	json_array_end(&json);
 	json_object_end(&json);
 	return fclose(out) == 0 ? 0 : fault_errno(reterr, -errno, "%s", request->json);

@@ -148,3 +148,37 @@ struct score truth_score(const struct truth *truth, const struct block_map *map,
 	within_all(truth->blocks, estimate->blocks, map->n_blocks, score.within);
 	return score;
 }
+
+static const double calibration_limits[CALIBRATION_BINS] = { 0.3, 0.5, 0.75, 1, 1.5, INFINITY };
+
+static void bin_add(struct calibration_bin *bins, double truth, double estimate, double error)
+{
+	unsigned i = 0;
+
+	while (error > calibration_limits[i])
+		i++;
+	bins[i].error = calibration_limits[i];
+	bins[i].n++;
+	for (int k = 0; k < 2; k++)
+		bins[i].within[k] += fabs(estimate - truth) <= (k + 1) * error * estimate;
+}
+
+void truth_calibrate(const struct truth *truth, const struct block_map *map, const struct estimate *estimate,
+		     struct calibration *ret)
+{
+	double scale = sum(truth->blocks, map->n_blocks) / fmax(sum(estimate->blocks, map->n_blocks), 1e-300);
+
+	for (size_t f = 0; f < map->n_functions; f++) {
+		uint32_t first = map->functions[f].first_block, n = map->functions[f].n_blocks;
+		double true_sum = sum(truth->blocks + first, n), estimated = sum(estimate->blocks + first, n);
+		double samples = sum(estimate->samples + first, n);
+
+		if (samples > 0 && estimated > 0)
+			bin_add(ret->functions, true_sum, estimated * scale,
+				profile_error(estimate_confidence(samples, estimate->function_error)));
+		for (uint32_t b = first; b < first + n && true_sum > 0; b++)
+			if (estimate->confidence[b] && estimate->blocks[b] > 0)
+				bin_add(ret->blocks, truth->blocks[b], estimate->blocks[b] * true_sum / estimated,
+					profile_error(estimate->confidence[b]));
+	}
+}

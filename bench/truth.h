@@ -26,6 +26,28 @@ struct score {
 	double within[3];    /* share of the executions whose block is off by at most 5, 10, 15 % */
 };
 
+/* What states an error (relative, one standard error) of at most @error, and above that of the bin before. */
+struct calibration_bin {
+	double error;
+	double n;	  /* that were said to run */
+	double within[2]; /* of them, off by at most one, two times the stated error */
+};
+
+/* The last bin takes the rest. */
+#define CALIBRATION_BINS 6
+
+struct calibration {
+	struct calibration_bin blocks[CALIBRATION_BINS], functions[CALIBRATION_BINS];
+};
+
+/**
+ * truth_calibrate() - do stated errors hold? Adds to @ret
+ * A block's confidence is about its count within its function, a function's about its part of the program: counts
+ * are brought to one scale by function, and by program. Were errors normal, 68 and 95 % would be within one and two.
+ */
+void truth_calibrate(const struct truth *truth, const struct block_map *map, const struct estimate *estimate,
+		     struct calibration *ret);
+
 /** truth_score() - counts are compared by their proportions */
 struct score truth_score(const struct truth *truth, const struct block_map *map,
 			 const struct estimate *estimate);
