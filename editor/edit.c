@@ -355,8 +355,13 @@ static char **objects_list(struct edit *edit, const char *hot)
  * For code with counts. LLVM copies the dispatch of an interpreter to the end of each instruction's code only up to
  * 16 instructions, to save time on code that nobody runs; this code is known to run.
  */
-#define COUNTED_OPTIONS                                                                                  \
-	"-enable-ext-tsp-block-placement", "-tail-dup-pred-size=512", "-tail-dup-succ-size=512"
+#define COUNTED_OPTIONS "-tail-dup-pred-size=512", "-tail-dup-succ-size=512"
+
+/*
+ * For code that has its order: LLVM pads loops by what stands before them, and its own ext-TSP order is nearest to ours. Without
+ * it the padding is run through (gzip: 6 % more instructions). Blocks and their IDs are the same either way.
+ */
+#define LAST_OPTIONS "-enable-ext-tsp-block-placement"
 
 /* Step 5: the hot module with its counts; cold halves as they were, where there is no base object to keep. */
 static int cut_generate(struct edit *edit, struct fault *reterr)
@@ -416,7 +421,8 @@ static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 {
 	struct codegen_input input = { "hot", edit->hot_bitcode.data, edit->hot_bitcode.size };
 	char path[PATH_MAX], clusters[PATH_MAX + 32], order[PATH_MAX + 32], id[BUILD_ID_MAX_TEXT], build_id[96];
-	const char *const more[] = { COUNTED_OPTIONS, clusters, "-pgo-analysis-map=br-prob", NULL };
+	const char *const more[] = { COUNTED_OPTIONS, LAST_OPTIONS, clusters,
+				     "-pgo-analysis-map=br-prob", NULL };
 	const char *const options[] = { order, "--no-warn-symbol-ordering", "-z", "keep-text-section-prefix",
 					build_id, NULL };
 	char **objects = objects_list(edit, "placed");
