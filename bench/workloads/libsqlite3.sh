@@ -23,15 +23,16 @@ workload_build()
 # come so far has one failure.
 workload_tests()
 {
-	local log as=()
-
-	if ((EUID == 0)); then # the tests do not work as root
-		chown -R nobody .
-		as=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
-	fi
 	sed -i 's/fuzzer1.test fuzzer3.test fts3expr3.test$/& *fts5corrupt* *fts5big* *fts5aj* recover*/' test/permutations.test
-	"${as[@]}" ./testfixture test/extraquick.test >quick.log 2>&1 || true
-	"${as[@]}" ./fuzzcheck test/fuzzdata*.db >fuzz.log 2>&1 || true
+	tests_unprivileged sqlite_tests
+}
+
+sqlite_tests()
+{
+	local log
+
+	./testfixture test/extraquick.test >quick.log 2>&1 || true
+	./fuzzcheck test/fuzzdata*.db >fuzz.log 2>&1 || true
 	cat quick.log fuzz.log
 	for log in quick.log fuzz.log; do
 		grep -a 'errors out of' "$log" || echo "1 errors out of 1 tests"
