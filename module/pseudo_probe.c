@@ -238,10 +238,24 @@ static uint64_t next_certain_base(const struct section *s, const struct probe_ba
 	return UINT64_MAX;
 }
 
+/* Of the bases [@at, @limit), none of which is between @last and @certain: the one that is least far from there. */
+static size_t nearest_base(const struct probe_bases *bases, size_t at, size_t limit, uint64_t last, uint64_t certain)
+{
+	size_t above = at;
+
+	while (above < limit && bases->bases[above].address < last)
+		above++;
+	if (above == at || (above < limit && bases->bases[above].address - MIN(certain, bases->bases[above].address) <
+						     last - bases->bases[above - 1].address))
+		return above;
+	return above - 1;
+}
+
 /*
  * A run of groups that count from symbols of one name. Between the functions before and behind it
  * stand n of that name: usually one, and all groups are its. Otherwise a function ends where GUIDs
- * stop ascending, or where each of the remaining groups must have a function of its own.
+ * stop ascending, or where each of the remaining groups must have a function of its own. With none
+ * there (a linker that was given an order may leave the groups of neighbours in another), it is the nearest.
  */
 static void run_place(struct section *s, const struct probe_bases *bases, size_t first, size_t end,
 		      uint64_t *last_base)
@@ -258,10 +272,12 @@ static void run_place(struct section *s, const struct probe_bases *bases, size_t
 
 		while (high > low && bases->bases[high - 1].address > certain)
 			high--;
-		if (high > low) {
-			at = low;
-			limit = high;
+		if (high <= low) {
+			low = nearest_base(bases, at, limit, *last_base, certain);
+			high = low + 1;
 		}
+		at = low;
+		limit = high;
 	}
 	for (size_t i = first; i < end; i++) {
 		if (i > first && at + 1 < limit &&

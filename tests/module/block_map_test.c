@@ -82,7 +82,8 @@ struct sections {
 	struct buffer map, probes, descriptors;
 };
 
-static struct image *image_of(struct sections *s, const char *second)
+/* @third: behind the second, or NULL */
+static struct image *image_of_three(struct sections *s, const char *second, const char *third)
 {
 	struct image *image = NULL;
 	struct elf_maker elf;
@@ -92,6 +93,8 @@ static struct image *image_of(struct sections *s, const char *second)
 	elf_maker_begin(&elf, 64);
 	elf_maker_symbol(&elf, "foo", F, STB_GLOBAL);
 	elf_maker_symbol(&elf, second, G, STB_LOCAL);
+	if (third)
+		elf_maker_symbol(&elf, third, G + 16, STB_LOCAL);
 	elf_maker_section(&elf, ".llvm_bb_addr_map", SHT_BB_ADDR_MAP, &s->map);
 	elf_maker_section(&elf, ".pseudo_probe", SHT_PROGBITS, &s->probes);
 	elf_maker_section(&elf, ".pseudo_probe_desc", SHT_PROGBITS, &s->descriptors);
@@ -103,6 +106,11 @@ static struct image *image_of(struct sections *s, const char *second)
 	buffer_done(&s->probes);
 	buffer_done(&s->descriptors);
 	return image;
+}
+
+static struct image *image_of(struct sections *s, const char *second)
+{
+	return image_of_three(s, second, NULL);
 }
 
 /* foo has probes 1, 3, 2 in its blocks; bar has probe 1. */
@@ -265,6 +273,27 @@ TEST(static_functions_of_one_name_are_told_apart_by_the_order_of_their_groups)
 	CHECK_INT(map->blocks[0].n_probes, 1);
 	CHECK_INT(map->blocks[3].n_probes, 1);
 	CHECK(map->functions[0].guid == map->functions[1].guid);
+}
+
+/* As lld leaves them when it is given an order in which neighbours have names of their own and names of others. */
+TEST(a_twin_whose_group_stands_behind_its_neighbours_is_the_nearest)
+{
+	struct sections s = { 0 };
+	_clean_(image_freep) struct image *image = NULL;
+	_clean_(block_map_freep) struct block_map *map = NULL;
+	struct fault fault;
+
+	address_map(&s.map);
+	group(&s.probes, "foo", 1, 0);
+	probe(&s.probes, 1, 0, 0);
+	group(&s.probes, "bar", 1, 0);
+	probe(&s.probes, 1, 0, 0);
+	group(&s.probes, "foo", 1, 0);
+	probe(&s.probes, 1, 0, 0);
+	image = image_of_three(&s, "foo", "bar");
+	CHECK_INT(block_map_build(image, &map, &fault), 0);
+	CHECK_INT(map->blocks[0].n_probes, 1);
+	CHECK_INT(map->blocks[3].n_probes, 1);
 }
 
 TEST(make_unique_gives_the_second_twin_its_own_guid)
