@@ -228,14 +228,15 @@ int morph_data_decode(const void *container, size_t size, struct morph_data **re
 
 int morph_data_unpack(struct morph_data *data, struct fault *reterr)
 {
-	_clean_(freep) size_t *sizes = calloc(MAX(data->n_modules, 1u), sizeof(*sizes));
+	_clean_(freep) size_t *sizes = NULL;
 	size_t at = 0;
 	int r;
 
-	if (!sizes)
-		return fault_errno(reterr, -ENOMEM, ".morph data");
 	if (data->ir.data)
 		return 0;
+	sizes = calloc(MAX(data->n_modules, 1u), sizeof(*sizes));
+	if (!sizes)
+		return fault_errno(reterr, -ENOMEM, ".morph data");
 	for (size_t i = 0; i < data->n_modules; i++)
 		sizes[i] = data->modules[i].size;
 	r = bitcode_unpack(data->packed, data->n_packed, sizes, data->n_modules, &data->ir, reterr);

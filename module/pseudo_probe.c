@@ -238,13 +238,13 @@ static uint64_t next_certain_base(const struct section *s, const struct probe_ba
 	return UINT64_MAX;
 }
 
-/* Of the bases [@at, @limit), none of which is between @last and @certain: the one that is least far from there. */
-static size_t nearest_base(const struct probe_bases *bases, size_t at, size_t limit, uint64_t last, uint64_t certain)
+/*
+ * Of the bases [@at, @limit), none of which is between @last and @certain: the one that is least far from there.
+ * @above: the first that is not below @last, or @limit.
+ */
+static size_t nearest_base(const struct probe_bases *bases, size_t at, size_t above, size_t limit, uint64_t last,
+			   uint64_t certain)
 {
-	size_t above = at;
-
-	while (above < limit && bases->bases[above].address < last)
-		above++;
 	if (above == at || (above < limit && bases->bases[above].address - MIN(certain, bases->bases[above].address) <
 						     last - bases->bases[above - 1].address))
 		return above;
@@ -273,7 +273,7 @@ static void run_place(struct section *s, const struct probe_bases *bases, size_t
 		while (high > low && bases->bases[high - 1].address > certain)
 			high--;
 		if (high <= low) {
-			low = nearest_base(bases, at, limit, *last_base, certain);
+			low = nearest_base(bases, at, low, limit, *last_base, certain);
 			high = low + 1;
 		}
 		at = low;
