@@ -57,6 +57,9 @@ static void target_print(const struct record *t)
 	printf("  %lld samples (%s of all), %lld of them since the last edit\n",
 	       (long long)record_integer(t, "samples"), daemon_percent(record_real(t, "share"), share),
 	       (long long)record_integer(t, "new_samples"));
+	if (record_has(t, "carried_samples"))
+		printf("  %.0f samples carried over from the build before, %s of what it had\n",
+		       record_real(t, "carried_samples"), daemon_percent(record_real(t, "carried_share"), share));
 	if (generation)
 		printf("  generation %lld is active since %s\n", (long long)generation,
 		       daemon_time(record_integer(t, "activated_ns"), time));

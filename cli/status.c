@@ -77,7 +77,7 @@ static const char *standing(const struct record *row)
 static int modules_print(const struct records *modules)
 {
 	_clean_(table_freep) struct table *table =
-		table_new("program|>samples|>share|>new|>generation|>predicted gain|state");
+		table_new("program|>samples|>share|>new|>carried|>generation|>predicted gain|state");
 	char share[16], gain[16];
 
 	if (!table)
@@ -89,6 +89,10 @@ static int modules_print(const struct records *modules)
 		table_cell(table, "%lld", (long long)record_integer(row, "samples"));
 		table_cell(table, "%s", daemon_percent(record_real(row, "share"), share));
 		table_cell(table, "%lld", (long long)record_integer(row, "new_samples"));
+		if (record_has(row, "carried_samples"))
+			table_cell(table, "%.0f", record_real(row, "carried_samples"));
+		else
+			table_cell(table, "-");
 		table_cell(table, "%lld of %lld", (long long)record_integer(row, "generation"),
 			   (long long)record_integer(row, "generations"));
 		table_cell(table, "%s", daemon_percent(record_real(row, "predicted_gain"), gain));

@@ -10,7 +10,8 @@
 
 #define MODULE_COLUMNS                                                                            \
 	"id, key, path, note, llvm_version, condemned, verdict, kind, carries, samples, "         \
-	"activity_ns, age_ns, edit_samples, edit_ns, failures, needed, verdict_ns, first_ns, last_ns"
+	"activity_ns, age_ns, edit_samples, edit_ns, failures, needed, verdict_ns, first_ns, last_ns, " \
+	"carried, left_behind"
 #define GENERATION_COLUMNS                                                                        \
 	"id, module, number, build_id, digest, state, cpu, llvm_version, reason, size, "          \
 	"created_ns, samples, source, starts, crashes, gain, cost_s, profile_samples, rate_hz"
@@ -75,6 +76,8 @@ static void module_take(sqlite3_stmt *statement, struct module_row *row)
 	row->id = sqlite3_column_int64(statement, 0);
 	texts_take(statement, 1, texts, ARRAY_SIZE(texts));
 	integers_take(statement, 7, values, ARRAY_SIZE(values));
+	row->carried = sqlite3_column_double(statement, 19);
+	row->left_behind = sqlite3_column_double(statement, 20);
 }
 
 static void generation_take(sqlite3_stmt *statement, struct generation_row *row)

@@ -26,6 +26,7 @@ struct module_row {
 	char *key, *path, *note, *llvm_version, *condemned, *verdict;
 	int64_t kind, carries, samples, activity_ns, age_ns, edit_samples, edit_ns, failures, needed;
 	int64_t verdict_ns, first_ns, last_ns;
+	double carried, left_behind; /* samples of the build before: taken over, and in functions that changed */
 };
 
 struct generation_row {

@@ -18,6 +18,7 @@
 #include "manager/accept.h"
 #include "manager/activation.h"
 #include "manager/answer.h"
+#include "manager/carryover.h"
 #include "manager/decide.h"
 #include "manager/journal.h"
 #include "manager/path.h"
@@ -25,6 +26,9 @@
 #include "manager/store.h"
 #include "manager/tally.h"
 #include "manager/worker.h"
+#include "profiles/profile.h"
+
+#define CARRIED_HALF_LIFE_MAX_S (3650ull * 86400) /* the most that morph profile takes */
 
 enum stage { STAGE_PROFILE, STAGE_EDITOR };
 
@@ -39,6 +43,7 @@ struct edit {
 	double profile_samples;
 	char **generations; /* owned: of {generations} */
 	size_t n_generations;
+	char *carried[3]; /* owned: of {carried}; all NULL when there is nothing */
 	struct sample_log *samples; /* owned */
 	enum stage stage;
 	pid_t pid; /* 0: no child now */
@@ -68,6 +73,8 @@ static void edit_free(struct edit *edit)
 	child_forget(edit);
 	file_remove_tree(edit->manager->work, NULL);
 	paths_free(edit->generations);
+	free(edit->carried[0]);
+	free(edit->carried[1]);
 	sample_log_free(edit->samples);
 	module_row_done(&edit->module);
 	free(edit->path);
@@ -309,7 +316,7 @@ static int command_words(struct edit *edit, char ***ret, struct fault *reterr)
 	static const char *const files[] = { "original", "samples", "profile", "output", "report.json" };
 	static const char *const names[] = { "{original}",    "{samples}",   "{profile}",  "{output}",
 					     "{report}",      "{generations}", "{directory}",
-					     "{build_id}",    "{sidecars}",  NULL };
+					     "{build_id}",    "{sidecars}",  "{carried}",    NULL };
 	const struct settings *settings = &edit->manager->settings;
 	char paths[ARRAY_SIZE(files)][PATH_MAX], sidecar_path[PATH_MAX];
 	char *lists[ARRAY_SIZE(files)][2] = { { NULL } };
@@ -318,7 +325,7 @@ static int command_words(struct edit *edit, char ***ret, struct fault *reterr)
 	static char *const none[] = { NULL };
 	char *const *values[] = { lists[0],  lists[1], lists[2], lists[3], lists[4],
 				  edit->generations ? edit->generations : none,
-				  directory, build_id, sidecars };
+				  directory, build_id, sidecars, edit->carried };
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		lists[i][0] = work_path(edit, files[i], paths[i]);
@@ -441,6 +448,25 @@ static int give_samples(struct manager *m, struct edit *edit, struct fault *rete
 	return r;
 }
 
+/* What the build before knew, aged by the activity of this one. */
+static int give_carried(struct manager *m, struct edit *edit, struct fault *reterr)
+{
+	const uint64_t half_life_s = MIN(m->settings.half_life_s, CARRIED_HALF_LIFE_MAX_S);
+	char from[PATH_MAX], to[PATH_MAX];
+	double samples;
+	int r = carryover_path(m, edit->module.key, from, &samples);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	r = give(from, work_path(edit, "carried", to), reterr);
+	if (r == 0 && (asprintf(&edit->carried[0], "--from=%s", to) < 0 ||
+		       asprintf(&edit->carried[1], "--half-life=%llus", (unsigned long long)half_life_s) < 0))
+		r = fault_errno(reterr, -ENOMEM, "%s", to);
+	edit->profile_samples +=
+		samples * profile_weight((uint64_t)edit->module.activity_ns, half_life_s * 1000000000);
+	return r;
+}
+
 static int work_fill(struct manager *m, struct edit *edit, struct fault *reterr)
 {
 	struct worker_options user = { .uid = geteuid(), .gid = getegid() };
@@ -456,7 +482,9 @@ static int work_fill(struct manager *m, struct edit *edit, struct fault *reterr)
 	if (r == 0)
 		r = give(store_path(m->store, edit->module.key, "original", from),
 			 work_path(edit, "original", to), reterr);
-	return r < 0 ? r : give_samples(m, edit, reterr);
+	if (r == 0)
+		r = give_samples(m, edit, reterr);
+	return r < 0 ? r : give_carried(m, edit, reterr);
 }
 
 static int decision_write(struct manager *m, struct edit *edit, const struct edit_request *request,

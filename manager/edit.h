@@ -14,12 +14,14 @@
  * Variables in the two commands:
  *	{original}	the shipped file
  *	{samples}	a sample log with the samples of every generation
-	{generations}	several words, perhaps none: --generation=BINARY for each of them that has samples
+ *	{carried}	several words, or none: --from=PROFILE --half-life=TIME, what was carried over from
+ *			the build before (carryover.h)
+ *	{generations}	several words, perhaps none: --generation=BINARY for each of them that has samples
  *	{profile}	the profile: written by the first command, read by the second
  *	{output}	the new binary
  *	{report}	JSON about it; may stay away
  *	{directory}	the work directory
-	{sidecars}	where Morph data outside of its program is found by build ID
+ *	{sidecars}	where Morph data outside of its program is found by build ID
  *	{build_id}	of the shipped file
  * When the first command's standard output is JSON with a `verdict` of `empty` or `too-few`, an
  * automatic edit ends there, to be tried again after `missing_samples` more.

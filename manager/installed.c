@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "manager/carryover.h"
 #include "manager/digest.h"
 #include "manager/journal.h"
 #include "manager/store.h"
@@ -34,6 +35,8 @@ static int shipped_add(struct manager *m, struct installed *in, struct fault *re
 			       reterr);
 	if (r == 0)
 		r = module_set_carries(m->state, in->module.id, e->carries, NULL, e->llvm_version, reterr);
+	if (r == 0)
+		r = carryover_recall(m, in->module.id, e->build_id, reterr);
 	row.module = in->module.id;
 	if (r == 0)
 		r = generation_add(m->state, &row, NULL, reterr);
@@ -101,12 +104,16 @@ static int upgrade_note(struct manager *m, const struct target_row *old, const c
 static int target_settle(struct manager *m, struct installed *in, bool known, struct fault *reterr)
 {
 	int64_t module = in->target.module, generation = in->target.generation;
+	char carried[512], text[640];
 	int r = 0;
 
 	if (!known && !(in->target.path = strdup(in->examination.file.path)))
 		return fault_errno(reterr, -ENOMEM, "%s", in->examination.file.path);
 	if (known && module != in->module.id) {
-		r = upgrade_note(m, &in->target, "replaced by another build; starting afresh", reterr);
+		r = carryover_make(m, module, in, carried, sizeof(carried), reterr);
+		snprintf(text, sizeof(text), "replaced by another build; %s", carried);
+		if (r == 0)
+			r = upgrade_note(m, &in->target, text, reterr);
 		in->target.activated_ns = 0;
 		known = false;
 	} else if (known && generation >= 0 && generation != in->generation.number) {

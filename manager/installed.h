@@ -7,7 +7,7 @@
  * Package managers replace files without asking. Before anything is done with a path, and once in a
  * while for all of them, the file is compared with the target's row: an unchanged inode and change
  * time are taken as proof; otherwise build ID and content decide. Another build is a package upgrade:
- * the target moves to that module and starts afresh, pins stay.
+ * the target moves to that module, what did not change keeps its counts (carryover.h), pins stay.
  */
 
 #include "manager/examine.h"

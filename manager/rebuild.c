@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "manager/carryover.h"
 #include "manager/installed.h"
 #include "manager/journal.h"
 #include "manager/store.h"
@@ -35,6 +36,8 @@ static int on_module(void *userdata, const struct store_module *from)
 	if (r == 0)
 		r = module_set_carries(state, shipped.module, CARRIES_YES, NULL, from->llvm_version,
 				       b->reterr);
+	if (r == 0)
+		r = carryover_recall(b->manager, shipped.module, from->build_id, b->reterr);
 	if (r == 0)
 		r = generation_add(state, &shipped, NULL, b->reterr);
 	b->n_modules++;

@@ -24,6 +24,8 @@
 	"(SELECT count(*) FROM generation g WHERE g.module = m.id AND g.number > 0) AS generations, " \
 	"g.gain AS predicted_gain, t.activated_ns AS activated_ns, "                                \
 	"max(t.watch_left_s, 0) AS watch_left_s, t.watch_crashes AS watch_crashes, "                \
+	"nullif(m.carried, 0) AS carried_samples, "                                                 \
+	"m.carried / nullif(m.carried + m.left_behind, 0) AS carried_share, "                       \
 	"m.llvm_version AS llvm_version, m.failures AS failed_edits, m.condemned AS condemned, "    \
 	"m.verdict AS verdict, p.reason AS pinned, m.first_ns AS first_seen_ns, "                   \
 	"m.last_ns AS last_seen_ns "                                                                \

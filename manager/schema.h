@@ -29,7 +29,9 @@ static const char schema_sql[] =
 	" verdict TEXT,"
 	" verdict_ns INTEGER NOT NULL DEFAULT 0,"
 	" first_ns INTEGER NOT NULL,"
-	" last_ns INTEGER NOT NULL);"
+	" last_ns INTEGER NOT NULL,"
+	" carried REAL NOT NULL DEFAULT 0,"	 /* samples of the build before that were taken over */
+	" left_behind REAL NOT NULL DEFAULT 0);" /* and those in functions that have changed */
 	"CREATE TABLE generation("
 	" id INTEGER PRIMARY KEY,"
 	" module INTEGER NOT NULL REFERENCES module ON DELETE CASCADE,"
@@ -90,3 +92,9 @@ static const char schema_sql[] =
 	" reason TEXT NOT NULL, generation INTEGER, outcome TEXT);"
 	"CREATE INDEX decision_module ON decision(module);"
 	"CREATE TABLE total(key TEXT NOT NULL PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;";
+
+/* What brings version N + 1 of the tables to N + 2. */
+static const char *const schema_upgrades[STATE_VERSION - 1] = {
+	"ALTER TABLE module ADD COLUMN carried REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE module ADD COLUMN left_behind REAL NOT NULL DEFAULT 0;",
+};

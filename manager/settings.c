@@ -45,7 +45,7 @@ static const char *const defaults[][2] = {
 	{ "runtime_directory", "/run/morph" },
 	{ "sidecar_directory", "/usr/lib/morph/.build-id" },
 	{ "watch_file", "/run/morph/monitor/watch" },
-	{ "profile_command", "morph profile {original} {samples} {generations} --sidecar-dir {sidecars} "
+	{ "profile_command", "morph profile {original} {samples} {generations} {carried} --sidecar-dir {sidecars} "
 			     "--json -o {profile}" },
 	{ "editor_command", "morph optimize {original} --profile {profile} --sidecar-dir {sidecars} "
 			    "-o {output} --report {report}" },

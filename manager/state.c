@@ -138,6 +138,22 @@ static int schema_create(struct state *state, struct fault *reterr)
 	return r;
 }
 
+/* Tables of an older Morph get what this one has added; all of it or nothing. */
+static int schema_upgrade(struct state *state, int64_t version, struct fault *reterr)
+{
+	char sql[sizeof("BEGIN; PRAGMA user_version=; COMMIT;") + 512];
+	int r = 0;
+
+	for (; r == 0 && version < STATE_VERSION; version++) {
+		snprintf(sql, sizeof(sql), "BEGIN;%s PRAGMA user_version=%lld; COMMIT;",
+			 schema_upgrades[version - 1], (long long)version + 1);
+		r = exec(state, sql, reterr);
+	}
+	if (r < 0)
+		state_undo(state);
+	return r;
+}
+
 static int schema_check(struct state *state, enum state_origin *retorigin, struct fault *reterr)
 {
 	int64_t application, version, n_tables;
@@ -161,7 +177,11 @@ static int schema_check(struct state *state, enum state_origin *retorigin, struc
 				 "%s/state.db: written by a newer Morph (version %lld, this one knows %d); "
 				 "install that Morph again, or move the file away to start afresh",
 				 state->directory, (long long)version, STATE_VERSION);
-	return quick_check(state, reterr);
+	if (version < 1)
+		return fault_set(reterr, -EUCLEAN, "%s/state.db: version %lld was never written",
+				 state->directory, (long long)version);
+	r = quick_check(state, reterr);
+	return r < 0 ? r : schema_upgrade(state, version, reterr);
 }
 
 static int database_open(struct state *state, enum state_origin *retorigin, struct fault *reterr)

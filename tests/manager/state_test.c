@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "manager/catalog.h"
 #include "manager/journal.h"
 #include "manager/path.h"
 #include "tests/test.h"
@@ -180,6 +181,29 @@ TEST(a_newer_database_is_refused_and_left_alone)
 	CHECK_INT(open_state(), -EPROTONOSUPPORT);
 	CHECK(strstr(fault.text, "newer Morph"));
 	CHECK(access(path_join(dir, "state.db.damaged-1", path), F_OK) < 0);
+	teardown();
+}
+
+TEST(a_database_of_the_first_version_gets_its_new_columns)
+{
+	struct fault ignored;
+	int64_t id = 0, n = 0;
+
+	setup();
+	CHECK_INT(open_state(), 0);
+	CHECK_INT(module_add(state, "abcd", 0, "/bin/x", &id, &ignored), 0);
+	CHECK_INT(state_do(state, &ignored, "ALTER TABLE module DROP COLUMN carried", ""), 0);
+	CHECK_INT(state_do(state, &ignored, "ALTER TABLE module DROP COLUMN left_behind", ""), 0);
+	CHECK_INT(state_do(state, &ignored, "PRAGMA user_version = 1", ""), 0);
+	state_free(TAKE(state));
+	CHECK_INT(open_state(), 0);
+	CHECK_INT(origin, STATE_OPENED);
+	CHECK_INT(state_integer(state, &n, &fault, "SELECT count(*) FROM module WHERE carried = 0 AND left_behind = 0", ""), 0);
+	CHECK_INT(n, 1);
+	state_free(TAKE(state));
+	CHECK_INT(open_state(), 0);
+	CHECK_INT(state_integer(state, &n, &fault, "PRAGMA user_version", ""), 0);
+	CHECK_INT(n, STATE_VERSION);
 	teardown();
 }
 
