@@ -10,7 +10,7 @@
 
 #include "base/config.h"
 #include "base/file.h"
-#include "module/image_append.h"
+#include "module/image_edit.h"
 
 #define NOTE_TYPE 1u
 
@@ -79,6 +79,9 @@ static void note_write(const struct morph_data *origin, const struct edit_report
 	ret->bad |= text.bad;
 }
 
+/* The linker's part of the block map; .morph has all of it. */
+static const char *const spent_sections[] = { ".llvm_bb_addr_map", ".pseudo_probe", ".pseudo_probe_desc", NULL };
+
 int generation_sign(const char *path, struct block_map *map, const struct morph_data *origin,
 		    const struct edit_report *report, struct fault *reterr)
 {
@@ -101,10 +104,10 @@ int generation_sign(const char *path, struct block_map *map, const struct morph_
 		return fault_errno(reterr, -ENOMEM, "describing the generation");
 	r = image_open(path, &image, reterr);
 	if (r == 0)
-		r = image_append(image,
-				 (struct image_new_section[]){
-					 { MORPH_SECTION, SHT_PROGBITS, container.data, container.size },
-					 { GENERATION_NOTE_SECTION, SHT_NOTE, note.data, note.size } },
-				 2, &file, reterr);
+		r = image_edit(image, spent_sections,
+			       (struct image_new_section[]){
+				       { MORPH_SECTION, SHT_PROGBITS, container.data, container.size },
+				       { GENERATION_NOTE_SECTION, SHT_NOTE, note.data, note.size } },
+			       2, &file, reterr);
 	return r < 0 ? r : file_write(path, file.data, file.size, 0755, reterr);
 }

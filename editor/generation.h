@@ -24,7 +24,7 @@ int generation_identify(const struct image *program, const struct morph_data *da
 			const struct profile *profile, const struct edit_options *options,
 			struct edit_report *ret, struct fault *reterr);
 
-/** generation_sign() - add both sections to the linked file @path, atomically */
+/** generation_sign() - add both sections to the linked file @path in place of the linker's map, atomically */
 int generation_sign(const char *path, struct block_map *map, const struct morph_data *origin,
 		    const struct edit_report *report, struct fault *reterr);
 
