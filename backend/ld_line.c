@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "module/array.h"
 
@@ -301,6 +302,8 @@ static void item_note(struct ld_line *line, const struct ld_item *item, const ch
 	case LD_BUILD_ID:
 		line->refuses_build_id = item->value && strcmp(item->value, "none") == 0;
 		line->has_build_id = !line->refuses_build_id;
+		line->chooses_build_id = item->value && (strncasecmp(item->value, "0x", 2) == 0 ||
+							 strcmp(item->value, "uuid") == 0);
 		break;
 	case LD_PASS:
 		line->passes = true;

@@ -54,6 +54,7 @@ struct ld_line {
 	bool wants_trace;     /* the caller said --trace */
 	bool wants_lld;	      /* the caller of morph cc said -fuse-ld=lld */
 	bool has_build_id, refuses_build_id; /* --build-id, --build-id=none */
+	bool chooses_build_id;		     /* --build-id=0x..., =uuid: not made from the file's contents */
 	bool has_pipeline;    /* the caller chose the LTO passes */
 	bool excludes_libs;   /* --exclude-libs */
 	bool passes;	      /* some item is LD_PASS */

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "backend/debug_info.h"
+#include "backend/identity.h"
 #include "backend/plan.h"
 #include "backend/tools.h"
 #include "backend/used_inputs.h"
@@ -166,10 +167,12 @@ static int facts_take(struct packer *p)
 {
 	const struct ld_line *line = p->line;
 	struct morph_data *data = p->data;
+	int r;
 
-	data->build_id = *image_build_id(p->image);
-	if (!data->build_id.size)
-		return fault_set(p->reterr, -ENODATA, "%s: the linker gave it no build ID", line->output);
+	if (line->chooses_build_id)
+		data->build_id = *image_build_id(p->image);
+	else if ((r = identity_make(p->image, data, &data->build_id, p->reterr)) < 0)
+		return r;
 	data->lto = line->is_thin ? MORPH_LTO_THIN : MORPH_LTO_FULL;
 	data->lto_level = line->lto_level;
 	data->opt_level = line->codegen_level;
@@ -185,9 +188,10 @@ static int map_take(struct packer *p)
 {
 	int r = block_map_build(p->image, &p->data->map, p->reterr);
 
-	if (r == 0 && block_map_make_unique(p->data->map) < 0)
-		r = fault_errno(p->reterr, -ENOMEM, "block map");
-	return r;
+	if (r < 0)
+		return r;
+	p->data->map->build_id = p->data->build_id;
+	return block_map_make_unique(p->data->map) < 0 ? fault_errno(p->reterr, -ENOMEM, "block map") : 0;
 }
 
 /* 3; an object with .llvmbc of its own would be mistaken for IR of this link. */
@@ -300,6 +304,11 @@ static int output_replace(struct packer *p)
 	r = objcopy_run(p, section, temp);
 	if (r == 0)
 		r = loaded_compare(p, temp);
+	if (r == 0) {
+		r = identity_write(temp, p->image, &p->data->build_id);
+		if (r < 0)
+			fault_errno(p->reterr, r, "%s: build ID", temp);
+	}
 	if (r == 0 && chmod(temp, st.st_mode & 07777) < 0)
 		r = fault_errno(p->reterr, -errno, "%s", temp);
 	if (r == 0 && rename(temp, p->line->output) < 0)

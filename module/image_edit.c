@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Sections are numbered; headers and symbols speak of each other by these numbers. Dropping a section
- * moves the numbers behind it, so every number goes through the table `numbers` once. Offsets and sizes
- * have been tested by image_open().
+ * Sections are numbered; headers and symbols speak of each other by these numbers. Dropping a
+ * section moves the numbers behind it, so every number goes through the table `numbers` once.
+ * Offsets and sizes have been tested by image_open().
  */
 
 #include "module/image_edit.h"
@@ -22,7 +22,8 @@ struct editor {
 	size_t size;
 	Elf64_Ehdr header;
 	Elf64_Shdr *sections; /* owned; the old table */
-	uint32_t *numbers;    /* owned; the new number of each old section, 0: dropped, or the null section */
+	uint32_t *numbers;    /* owned; the new number of each old section, 0: dropped, or the null
+				 section */
 	struct buffer headers;
 	struct buffer *file;
 };
@@ -100,7 +101,8 @@ static int symbols_copy(struct editor *e, const Elf64_Shdr *table, struct fault 
 		memcpy(&symbol, e->bytes + table->sh_offset + at, sizeof(symbol));
 		if (symbol.st_shndx < SHN_LORESERVE) {
 			if (!number_new(e, symbol.st_shndx, &number))
-				return damaged(e, "a symbol stands in a section that is left out", reterr);
+				return damaged(e, "a symbol stands in a section that is left out",
+					       reterr);
 			symbol.st_shndx = (uint16_t)number;
 		}
 		buffer_bytes(e->file, &symbol, sizeof(symbol));
@@ -114,7 +116,8 @@ static void align(struct buffer *buffer, uint64_t alignment)
 		buffer_u8(buffer, 0);
 }
 
-/* What is loaded has been copied; the section names are written last, with those of new sections. */
+/* What is loaded has been copied; the section names are written last, with those of new sections.
+ */
 static bool has_moving_bytes(const struct editor *e, const Elf64_Shdr *section)
 {
 	return !(section->sh_flags & SHF_ALLOC) && section->sh_type != SHT_NOBITS &&
@@ -170,8 +173,10 @@ static int sections_add(struct editor *e, const struct image_new_section *sectio
 
 	buffer_bytes(&names, e->bytes + old_names->sh_offset, old_names->sh_size);
 	for (size_t i = 0; i < n; i++) {
-		Elf64_Shdr section = { .sh_name = (uint32_t)names.size, .sh_type = sections[i].type,
-				       .sh_size = sections[i].size, .sh_addralign = ALIGNMENT };
+		Elf64_Shdr section = { .sh_name = (uint32_t)names.size,
+				       .sh_type = sections[i].type,
+				       .sh_size = sections[i].size,
+				       .sh_addralign = ALIGNMENT };
 
 		if (image_section_find(e->image, sections[i].name))
 			return fault_set(reterr, -EBADMSG, "%s: has a section %s already",
@@ -204,8 +209,9 @@ static int file_finish(struct editor *e, struct fault *reterr)
 	return 0;
 }
 
-int image_edit(const struct image *image, const char *const *drop, const struct image_new_section *sections,
-	       size_t n, struct buffer *ret, struct fault *reterr)
+int image_edit(const struct image *image, const char *const *drop,
+	       const struct image_new_section *sections, size_t n, struct buffer *ret,
+	       struct fault *reterr)
 {
 	struct editor e = { .image = image, .file = ret };
 	int r = headers_read(&e, reterr);

@@ -4,8 +4,9 @@
 /**
  * image_edit.h - other non-allocated sections for a linked file
  *
- * What is loaded into memory stays where it is, to the bit. The non-allocated sections that are kept, the
- * new ones, the section names and a new section header table follow it; the ELF header points there.
+ * What is loaded into memory stays where it is, to the bit. The non-allocated sections that are
+ * kept, the new ones, the section names and a new section header table follow it; the ELF header
+ * points there.
  */
 
 #include <stddef.h>
@@ -25,8 +26,9 @@ struct image_new_section {
 /**
  * image_edit() - the whole new file into @ret
  * @drop: names of non-allocated sections to leave out, up to a NULL; what is not there is no error
- * Return: 0; -EBADMSG when the file has no section headers, a section of a new name already, or something
- * in it refers to a section that is dropped; -ENOMEM.
+ * Return: 0; -EBADMSG when the file has no section headers, a section of a new name already, or
+ * something in it refers to a section that is dropped; -ENOMEM.
  */
-int image_edit(const struct image *image, const char *const *drop, const struct image_new_section *sections,
-	       size_t n, struct buffer *ret, struct fault *reterr);
+int image_edit(const struct image *image, const char *const *drop,
+	       const struct image_new_section *sections, size_t n, struct buffer *ret,
+	       struct fault *reterr);

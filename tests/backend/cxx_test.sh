@@ -48,6 +48,23 @@ carries prog
 relinks prog
 same "$(relink/out 2 '' 3)" "$wanted" "the relink's output"
 
+case_of "the same build again, wherever the compiler's memory was"
+{
+	echo '#include <cstdlib>'
+	echo '#include <string>'
+	for i in $(seq 40); do echo "static std::string s$i(getenv(\"HOME\") ? \"a\" : \"b\");"; done
+	echo 'int main() { return s1 == s2 ? 0 : 1; }'
+} >early.cc
+must morph c++ -O2 early.cc -o early && mv early first
+for again in 1 2 3 4 5; do must morph c++ -O2 early.cc -o early && must cmp first early; done
+id() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
+for style in fast md5 sha1 0xc0ffee00; do
+	must morph c++ -O2 -Wl,--build-id=$style main.cc shape.cc -o prog && carries prog
+	same "$(./prog 2 '' 3)" "$wanted" "--build-id=$style"
+	relinks prog
+done
+same "$(id prog)" c0ffee00 "the caller's own build ID"
+
 case_of "plain make with an unmodified makefile"
 cat >Makefile <<'END'
 OBJS = main.o b.o c.o
