@@ -22,6 +22,7 @@
 #include "backend/ld_line.h"
 #include "backend/pack.h"
 #include "backend/tools.h"
+#include "backend/used_inputs.h"
 #include "base/child.h"
 #include "base/log.h"
 
@@ -112,6 +113,17 @@ static void output_pack(const struct ld_line *line, const struct buffer *trace)
 	text_print(line->wants_trace ? trace : &other);
 }
 
+/* Of a link that failed, all but the trace that nobody asked for. */
+static void output_pass(const struct ld_line *line, const struct buffer *trace)
+{
+	_clean_(used_inputs_donep) struct used_inputs used = { 0 };
+	_clean_(buffer_donep) struct buffer other = { 0 };
+
+	if (!line->wants_trace)
+		used_inputs_read(trace, &used, &other, NULL);
+	text_print(line->wants_trace ? trace : &other);
+}
+
 static int link_and_pack(const struct ld_line *line, const char *lld)
 {
 	_clean_(buffer_donep) struct buffer trace = { 0 };
@@ -129,7 +141,7 @@ static int link_and_pack(const struct ld_line *line, const char *lld)
 	if (r == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		output_pack(line, &trace);
 	else
-		text_print(&trace);
+		output_pass(line, &trace);
 	fat_objects_done(&fat);
 	arguments_done(&args);
 	if (r < 0)

@@ -113,6 +113,8 @@ case_of "what the linker prints reaches the caller, and nothing more"
 same "$(morph cc -O2 main.o b.o c.o -o m)" "" "standard output"
 morph cc -O2 main.o b.o c.o -Wl,--trace -o m >out.log && said "^b.o$"
 morph cc -O2 main.o b.o c.o -Wl,--print-map -o m >out.log && said "VMA"
+morph cc -O2 main.o -o nothing >out.log 2>err.log && fail "b and c are nowhere"
+same "$(cat out.log)" "" "what a failed link prints beside its errors"
 
 case_of "a weak definition of machine code behind the IR does not win in the relink"
 printf '__attribute__((weak, noinline)) int pick(void) { return 1; }\nint main(void) { return pick(); }\n' >weak.c
