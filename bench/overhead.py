@@ -20,10 +20,10 @@ KINDS = {
 }
 LENGTHS = {
     # seconds, but for the idle rounds, which take four each
-    "quick": {"slices": 60, "program": 4, "idle_rounds": 3, "agree": 4, "spawn": 20, "load": 16, "burst": 20,
+    "quick": {"slices": 60, "program": 4, "idle_rounds": 3, "agree": 4, "spawn": 10, "load": 16, "burst": 20,
               "soak": 0},
-    "full": {"slices": 600, "program": 60, "idle_rounds": 20, "agree": 60, "spawn": 60, "load": 120, "burst": 60,
-             "soak": 600},
+    "full": {"slices": 600, "program": 20, "idle_rounds": 20, "agree": 20, "spawn": 30, "load": 60, "burst": 30,
+             "soak": 300},
 }
 
 

@@ -34,9 +34,10 @@ EXACT_PERCENT=5
 LLVM_BIN=/usr/lib/llvm-22/bin
 MORPH_BIN=${MORPH_BIN:-$MORPH_ROOT/build/release/bin}
 # 20,000 samples for everyone who samples: training is repeated until it has had that much CPU time.
-TRAIN_RATE_HZ=${TRAIN_RATE_HZ:-2000}
-TRAIN_SECONDS=${TRAIN_SECONDS:-10}
-LTO_FLAGS=(AR="$LLVM_BIN/llvm-ar" RANLIB="$LLVM_BIN/llvm-ranlib" "LDFLAGS=-fuse-ld=lld -flto=thin -Wl,-q")
+TRAIN_RATE_HZ=${TRAIN_RATE_HZ:-4000}
+TRAIN_SECONDS=${TRAIN_SECONDS:-5}
+LTO_LDFLAGS="-fuse-ld=lld -flto=thin -Wl,-q"
+LTO_FLAGS=(AR="$LLVM_BIN/llvm-ar" RANLIB="$LLVM_BIN/llvm-ranlib" LDFLAGS="$LTO_LDFLAGS")
 BOLT_OPTIONS=(-reorder-blocks=ext-tsp -reorder-functions=cdsort -split-functions -split-all-cold -split-eh
 	-icf=1 -use-gnu-stack)
 
@@ -45,8 +46,20 @@ variant_dir()
 	printf '%s\n' "$BENCH_BUILD/$workload_name/$1"
 }
 
-# variant_make VARIANT: never fails; a variant that cannot be made says why in its file `failed`
+# variant_make VARIANT: never fails; a variant that cannot be made says why in its file `failed`. Variants are made side
+# by side: who needs one that another is making waits for it.
 variant_make()
+{
+	local lock
+
+	mkdir -p "$BENCH_BUILD/$workload_name"
+	exec {lock}>"$(variant_dir "$1").lock"
+	flock "$lock"
+	variant_make_locked "$1"
+	exec {lock}>&-
+}
+
+variant_make_locked()
 {
 	local variant=$1 dir
 	dir=$(variant_dir "$variant")
@@ -82,40 +95,47 @@ variants_of()
 	size) printf '%s\n' shipped morph bolt ;;
 	faults) printf '%s\n' shipped again morph ;;
 	accuracy) printf '%s\n' shipped ;;
-	layout) printf '%s\n' graphs ;;
+	layout) printf '%s\n' lto-pgo ;;
 	esac
 }
 
-# variants_together TABLE...: all that these tables need of $programs in $mode, side by side, since nothing is timed:
-# what others start from, then the rest
+# variants_together TABLE...: all that these tables need of $programs in $mode, side by side, since nothing is timed: of all
+# programs what configure finds out, what others start from, then the rest. The largest programs come first, and what
+# counts under callgrind, so that nothing long is left to the end; one line per program and variant, so that a terminal
+# shows how far it is.
 variants_together()
 {
-	local table wanted first=()
+	local table wanted sorted program variant first=()
 
-	mapfile -t wanted < <(for table in "$@"; do variants_of "$table" "$mode"; done | sort -u)
-	[[ " ${wanted[*]} " != *" o2 "* ]] || first+=(o2)
+	mapfile -t wanted < <(for table in "$@"; do variants_of "$table" "$mode"; done |
+		sed 's/^morph-exact$/ &/' | sort -u | tr -d ' ')
 	[[ " ${wanted[*]} " != *" "@(shipped|again|morph)* ]] || first+=(shipped)
 	[[ " ${wanted[*]} " != *" "@(lto |bolt)* ]] || first+=(lto)
-	[[ " ${wanted[*]} " != *@(pgo|graphs)* ]] || first+=(instrumented)
-	variants_pool "${first[@]}"
-	variants_pool "${wanted[@]}"
-}
-
-# The largest programs first, so that no long build is left to the end; one line per program and variant, so that a
-# terminal shows how far it is. Many a program compiles on one CPU.
-variants_pool()
-{
-	local variant program
-
-	for variant in "$@"; do
-		for program in $(programs_by_size); do
-			while (($(jobs -rp | wc -l) >= JOBS)); do
-				wait -n
-			done
-			(workload_load "$program" && variant_make "$variant") &
+	[[ " ${wanted[*]} " != *pgo* ]] || first+=(instrumented)
+	mapfile -t sorted < <(programs_by_size)
+	for program in "${sorted[@]}"; do
+		job "$program" config_site >/dev/null
+	done
+	for program in "${sorted[@]}"; do
+		for variant in "${first[@]}"; do
+			job "$program" variant_make "$variant"
+		done
+	done
+	for program in "${sorted[@]}"; do
+		for variant in "${wanted[@]}"; do
+			job "$program" variant_make "$variant"
 		done
 	done
 	wait
+}
+
+# job PROGRAM FUNCTION [ARGUMENT...]: in the background, as many as there are CPUs; many a program compiles on one CPU
+job()
+{
+	while (($(jobs -rp | wc -l) >= JOBS)); do
+		wait -n || true # what failed says so in its own file
+	done
+	(workload_load "$1" && "${@:2}") &
 }
 
 programs_by_size()
@@ -157,10 +177,10 @@ run()
 	/usr/bin/python3 "$MORPH_ROOT/bench/rusage.py" "$dir/costs" "$@"
 }
 
-# build_into [VARIABLE=VALUE...]
+# build_into [VARIABLE=VALUE...]: what configure finds out about the system is found out once, and no build pays for it
 build_into()
 {
-	program_build "$workload_name" "$dir" "$@" ||
+	program_build "$workload_name" "$dir" CONFIG_SITE="$(config_site)" "$@" ||
 		why "the build failed: $(grep -iE '(error|cannot|not found)' "$dir/build.log" | tail -n 1)"
 	rm -f "$dir/complete" # the variant is not until its function returns
 	printf '%s\n' "$(cat "$dir/flags")" >>"$dir/commands"
@@ -374,8 +394,7 @@ bolt_apply()
 variant_instrumented()
 {
 	packages_need libclang-rt-22-dev
-	build_into "CFLAGS=-O2 -fprofile-generate -fprofile-update=atomic" LDFLAGS=-fprofile-generate \
-		CONFIG_SITE="$(variant_dir o2)/config.site" # if it is there: no table tells what this build costs
+	build_into "CFLAGS=-O2 -fprofile-generate -fprofile-update=atomic" LDFLAGS=-fprofile-generate
 	rm -rf "$dir/raw"
 	export LLVM_PROFILE_FILE=$dir/raw/%p.profraw
 	train "$dir"
@@ -391,17 +410,10 @@ variant_pgo()
 	build_into "CFLAGS=-O2 -fprofile-use=$(variant_dir instrumented)/profile $PROFILE_USE"
 }
 
+# With block frequencies and branch probabilities beside the code, which is the same with and without: for bench/layout.
 variant_lto_pgo()
 {
 	need instrumented
 	build_into "CFLAGS=-O2 -flto=thin -fprofile-use=$(variant_dir instrumented)/profile $PROFILE_USE" \
-		"${LTO_FLAGS[@]}"
-}
-
-# For bench/layout: the same code with its block frequencies and branch probabilities beside it.
-variant_graphs()
-{
-	need instrumented
-	build_into "CFLAGS=-O2 -fprofile-use=$(variant_dir instrumented)/profile $PROFILE_USE -fbasic-block-address-map -mllvm -pgo-analysis-map=all" \
-		CONFIG_SITE="$(variant_dir o2)/config.site"
+		"${LTO_FLAGS[@]}" LDFLAGS="$LTO_LDFLAGS -Wl,--lto-basic-block-address-map -Wl,-mllvm,-pgo-analysis-map=all"
 }
