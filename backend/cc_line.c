@@ -89,6 +89,13 @@ static void linker_read(struct cc_line *line, const char *name)
 	line->linker = line->wants_lld || !*name ? NULL : name;
 }
 
+static bool is_conftest(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strncmp(slash ? slash + 1 : path, "conftest.", 9) == 0;
+}
+
 struct seen {
 	bool compiles, plain, refuses_lto, has_input;
 };
@@ -130,11 +137,13 @@ struct cc_line cc_line_read(int argc, char *const argv[])
 			i += takes_next(argv[i]);
 		} else {
 			seen.has_input = true;
+			line.is_probe |= is_conftest(argv[i]);
 		}
 	}
 	line.mode = seen.plain || seen.refuses_lto || !seen.has_input ? CC_PLAIN :
 		    seen.compiles					? CC_COMPILE :
 		    line.linker						? CC_PLAIN :
 									  CC_LINK;
+	line.is_probe &= line.mode == CC_LINK;
 	return line;
 }

@@ -64,6 +64,12 @@ echo 'char f(void); int main(void) { return f(); }' >conftest.c
 must_not morph cc -o conftest conftest.c
 said "undefined symbol: f"
 [ ! -e conftest ] || fail "a probe for a missing function left a program"
+echo 'char f(); char (*p)() = f; int main(void) { return p != f; }' >conftest.c
+must_not morph cc -O2 -o conftest conftest.c
+said "undefined symbol: f"
+echo 'int main(void) { return 0; }' >conftest.c
+must morph cc -O2 -o conftest conftest.c && ./conftest && carries_nothing conftest
+readelf -p .comment conftest | says LLD || fail "a probe was linked by another linker than programs are"
 must_not morph cc -o conftest hello.c -lnot-there
 echo 'int main(void) { return 3; }' | morph cc -x c - -o conftest >out.log 2>&1 || fail "standard input"
 ./conftest; same $? 3 "from standard input"
