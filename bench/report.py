@@ -183,6 +183,8 @@ def packages(page, table, _directory):
           number(p["tests_shipped"]["passed"]), number(p["tests_optimized"]["passed"]),
           number(p["tests_optimized"]["skipped"]), plain(p["instruction_ratio"])] for p in done])
     for package in table["packages"]:
+        if package.get("suite"):
+            page.text(f"{package['name']}: of its suite, {package['suite']}.")
         if "failed" in package:
             page.text(f"{package['name']}: {package['failed']}")
         for binary in refused(package):

@@ -22,6 +22,7 @@
 #	workload_tests		in the built source tree: run the package's test suite, and print as the last line
 #				"PASSED FAILED SKIPPED"; binaries of the tree are found by their build IDs, so
 #				workload_build installs them by plain copying
+#	workload_suite		which part of the package's suite that is, where it is not all of it
 #	workload_tables		no: for bench/packages only
 #	workload_kind		program (PIE, the default), library (flags of position by its build system), static-pie, no-pie
 #	workload_count_percent	how much of the test is counted under callgrind; default 2
@@ -71,6 +72,7 @@ workload_load()
 	workload_tables=yes
 	workload_kind=program
 	workload_count_percent=2
+	workload_suite=
 	# shellcheck source=/dev/null # one of bench/workloads/
 	. "$file"
 }

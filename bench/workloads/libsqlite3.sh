@@ -6,6 +6,7 @@ workload_source=sqlite3
 workload_tables=no
 workload_packages=(tcl tcl-dev)
 workload_kind=library
+workload_suite="what \`make quicktest\` and \`make fuzztest\` run, without the long full text searches and without recovery by a shell"
 workload_binaries=(bin/sqlite3 lib/libsqlite3.so.0.8.6 bin/testfixture bin/fuzzcheck)
 
 workload_build()

@@ -90,14 +90,14 @@ cat >"$work/tables/packages.json" <<'END'
   "instruction_ratio": null},
  {"name": "worse", "version": "5", "binaries": [{"name": "bin/c"}],
   "tests_shipped": {"passed": 8, "failed": 0, "skipped": 0}, "tests_optimized": {"passed": 7, "failed": 1, "skipped": 0},
-  "instruction_ratio": 1.0},
+  "suite": "its quick tests", "instruction_ratio": 1.0},
  {"name": "none", "failed": "the build failed: no compiler"}]}
 END
 /usr/bin/python3 "$bench/report.py" "$work/tables" "$work/out"
 for line in '1 of 4 packages pass with all their binaries re-optimized what they passed before: 1,040 tests.' \
 	'| tool | 1.2-3 | bin/tool, lib/tool.so | 1,045 | 1,040 | 1,040 | 3 | 0.910 |' \
 	'| half | 4 | 1 of 2: bin/a | 8 | 8 | 8 | 0 | - |' '| worse | 5 | bin/c | 8 | 8 | 7 | 0 | 1.000 |' \
-	'half: bin/b was refused: no IR' 'none: the build failed: no compiler'; do
+	'half: bin/b was refused: no IR' 'worse: of its suite, its quick tests.' 'none: the build failed: no compiler'; do
 	grep -qxF "$line" "$work/out/RESULTS.md" || fail "RESULTS.md has no \"$line\": $(cat "$work/out/RESULTS.md")"
 done
 echo "reports: all as expected"
