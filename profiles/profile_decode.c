@@ -1,322 +1,100 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Foreign bytes to a profile: profile_format.h. Every stage stops at the first damage; what a
- * reader gives after that is zero, so that little is allocated before it is noticed.
- */
+/* Foreign bytes to a profile: the payload of either version, and then whether it makes sense. */
 
 #include "profiles/profile.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/container.h"
-#include "module/md5.h"
-#include "profiles/profile_format.h"
+#include "profiles/profile_walk.h"
 
-#define MAX_NAME_BYTES (1u << 20)
-#define MAX_ESTIMATOR_BYTES 64u
-
-/* A count of anything must be finite and not negative. */
-static double get_double(struct reader *in)
+static int compare_functions(const void *a, const void *b)
 {
-	const void *p = reader_bytes(in, sizeof(double));
-	double v = 0;
+	const struct profile_function *x = a, *y = b;
 
-	if (p)
-		memcpy(&v, p, sizeof(v));
-	if (!(v >= 0 && v <= 0x1p200)) {
-		in->bad = true;
-		return 0;
+	return (x->guid > y->guid) - (x->guid < y->guid);
+}
+
+static int compare_shares(const void *a, const void *b)
+{
+	const struct profile_share *x = a, *y = b;
+
+	return (x->guid > y->guid) - (x->guid < y->guid);
+}
+
+/* A sum of samples must be finite and not negative. */
+static bool is_sum(double v)
+{
+	return v >= 0 && v <= 0x1p200;
+}
+
+static bool epoch_makes_sense(const struct profile_epoch *epoch)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < epoch->n_shares; i++) {
+		sum += epoch->shares[i].share;
+		if (i && epoch->shares[i].guid == epoch->shares[i - 1].guid)
+			return false;
 	}
-	return v;
+	return sum <= UINT16_MAX && is_sum(epoch->samples);
 }
 
-static double get_float(struct reader *in)
+static bool makes_sense(const struct profile *p)
 {
-	const void *p = reader_bytes(in, sizeof(float));
-	float v = 0;
-
-	if (p)
-		memcpy(&v, p, sizeof(v));
-	if (!(v >= 0 && v <= 0x1p127f)) {
-		in->bad = true;
-		return 0;
-	}
-	return v;
+	if (!is_sum(p->samples) || !is_sum(p->unmapped) || !is_sum(p->dropped) ||
+	    !(p->carried >= 0 && p->carried <= 1) || !(p->scale >= 1 && p->scale < 2))
+		return false;
+	for (size_t i = 1; i < p->n_functions; i++)
+		if (p->functions[i].guid == p->functions[i - 1].guid)
+			return false;
+	for (size_t i = 0; i < p->n_epochs; i++)
+		if (!epoch_makes_sense(&p->epochs[i]))
+			return false;
+	return true;
 }
 
-/* NULL for an empty string. */
-static int get_text(struct reader *in, size_t max, char **ret)
+static int coded_read(struct reader *in, struct profile *profile)
 {
-	size_t size;
-	const char *s = reader_string(in, &size);
+	struct range_coder coder;
+	int r;
 
-	if (!s || size == 0)
-		return 0;
-	if (size > max || memchr(s, 0, size)) {
-		in->bad = true;
-		return 0;
-	}
-	*ret = strndup(s, size);
-	return *ret ? 0 : -ENOMEM;
-}
-
-static int get_header(struct reader *in, struct profile *profile, uint8_t *retcommon)
-{
-	size_t size;
-	const char *id = reader_string(in, &size);
-
-	if (size > BUILD_ID_MAX_BYTES) {
-		in->bad = true;
-		return 0;
-	}
-	profile->build_id.size = (uint8_t)size;
-	if (id)
-		memcpy(profile->build_id.bytes, id, size);
-	if (get_text(in, PATH_MAX, &profile->path) < 0 ||
-	    get_text(in, MAX_ESTIMATOR_BYTES, &profile->estimator) < 0)
-		return -ENOMEM;
-	profile->samples = get_double(in);
-	profile->unmapped = get_double(in);
-	profile->carried = get_double(in);
-	profile->dropped = get_double(in);
-	profile->scale = get_double(in);
-	profile->first_ns = reader_uleb(in);
-	profile->last_ns = reader_uleb(in);
-	profile->activity_ns = reader_uleb(in);
-	*retcommon = reader_u8(in);
-	in->bad |= profile->carried > 1 || profile->scale < 1 || profile->scale >= 2;
-	return 0;
-}
-
-static int get_names(struct reader *in, struct profile *profile)
-{
-	uint64_t n = reader_uleb(in);
-	int r = 0;
-
-	if (in->bad || n > reader_left(in) / PROFILE_MIN_FUNCTION_BYTES) {
-		in->bad = true;
-		return 0;
-	}
-	profile->functions = calloc(n + 1, sizeof(*profile->functions));
-	if (!profile->functions)
-		return -ENOMEM;
-	profile->capacity = n + 1;
-	while (profile->n_functions < n && !in->bad && r == 0)
-		r = get_text(in, MAX_NAME_BYTES, &profile->functions[profile->n_functions++].name);
-	return r;
-}
-
-static void get_guids(struct reader *in, struct profile *profile)
-{
-	struct profile_function *f = profile->functions;
-	size_t n = profile->n_functions;
-	const uint8_t *flags = reader_bytes(in, n);
-
-	for (size_t i = 0; i < n && !in->bad; i++) {
-		if (flags[i] & ~PROFILE_GUID_IS_OF_NAME || (flags[i] && !f[i].name))
-			in->bad = true;
-		else
-			f[i].guid = flags[i] ? md5_guid(f[i].name, strlen(f[i].name))
-					     : reader_u64(in);
-		if (i && f[i].guid <= f[i - 1].guid)
-			in->bad = true;
-	}
-}
-
-static void get_fields(struct reader *in, struct profile *profile)
-{
-	struct profile_function *f = profile->functions;
-	size_t n = profile->n_functions;
-
-	for (size_t i = 0; i < n; i++)
-		f[i].cfg_hash = reader_u64(in);
-	for (size_t i = 0; i < n; i++)
-		f[i].samples = get_float(in);
-	for (size_t i = 0; i < n; i++)
-		f[i].confidence = reader_u8(in);
-}
-
-/* Room for all counts. */
-static int get_sizes(struct reader *in, struct profile *profile, uint64_t *rettotal)
-{
-	uint64_t total = 0;
-
-	for (size_t i = 0; i < profile->n_functions && !in->bad; i++) {
-		uint64_t n = reader_uleb(in);
-
-		total += n;
-		if (n > PROFILE_MAX_COUNTS || total > PROFILE_MAX_TOTAL_COUNTS ||
-		    total / 4 > reader_left(in))
-			in->bad = true;
-		else if (profile_function_resize(&profile->functions[i], (uint32_t)n) < 0)
-			return -ENOMEM;
-	}
-	*rettotal = total;
-	return 0;
-}
-
-/*
- * Which of its values a count has is left in `executions` until the values are known: k for the
- * k-th new value of the function, from 1; 0: the count is 0. The confidence is the state till then.
- */
-static void get_which(struct reader *in, struct profile *profile, const uint8_t *states)
-{
-	uint64_t at = 0;
-
-	for (size_t i = 0; i < profile->n_functions && !in->bad; i++) {
-		struct profile_function *f = &profile->functions[i];
-		uint64_t n = 0;
-
-		for (uint32_t j = 0; j < f->n_counts && !in->bad; j++, at++) {
-			unsigned state = states[at / 4] >> (at % 4 * 2) & 3;
-			uint64_t back = state == COUNT_RUNS ? reader_uleb(in) : 0;
-
-			f->counts[j].confidence = (uint8_t)state;
-			if (back > n)
-				in->bad = true;
-			else if (state == COUNT_RUNS)
-				f->counts[j].executions = back ? n - back + 1 : ++n;
-		}
-	}
-}
-
-/* Replaces the numbers by the values; @scratch has room for those of the largest function. */
-static void get_values(struct reader *in, struct profile *profile, uint64_t *scratch)
-{
-	for (size_t i = 0; i < profile->n_functions && !in->bad; i++) {
-		struct profile_function *f = &profile->functions[i];
-		uint64_t n = 0;
-
-		for (uint32_t j = 0; j < f->n_counts && !in->bad; j++) {
-			uint64_t number = f->counts[j].executions;
-
-			if (!number)
-				continue;
-			if (number > n)
-				scratch[n++] = reader_uleb(in);
-			f->counts[j].executions = scratch[number - 1];
-			in->bad |= !f->counts[j].executions;
-		}
-	}
-}
-
-static void get_certainty(struct reader *in, struct profile *profile, uint8_t common)
-{
-	for (size_t i = 0; i < profile->n_functions; i++)
-		for (uint32_t j = 0; j < profile->functions[i].n_counts; j++) {
-			uint8_t *confidence = &profile->functions[i].counts[j].confidence;
-
-			if (*confidence & COUNT_RUNS)
-				*confidence = reader_u8(in);
-			else if (*confidence == COUNT_ZERO)
-				*confidence = common;
-		}
-}
-
-static int get_counts(struct reader *in, struct profile *profile, uint8_t common)
-{
-	_clean_(freep) uint64_t *scratch = NULL;
-	const uint8_t *states;
-	uint64_t total = 0;
-	uint32_t most = 0;
-	int r = get_sizes(in, profile, &total);
-
-	states = reader_bytes(in, (total + 3) / 4);
-	if (r < 0 || in->bad)
-		return r;
-	for (size_t i = 0; i < profile->n_functions; i++)
-		most = MAX(most, profile->functions[i].n_counts);
-	scratch = calloc((size_t)most + 1, sizeof(*scratch));
-	if (!scratch)
-		return -ENOMEM;
-	get_which(in, profile, states);
-	get_values(in, profile, scratch);
-	if (!in->bad)
-		get_certainty(in, profile, common);
-	return 0;
-}
-
-static int get_epoch(struct reader *in, const struct profile *profile, struct profile_epoch *epoch)
-{
-	uint64_t n, at = 0, sum = 0;
-
-	epoch->first_ns = reader_uleb(in);
-	epoch->last_ns = reader_uleb(in);
-	epoch->samples = get_float(in);
-	n = reader_uleb(in);
-	if (n > PROFILE_MAX_SHARES) {
-		in->bad = true;
-		return 0;
-	}
-	epoch->shares = calloc(PROFILE_MAX_SHARES, sizeof(*epoch->shares));
-	if (!epoch->shares)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < n && !in->bad; i++, at++) {
-		uint64_t step = reader_uleb(in), share = reader_uleb(in);
-
-		sum += MIN(share, UINT16_MAX + 1u);
-		if (step >= profile->n_functions || at + step >= profile->n_functions ||
-		    sum > UINT16_MAX) {
-			in->bad = true;
-			return 0;
-		}
-		at += step;
-		epoch->shares[epoch->n_shares++] =
-			(struct profile_share){ profile->functions[at].guid, (uint16_t)share };
-	}
-	return 0;
-}
-
-static int get_epochs(struct reader *in, struct profile *profile)
-{
-	unsigned n = reader_u8(in);
-	int r = 0;
-
-	if (n > PROFILE_MAX_EPOCHS)
-		in->bad = true;
-	while (profile->n_epochs < n && !in->bad && r == 0)
-		r = get_epoch(in, profile, &profile->epochs[profile->n_epochs++]);
-	return r;
-}
-
-static int payload_decode(struct reader *in, struct profile *profile)
-{
-	uint8_t common = 0;
-	int r = get_header(in, profile, &common);
-
-	if (r == 0)
-		r = get_names(in, profile);
-	if (r == 0 && !in->bad) {
-		get_guids(in, profile);
-		get_fields(in, profile);
-	}
-	if (r == 0 && !in->bad)
-		r = get_counts(in, profile, common);
-	if (r == 0 && !in->bad)
-		r = get_epochs(in, profile);
+	range_coder_decode(&coder, in->at, reader_left(in));
+	r = profile_walk(&coder, profile);
+	*in = coder.in;
 	if (r < 0)
 		return r;
-	return in->bad || reader_left(in) ? -EBADMSG : 0;
+	if (!range_coder_is_whole(&coder))
+		return -EBADMSG;
+	qsort(profile->functions, profile->n_functions, sizeof(*profile->functions), compare_functions);
+	for (size_t i = 0; i < profile->n_epochs; i++)
+		qsort(profile->epochs[i].shares, profile->epochs[i].n_shares,
+		      sizeof(*profile->epochs[i].shares), compare_shares);
+	return makes_sense(profile) ? 0 : -EBADMSG;
 }
 
 int profile_decode(const void *container, size_t size, struct profile **ret, struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer payload = { 0 };
 	_clean_(profile_freep) struct profile *profile = profile_new();
+	unsigned kind, version = PROFILE_VERSION;
 	struct reader in;
 	int r;
 
 	if (!profile)
 		return fault_errno(reterr, -ENOMEM, "profile");
-	r = container_unpack_limited(container, size, CONTAINER_PROFILE, PROFILE_VERSION,
-				     PROFILE_MAX_PAYLOAD_BYTES, &payload, reterr);
+	r = container_peek(container, size, &kind, &version, reterr);
+	if (r == 0)
+		r = container_unpack_limited(container, size, CONTAINER_PROFILE,
+					     version == PROFILE_VERSION_COLUMNS ? version : PROFILE_VERSION,
+					     PROFILE_MAX_PAYLOAD_BYTES, &payload, reterr);
 	if (r < 0)
 		return r;
 	in = reader_of(payload.data, payload.size);
-	r = payload_decode(&in, profile);
+	r = version == PROFILE_VERSION_COLUMNS ? profile_columns_read(&in, profile) : coded_read(&in, profile);
 	if (r == -EBADMSG)
 		return fault_set(reterr, r,
 				 "damaged: the profile makes no sense at byte %zu of its payload",
