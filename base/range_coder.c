@@ -3,6 +3,9 @@
 #include "base/range_coder.h"
 
 #include <errno.h>
+#include <string.h>
+
+#include "base/macro.h"
 
 #define PROBABILITY_BITS 12
 #define ONE (1u << PROBABILITY_BITS)
@@ -27,8 +30,10 @@ void range_coder_decode(struct range_coder *ret, const void *bytes, size_t size)
 
 void range_models_init(uint16_t *models, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		models[i] = ONE / 2 << 4;
+	if (n)
+		models[0] = ONE / 2 << 4;
+	for (size_t done = 1; done < n; done *= 2)
+		memcpy(models + done, models, MIN(done, n - done) * sizeof(*models));
 }
 
 /* The highest byte of `low` is final unless a carry can still come. */

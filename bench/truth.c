@@ -175,7 +175,7 @@ void truth_calibrate(const struct truth *truth, const struct block_map *map, con
 
 		if (samples > 0 && estimated > 0)
 			bin_add(ret->functions, true_sum, estimated * scale,
-				profile_error(estimate_confidence(samples, estimate->function_error)));
+				profile_error(estimate_function_confidence(estimate, samples)));
 		for (uint32_t b = first; b < first + n && true_sum > 0; b++)
 			if (estimate->confidence[b] && estimate->blocks[b] > 0)
 				bin_add(ret->blocks, truth->blocks[b], estimate->blocks[b] * true_sum / estimated,

@@ -36,13 +36,15 @@ struct estimate {
 	double *samples; /* samples found in each block */
 	uint8_t *confidence; /* one per block, as in struct profile_count; 0: nothing is known */
 	double mapped, unmapped; /* samples */
-	double function_error; /* relative, of what all of a function's blocks are off by together */
+	bool is_exact; /* counts, not samples */
 };
 
 void estimate_done(struct estimate *estimate);
 
 /** estimate_confidence() - of @samples counted, if the model is off by @error (relative) besides */
 uint8_t estimate_confidence(double samples, double error);
+/** estimate_function_confidence() - of all blocks of a function together, in which @samples fell */
+uint8_t estimate_function_confidence(const struct estimate *estimate, double samples);
 
 /**
  * estimate_blocks() - steps 1 to 3

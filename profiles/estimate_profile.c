@@ -144,7 +144,7 @@ static void samples_add(const struct block_map *map, const struct estimate *esti
 	for (size_t f = 0; f < profile->n_functions; f++)
 		if (profile->functions[f].samples > 0)
 			profile->functions[f].confidence =
-				estimate_confidence(profile->functions[f].samples, estimate->function_error);
+				estimate_function_confidence(estimate, profile->functions[f].samples);
 	profile->samples = estimate->mapped;
 	profile->unmapped = estimate->unmapped;
 }

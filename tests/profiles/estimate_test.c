@@ -179,6 +179,19 @@ static void profile_check(const struct profile *profile, unsigned times)
 	CHECK_INT(foo->counts[3].executions, 100 * times);
 	CHECK_INT(bar->counts[0].executions, 100 * times);
 	CHECK_INT(foo->counts[1].confidence, 255);
+	CHECK_INT(foo->confidence, 255);
+}
+
+/* Rare functions in a profile are mostly lucky ones: few samples promise nothing, many not the world. */
+TEST(few_samples_of_a_function_say_little)
+{
+	const struct estimate sampled = { 0 };
+
+	CHECK(profile_error(estimate_function_confidence(&sampled, 1)) > 2);
+	CHECK(profile_error(estimate_function_confidence(&sampled, 4)) > 1);
+	CHECK(profile_error(estimate_function_confidence(&sampled, 20)) > 0.6);
+	CHECK(profile_error(estimate_function_confidence(&sampled, 1e6)) > 0.35);
+	CHECK_INT(estimate_function_confidence(&sampled, 0), 0);
 }
 
 TEST(probes_carry_machine_counts_to_ir_blocks_and_profiles_add_up)
