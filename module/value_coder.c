@@ -8,11 +8,16 @@
  * was seen seldom learns fast and weighs little.
  */
 
+#define _GNU_SOURCE
 #include "module/value_coder.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <threads.h>
+
+#include "base/macro.h"
 
 #define PROBABILITY_BITS 12 /* of the mixed prediction */
 #define GROUP_BITS 4u
@@ -29,7 +34,7 @@
 #define N_PADDED 16u /* for vector instructions; the rest stays zero */
 
 struct value_coder {
-	uint16_t (*lines)[LINE_SLOTS]; /* owned */
+	uint16_t (*lines)[LINE_SLOTS]; /* owned, mapped */
 	uint32_t mask;
 	int16_t weights[KINDS][N_PADDED];
 	uint16_t trust[KINDS][VALUE_GUESSES][GUESS_STEPS][2]; /* probability of a 1 where the guess has 0, 1 */
@@ -46,9 +51,11 @@ struct value_coder {
 	struct buffer out;
 };
 
-/* ln(p / (1 - p)) in 1/256, for p in 1/4096, and its inverse. */
-static int16_t stretch_table[4096];
+/* By slot: its input to the mixer, ln(p / (1 - p)) in 1/256 by confidence; the slot after a 0, a 1. By input: p in 1/4096. */
+static int16_t input_table[UINT16_MAX + 1];
+static uint16_t learned_table[2][UINT16_MAX + 1];
 static uint16_t squash_table[4096];
+static once_flag tables_made = ONCE_FLAG_INIT;
 
 /* 4096 / (1 + e^-(x / 256)), interpolated; from Mahoney's lpaq. */
 static int squash(int x)
@@ -66,27 +73,41 @@ static int squash(int x)
 	return (points[x] * (128 - w) + points[x + 1] * w + 64) >> 7;
 }
 
-__attribute__((constructor)) static void tables_make(void)
+/* How much of an input counts, in 1/16, and how far a probability moves, in 1/65536, by its count. */
+static const int32_t confidence[16] = { 0, 6, 9, 11, 13, 14, 15, 16, 16, 17, 17, 18, 18, 19, 19, 20 };
+static const int32_t rate[16] = { 43690, 26214, 18724, 14563, 11915, 10082, 8738, 7710,
+				  6898,	 6241,	5698,  5242,  4854,  4519,  4228,  3276 };
+
+static uint16_t slot_learned(uint16_t slot, bool bit)
 {
+	int32_t count = slot & 15, probability = slot >> 4, target = bit ? 4095 : 0;
+
+	probability += (target - probability) * rate[count] >> 16;
+	return (uint16_t)(probability << 4 | (count < (int32_t)MAX_COUNT ? count + 1 : count));
+}
+
+static void tables_make(void)
+{
+	int16_t stretch[4096];
 	int p = 0;
 
 	for (int x = -2047; x <= 2047; x++) {
 		int v = squash(x);
 
 		for (int i = p; i <= v; i++)
-			stretch_table[i] = (int16_t)x;
+			stretch[i] = (int16_t)x;
 		p = v + 1;
 	}
 	for (; p < 4096; p++)
-		stretch_table[p] = 2047;
+		stretch[p] = 2047;
 	for (int x = 0; x < 4096; x++)
 		squash_table[x] = (uint16_t)squash(x - 2048);
+	for (uint32_t slot = 0; slot <= UINT16_MAX; slot++) {
+		input_table[slot] = (int16_t)(stretch[slot >> 4] * confidence[slot & 15] >> 4);
+		learned_table[0][slot] = slot_learned((uint16_t)slot, false);
+		learned_table[1][slot] = slot_learned((uint16_t)slot, true);
+	}
 }
-
-/* How much of an input counts, in 1/16, and how far a probability moves, in 1/65536, by its count. */
-static const int32_t confidence[16] = { 0, 6, 9, 11, 13, 14, 15, 16, 16, 17, 17, 18, 18, 19, 19, 20 };
-static const int32_t rate[16] = { 43690, 26214, 18724, 14563, 11915, 10082, 8738, 7710,
-				  6898,	 6241,	5698,  5242,  4854,  4519,  4228,  3276 };
 
 static uint32_t mix_hash(uint32_t a, uint32_t b)
 {
@@ -97,6 +118,11 @@ static uint32_t mix_hash(uint32_t a, uint32_t b)
 	return h ^ h >> 13;
 }
 
+static size_t lines_size(const struct value_coder *c)
+{
+	return ((size_t)c->mask + 1) * sizeof(*c->lines);
+}
+
 struct value_coder *value_coder_new(const void *in, size_t size, size_t volume)
 {
 	_clean_(value_coder_freep) struct value_coder *c = calloc(1, sizeof(*c));
@@ -104,12 +130,17 @@ struct value_coder *value_coder_new(const void *in, size_t size, size_t volume)
 
 	while (bits < MAX_LINE_BITS && ((size_t)1 << bits) < volume)
 		bits++;
+	call_once(&tables_made, tables_make);
 	if (!c)
 		return NULL;
 	c->mask = (1u << bits) - 1;
-	c->lines = calloc((size_t)1 << bits, sizeof(*c->lines));
-	if (!c->lines)
+	/* Aligned, so that no line stands in two of the cache; few and large pages: lines are far apart. */
+	c->lines = mmap(NULL, lines_size(c), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (c->lines == MAP_FAILED) {
+		c->lines = NULL;
 		return NULL;
+	}
+	madvise(c->lines, lines_size(c), MADV_HUGEPAGE); /* slower without */
 	for (unsigned s = 0; s < KINDS; s++)
 		for (unsigned i = 0; i < N_INPUTS; i++)
 			c->weights[s][i] = WEIGHT_ONE / 4;
@@ -127,7 +158,8 @@ void value_coder_free(struct value_coder *c)
 {
 	if (!c)
 		return;
-	free(c->lines);
+	if (c->lines)
+		munmap(c->lines, lines_size(c));
 	buffer_done(&c->out);
 	free(c);
 }
@@ -166,62 +198,62 @@ static bool bit_code(struct value_coder *c, uint32_t p, bool bit)
 /* Find the lines of one group of decisions; @group: which one, within the number. */
 static void group_open(struct value_coder *c, uint32_t group)
 {
+	uint16_t checks[VALUE_CONTEXTS];
+
+	/* The table is larger than caches are: ask for all lines before looking at the first. */
 	for (unsigned i = 0; i < VALUE_CONTEXTS; i++) {
 		uint32_t h = mix_hash(c->facts->contexts[i] + i * 0x9e3779b1u, group);
-		uint16_t *line = c->lines[h & c->mask], check = (uint16_t)(h >> 16) | 1;
 
-		if (line[0] != check) {
-			line[0] = check;
-			for (unsigned j = 1; j < LINE_SLOTS; j++)
-				line[j] = 1u << 15; /* one half, never seen */
-		}
-		c->group[i] = line;
+		c->group[i] = c->lines[h & c->mask];
+		__builtin_prefetch(c->group[i], 1);
+		checks[i] = (uint16_t)(h >> 16) | 1;
 	}
-}
+	for (unsigned i = 0; i < VALUE_CONTEXTS; i++) {
+		uint16_t *line = c->group[i];
 
-static int16_t slot_input(uint16_t slot)
-{
-	return (int16_t)(stretch_table[slot >> 4] * confidence[slot & 15] >> 4);
-}
-
-static void slot_learn(uint16_t *slot, bool bit)
-{
-	int32_t count = *slot & 15, probability = *slot >> 4, target = bit ? 4095 : 0;
-
-	probability += (target - probability) * rate[count] >> 16;
-	*slot = (uint16_t)(probability << 4 | (count < (int32_t)MAX_COUNT ? count + 1 : count));
+		if (line[0] == checks[i])
+			continue;
+		line[0] = checks[i];
+		for (unsigned j = 1; j < LINE_SLOTS; j++)
+			line[j] = 1u << 15; /* one half, never seen */
+	}
 }
 
 /* The mixed prediction for @node of the group, 1 to 4095 of 4096; fills the inputs. */
 static int predict(struct value_coder *c, const int16_t *weights, unsigned node)
 {
-	int32_t dot = 0;
+	int32_t dot = 32 * weights[N_INPUTS - 1];
 
-	for (unsigned i = 0; i < VALUE_CONTEXTS; i++)
-		c->inputs[i] = slot_input(c->group[i][node]);
-	for (unsigned i = 0; i < VALUE_GUESSES; i++)
-		c->inputs[VALUE_CONTEXTS + i] = c->guess[i] ? slot_input(*c->guess[i]) : (int16_t)0;
-	c->inputs[N_INPUTS - 1] = 32;
-	for (unsigned i = 0; i < N_PADDED; i++)
+	/* One by one: a vector instruction would wait until all of these have been stored. */
+	for (unsigned i = 0; i < VALUE_CONTEXTS; i++) {
+		c->inputs[i] = input_table[c->group[i][node]];
 		dot += c->inputs[i] * weights[i];
+	}
+	for (unsigned i = 0; i < VALUE_GUESSES; i++) {
+		c->inputs[VALUE_CONTEXTS + i] = c->guess[i] ? input_table[*c->guess[i]] : (int16_t)0;
+		dot += c->inputs[VALUE_CONTEXTS + i] * weights[VALUE_CONTEXTS + i];
+	}
+	c->inputs[N_INPUTS - 1] = 32;
 	dot >>= 13;
 	return squash_table[dot < -2047 ? 1 : dot > 2047 ? 4095 : dot + 2048];
 }
 
 static void learn(struct value_coder *c, int16_t *weights, int p, unsigned node, bool bit)
 {
-	int32_t error = ((bit << 12) - p) * LEARNING_RATE;
+	int16_t error = (int16_t)(((bit << 12) - p) * LEARNING_RATE);
 
+	/* input x error / 2^17, rounded; in 16 bits, so that one vector instruction does eight */
 	for (unsigned i = 0; i < N_PADDED; i++) {
-		int32_t w = weights[i] + ((c->inputs[i] * error + 0x10000) >> 17);
+		int16_t step = (int16_t)(((c->inputs[i] * error >> 16) + 1) >> 1);
+		int16_t low = (int16_t)(-WEIGHT_MAX - MIN(step, 0)), high = (int16_t)(WEIGHT_MAX - MAX(step, 0));
 
-		weights[i] = (int16_t)(w < -WEIGHT_MAX ? -WEIGHT_MAX : w > WEIGHT_MAX ? WEIGHT_MAX : w);
+		weights[i] = (int16_t)(MAX(MIN(weights[i], high), low) + step);
 	}
 	for (unsigned i = 0; i < VALUE_CONTEXTS; i++)
-		slot_learn(&c->group[i][node], bit);
+		c->group[i][node] = learned_table[bit][c->group[i][node]];
 	for (unsigned i = 0; i < VALUE_GUESSES; i++)
 		if (c->guess[i])
-			slot_learn(c->guess[i], bit);
+			*c->guess[i] = learned_table[bit][*c->guess[i]];
 }
 
 /* @guessed: the guesses' decisions here */
