@@ -289,7 +289,7 @@ static int functions_walk(struct walk *w, struct profile *p)
 	int r = 0;
 
 	if (c->decodes) {
-		if (n > reader_left(&c->in) / FUNCTION_BYTES + 1)
+		if (n > reader_left(&c->in) / FUNCTION_BYTES + 2)
 			c->in.bad = true;
 		if (c->in.bad)
 			return 0;
