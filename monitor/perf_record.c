@@ -162,7 +162,7 @@ int perf_record_decode(const void *bytes, size_t size, const struct perf_format 
 	if (size < sizeof(header))
 		return -EBADMSG;
 	memcpy(&header, bytes, sizeof(header));
-	if (header.size < sizeof(header) || header.size > size)
+	if (header.size < sizeof(header) || header.size > size || header.size % sizeof(uint64_t))
 		return -EBADMSG;
 	record.type = header.type;
 	record.misc = header.misc;

@@ -41,13 +41,13 @@ struct perf_record {
 	struct build_id build_id;    /* MMAP2 with one */
 	const char *name;	     /* MMAP*, COMM: borrowed, NUL-terminated; else NULL */
 	uint64_t lost;		     /* LOST, LOST_SAMPLES */
-	const struct perf_branch_entry *branches; /* borrowed, unaligned only in foreign files */
+	const struct perf_branch_entry *branches; /* borrowed */
 	uint64_t n_branches;
 };
 
 /**
  * perf_record_decode() - one record
- * @bytes: starts with struct perf_event_header
+ * @bytes: starts with struct perf_event_header, aligned to 8 as the kernel's records are
  * @size:  available bytes; the header's own size must not be larger
  * Return: 0; -EBADMSG when the record does not hold what its type promises. Types that are not listed
  * above decode to their type and misc only.

@@ -25,7 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	};
 	struct event_queue queue = { 0 };
 	struct perf_record record;
-	size_t at = 1, sum = 0;
+	size_t at = 0, sum = 0;
+	uint8_t *records; /* aligned, as the kernel's buffer is */
 
 	if (!size)
 		return 0;
@@ -35,14 +36,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		format.sample_type |= PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER;
 	format.has_branch_counters = data[0] & 4;
 	format.sample_id_all = !(data[0] & 8);
-	while (perf_record_decode(data + at, size - at, &format, &record) == 0) {
+	records = malloc(size);
+	if (!records)
+		return 0;
+	memcpy(records, data + 1, --size);
+	while (perf_record_decode(records + at, size - at, &format, &record) == 0) {
 		struct perf_event_header header;
 
-		memcpy(&header, data + at, sizeof(header));
+		memcpy(&header, records + at, sizeof(header));
 		event_queue_push(&queue, &record);
 		at += header.size;
 	}
 	event_queue_take(&queue, UINT64_MAX / 2, drop, &sum);
 	event_queue_done(&queue);
+	free(records);
 	return 0;
 }
