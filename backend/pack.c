@@ -114,7 +114,7 @@ static int module_reduce(struct packer *p, size_t i, bool *drops_debug)
 	struct morph_module *module = &p->data->modules[i];
 	_clean_(buffer_donep) struct buffer stripped = { 0 };
 	struct fault fault;
-	int r = *drops_debug ? debug_info_strip(p->data, module, &stripped, &fault) : 1;
+	int r = *drops_debug ? debug_info_strip(module->bitcode, module->size, &stripped, &fault) : 1;
 
 	if (r < 0) {
 		*drops_debug = false;
@@ -335,9 +335,9 @@ int pack(const struct ld_line *line, const struct buffer *trace, struct buffer *
 		return fault_errno(reterr, -ENOMEM, "%s", line->output);
 	r = modules_read(&p, ir);
 	if (r == 0)
-		r = facts_take(&p);
-	if (r == 0)
 		r = modules_reduce(&p);
+	if (r == 0)
+		r = facts_take(&p);
 	if (r == 0)
 		r = map_take(&p);
 	if (r == 0)

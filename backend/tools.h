@@ -10,7 +10,7 @@
 #include "base/fault.h"
 
 /**
- * tool_llvm() - a program of LLVM 22: "clang", "ld.lld", "llvm-objcopy", "llc", "opt"
+ * tool_llvm() - a program of LLVM 22: "clang", "ld.lld", "llvm-objcopy", "opt"
  * Looked for in $MORPH_LLVM_DIR/bin, else where the build was told (base/config.h).
  * Return: 0; -ENOENT with @reterr, which names the package to install.
  */

@@ -24,10 +24,14 @@
 #define METADATA_COMPILE_UNIT 20u
 #define FUNCTION_BLOCK 12u
 
-/* Records of a function that say what a variable is (llvm/Bitcode/LLVMBitCodes.h, LLVM 22). */
-enum variable_code { CODE_VARIABLE = 61, CODE_VARIABLE_ASSIGN = 63, CODE_VARIABLE_SIMPLE = 64 };
+/* Records of a function that end a block, and those that say what a variable is (llvm/Bitcode/LLVMBitCodes.h, LLVM 22). */
+enum function_code {
+	CODE_INVOKE = 5, CODE_RET = 10, CODE_BR = 11, CODE_SWITCH = 12, CODE_UNREACHABLE = 15, CODE_INDIRECTBR = 31,
+	CODE_RESUME = 39, CODE_CLEANUPRET = 48, CODE_CATCHRET = 49, CODE_CATCHSWITCH = 52, CODE_CALLBR = 57,
+	CODE_VARIABLE = 61, CODE_VARIABLE_ASSIGN = 63, CODE_VARIABLE_SIMPLE = 64,
+};
 
-enum scan_goal { GOAL_FACTS, GOAL_DEBUG_INFO, GOAL_VARIABLES };
+enum scan_goal { GOAL_FACTS, GOAL_DEBUG_INFO, GOAL_LOOPS };
 
 struct scan {
 	struct bitstream_walk walk; /* first: the walk's functions find the scan by it */
@@ -36,6 +40,9 @@ struct scan {
 	enum scan_goal goal;
 	bool found;
 	bool complete; /* no later record says more */
+	/* of the function so far */
+	uint64_t n_blocks;
+	bool has_loop, has_variables;
 };
 
 bool bitcode_is(const void *bytes, size_t size)
@@ -128,13 +135,49 @@ static bool scan_block_begin(struct bitstream_walk *w)
 
 static bool scan_block_end(struct bitstream_walk *w)
 {
-	(void)w;
-	return true;
+	struct scan *s = scan_of(w);
+
+	if (s->goal != GOAL_LOOPS || w->stack[w->depth - 1].id != FUNCTION_BLOCK)
+		return true;
+	s->found = s->complete = s->has_loop && s->has_variables;
+	s->has_loop = s->has_variables = false;
+	s->n_blocks = 0;
+	return !s->complete;
 }
 
-static bool is_variable(uint64_t code)
+/* A branch to a block that came before closes a loop; where the targets are not at hand, there may be one. */
+static void function_note(struct scan *s)
 {
-	return code == CODE_VARIABLE || code == CODE_VARIABLE_ASSIGN || code == CODE_VARIABLE_SIMPLE;
+	const struct bitstream_walk *w = &s->walk;
+
+	switch (w->values[0]) {
+	case CODE_VARIABLE:
+	case CODE_VARIABLE_ASSIGN:
+	case CODE_VARIABLE_SIMPLE:
+		s->has_variables = true;
+		return;
+	case CODE_BR:
+		s->has_loop |= w->values[1] <= s->n_blocks || (w->n_values > 2 && w->values[2] <= s->n_blocks);
+		break;
+	case CODE_INVOKE:
+		s->has_loop |= w->values[3] <= s->n_blocks;
+		break;
+	case CODE_SWITCH:
+	case CODE_INDIRECTBR:
+	case CODE_CALLBR:
+		s->has_loop = true;
+		break;
+	case CODE_RET:
+	case CODE_UNREACHABLE:
+	case CODE_RESUME:
+	case CODE_CLEANUPRET:
+	case CODE_CATCHRET:
+	case CODE_CATCHSWITCH:
+		break;
+	default:
+		return;
+	}
+	s->n_blocks++;
 }
 
 static bool scan_record_end(struct bitstream_walk *w)
@@ -149,8 +192,9 @@ static bool scan_record_end(struct bitstream_walk *w)
 	case GOAL_DEBUG_INFO:
 		s->found = s->complete = block == METADATA_BLOCK && w->values[0] == METADATA_COMPILE_UNIT;
 		break;
-	case GOAL_VARIABLES:
-		s->found = s->complete = block == FUNCTION_BLOCK && is_variable(w->values[0]);
+	case GOAL_LOOPS:
+		if (block == FUNCTION_BLOCK)
+			function_note(s);
 		break;
 	}
 	return !s->complete;
@@ -266,9 +310,9 @@ int bitcode_has_debug_info(const void *bytes, size_t size, bool *ret, struct fau
 	return scan_find(GOAL_DEBUG_INFO, bytes, size, ret, reterr);
 }
 
-int bitcode_has_described_variables(const void *bytes, size_t size, bool *ret, struct fault *reterr)
+int bitcode_has_described_loops(const void *bytes, size_t size, bool *ret, struct fault *reterr)
 {
-	return scan_find(GOAL_VARIABLES, bytes, size, ret, reterr);
+	return scan_find(GOAL_LOOPS, bytes, size, ret, reterr);
 }
 
 int bitcode_facts_read(const void *bytes, size_t size, struct bitcode_facts *ret,

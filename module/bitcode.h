@@ -33,8 +33,8 @@ int bitcode_trim(const void *bytes, size_t size, struct buffer *ret, struct faul
 
 /** bitcode_has_debug_info() - does it describe a compile unit? 0; -EBADMSG with @reterr; -ENOMEM */
 int bitcode_has_debug_info(const void *bytes, size_t size, bool *ret, struct fault *reterr);
-/** bitcode_has_described_variables() - does its code have records that say where a variable's value is? */
-int bitcode_has_described_variables(const void *bytes, size_t size, bool *ret, struct fault *reterr);
+/** bitcode_has_described_loops() - may a function have both, a loop and variables that debug information describes? */
+int bitcode_has_described_loops(const void *bytes, size_t size, bool *ret, struct fault *reterr);
 
 /* What a module says about itself; "" where it is silent, longer texts are cut. */
 struct bitcode_facts {

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bitcode_size(data, size, &n, &fault);
 	bitcode_facts_read(data, size, &facts, &fault);
 	bitcode_has_debug_info(data, size, &has, &fault);
-	bitcode_has_described_variables(data, size, &has, &fault);
+	bitcode_has_described_loops(data, size, &has, &fault);
 	bitcode_trim(data, size, &trimmed, &fault);
 	pack_and_compare(data, size);
 	if (size)

@@ -54,15 +54,20 @@ TEST(debug_information_is_seen)
 	CHECK(has);
 }
 
-TEST(described_variables_are_seen)
+TEST(loops_in_functions_with_described_variables_are_seen)
 {
-	_clean_(file_map_donep) struct file_map map = two_modules();
+	_clean_(file_map_donep) struct file_map map = two_modules(), straight;
 	struct bitcode_span first = span_at(&map, 0), second = span_at(&map, first.size);
 	bool has;
 
-	CHECK_INT(bitcode_has_described_variables(first.bytes, first.size, &has, NULL), 0);
+	CHECK_INT(file_map_open(MORPH_CORPUS "/bitcode/no-loop.bc", &straight, NULL), 0);
+	CHECK_INT(bitcode_has_described_loops(first.bytes, first.size, &has, NULL), 0);
+	CHECK(!has); /* nothing is described */
+	CHECK_INT(bitcode_has_described_loops(second.bytes, second.size, &has, NULL), 0);
+	CHECK(has);
+	CHECK_INT(bitcode_has_described_loops(straight.data, straight.size, &has, NULL), 0);
 	CHECK(!has);
-	CHECK_INT(bitcode_has_described_variables(second.bytes, second.size, &has, NULL), 0);
+	CHECK_INT(bitcode_has_debug_info(straight.data, straight.size, &has, NULL), 0);
 	CHECK(has);
 }
 
