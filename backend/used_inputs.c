@@ -142,7 +142,7 @@ static int member_add(struct used_inputs *used, const char *line, size_t n_path,
 {
 	const struct archive_member *member;
 	struct used_file *f;
-	size_t i;
+	size_t i = 0;
 	int r = file_open(used, line, n_path, &f, reterr);
 
 	if (r == 0)
