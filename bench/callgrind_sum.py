@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""callgrind_sum.py [--heat FILE DIRECTORY BASE] CALLGRIND-OUT... - totals of all given files, as JSON on standard output
+"""callgrind_sum.py [--heat FILE] DIRECTORY BASE CALLGRIND-OUT... - totals of all given files, as JSON on standard output
 
 The files were written with --dump-instr=yes --collect-jumps=yes --compress-pos=no and both simulators. FILE receives a
 line "OBJECT LINE INSTRUCTIONS" per 64-byte line of code that ran, by its address in the object's file.
-bench/counts says what the totals mean.
+bench/counts says what the totals mean. Valgrind takes a jump into another symbol, such as the cold part of a function,
+for a call; what the instruction is decides here.
 
 Valgrind knows an object by its section .text alone: code of .text.hot and the like is in the object "???", at the
 address where it ran. Such code is the program's own (`cmd:`, in DIRECTORY) when that has it there: valgrind loads
@@ -21,22 +22,58 @@ LINE_BYTES = 64
 ET_DYN, PT_LOAD, PF_X = 3, 1, 1
 
 
-def code_of(path, base):
-    """Where a 64-bit ELF program's executable segments run, as (start, end, what to take off); none when it is none."""
+def segments_of(path):
+    """(address, length, place in the file) of a 64-bit ELF file's executable segments, and its type; none when it is none."""
     try:
         with open(path, "rb") as file:
             header = file.read(64)
             if header[:5] != b"\x7fELF\x02":
-                return []
+                return [], 0
             (kind,) = struct.unpack_from("<H", header, 16)
             (at,), (size, count) = struct.unpack_from("<Q", header, 32), struct.unpack_from("<HH", header, 54)
             file.seek(at)
             segments = [struct.unpack_from("<IIQQQQQ", file.read(size)) for _ in range(count)]
     except OSError:
-        return []
+        return [], 0
+    return [(address, length, offset)
+            for kind_of, flags, offset, address, _, length, _ in segments if kind_of == PT_LOAD and flags & PF_X], kind
+
+
+def code_of(path, base):
+    """Where a program's executable segments run, as (start, end, what to take off)."""
+    segments, kind = segments_of(path)
     shift = base if kind == ET_DYN else 0
-    return [(address + shift, address + shift + length, shift)
-            for kind, flags, _, address, _, _, length in segments if kind == PT_LOAD and flags & PF_X]
+    return [(address + shift, address + shift + length, shift) for address, length, _ in segments]
+
+
+class Code:
+    """Instructions of files, by their addresses there."""
+
+    PREFIXES = {0x2E, 0x3E, 0x64, 0x65, 0x66, 0x67, 0xF2, 0xF3, *range(0x40, 0x50)}
+
+    def __init__(self):
+        self.files = {}
+
+    def bytes_at(self, path, address):
+        if path not in self.files:
+            segments, _ = segments_of(path)
+            data = b""
+            if segments:
+                with open(path, "rb") as file:
+                    data = file.read()
+            self.files[path] = segments, data
+        segments, data = self.files[path]
+        for start, length, offset in segments:
+            if start <= address < start + length:
+                return data[address - start + offset:][:15]
+        return b""
+
+    def is_jump(self, path, address):
+        """Is the x86-64 instruction there known to be no call?"""
+        code = list(self.bytes_at(path, address))
+        while code and code[0] in self.PREFIXES:
+            code.pop(0)
+        return bool(code) and code[0] != 0xE8 and not (code[0] == 0xFF and len(code) > 1 and code[1] >> 3 & 7 in (2, 3))
 
 
 class Totals:
@@ -47,6 +84,7 @@ class Totals:
         self.calls = 0
         self.programs = 0
         self.heat = collections.Counter()
+        self.code = Code()
 
     def place(self, thing, address, program, code):
         """(object, address in its file) of an instruction."""
@@ -57,7 +95,7 @@ class Totals:
         return thing, address
 
     def read(self, path):
-        names, thing, skip = [], "", False
+        names, thing, skip = [], "", 0
         objects = {}  # callgrind's number -> name
         program, code = "", []
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -65,17 +103,20 @@ class Totals:
                 if line.startswith("0x"):
                     # After `calls=` stands the callee's cost, which is not this address's.
                     part = line.split(None, 3)
+                    place, address = self.place(thing, int(part[0], 16), program, code)
                     if not skip and len(part) > 2:
-                        place, address = self.place(thing, int(part[0], 16), program, code)
                         self.heat[place, address // LINE_BYTES] += int(part[2])
-                    skip = False
+                    elif skip and self.code.is_jump(place, address):
+                        self.taken += skip
+                    else:
+                        self.calls += skip
+                    skip = 0
                 elif line.startswith("jump="):
                     self.taken += int(line[5:].split(" ", 1)[0])
                 elif line.startswith("jcnd="):
                     self.taken += int(line[5:].split("/", 1)[0])
                 elif line.startswith("calls="):
-                    self.calls += int(line[6:].split(" ", 1)[0])
-                    skip = True
+                    skip = int(line[6:].split(" ", 1)[0])
                 elif line.startswith(("ob=", "cob=")):
                     kind, _, text = line.strip().partition("=")
                     number, _, name = text.partition(" ")
@@ -107,11 +148,11 @@ class Totals:
 
 
 def main(argv):
-    heat, directory, base = None, "", "0"
+    heat = None
     if argv[1:2] == ["--heat"]:
-        heat, directory, base, argv = argv[2], argv[3], argv[4], argv[4:]
-    totals = Totals(directory, int(base, 16))
-    for path in argv[1:]:
+        heat, argv = argv[2], argv[2:]
+    totals = Totals(argv[1], int(argv[2], 16))
+    for path in argv[3:]:
         totals.read(path)
     if not totals.programs:
         print("callgrind_sum.py: no totals in the files given", file=sys.stderr)

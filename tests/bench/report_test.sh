@@ -40,7 +40,7 @@ END
 [[ $(tr '\n' ';' <"$work/heat") == "/bin/prog 64 5;/bin/prog 65 10;/lib/c.so 0 85;" ]] ||
 	fail "heat: $(cat "$work/heat")"
 : >"$work/empty"
-! /usr/bin/python3 "$bench/callgrind_sum.py" "$work/empty" >/dev/null 2>&1 || fail "nothing counted is no result"
+! /usr/bin/python3 "$bench/callgrind_sum.py" / 0 "$work/empty" >/dev/null 2>&1 || fail "nothing counted is no result"
 
 # ---- code outside of .text has no object's name: it is the program's where the program's segments are
 # LOAD 0x002000 0x0000000000002000 0x0000000000002000 0x002431 0x002431 R E 0x1000
@@ -57,6 +57,23 @@ END
 /usr/bin/python3 "$bench/callgrind_sum.py" --heat "$work/heat" /usr 0x108000 "$work/callgrind" >/dev/null
 [[ $(cat "$work/heat") == "/usr/bin/true $((at / 64)) 5"*"??? $(((at + size + 0x108000) / 64)) 6" ]] ||
 	fail "code in no named object: $(cat "$work/heat")"
+
+# ---- what valgrind calls a call is a jump where the instruction is one
+call=$(objdump -d /usr/bin/true | awk '$0 ~ /\tcall/ && $2 == "e8" { sub(":", "", $1); print $1; exit }')
+jump=$(objdump -d /usr/bin/true | awk '$0 ~ /\tjmp/ && $2 == "e9" { sub(":", "", $1); print $1; exit }')
+cat >"$work/callgrind" <<END
+positions: instr line
+events: Ir
+ob=(1) /usr/bin/true
+fn=(1) f
+calls=3 0x20 0
+0x$call 0 9
+calls=4 0x20 0
+0x$jump 0 9
+totals: 18
+END
+[[ $(/usr/bin/python3 "$bench/callgrind_sum.py" / 0 "$work/callgrind" | jq -c '[.taken_branches, .calls]') == "[4,3]" ]] ||
+	fail "jumps into another symbol"
 
 # ---- a difference needs six rounds, and all of them on one side of 1
 found=$(PYTHONPATH=$bench /usr/bin/python3 -c 'import measure
