@@ -2,10 +2,10 @@
 
 /*
  * A number is coded as its length in bits (four decisions for 0..14, else 15 and six more), then the
- * bits below the leading one, highest first; or, if it is known to be short, as its bits. Up to four decisions are a group; the probabilities of a
- * group's 15 nodes under one context stand in one line of a hash table, with a check: a line that
- * belongs to another group or context is taken over. A probability is 12 bits and a count of 4: what
- * was seen seldom learns fast and weighs little.
+ * bits below the leading one, highest first; or, if it is known to be short, as its bits. Up to four
+ * decisions are a group; the probabilities of a group's 15 nodes under one context stand in one line of
+ * a hash table, with a check: a line that belongs to another group or context is taken over. A
+ * probability is 12 bits and a count of 4, a slot: what was seen seldom learns fast and weighs little.
  */
 
 #define _GNU_SOURCE
@@ -51,7 +51,10 @@ struct value_coder {
 	struct buffer out;
 };
 
-/* By slot: its input to the mixer, ln(p / (1 - p)) in 1/256 by confidence; the slot after a 0, a 1. By input: p in 1/4096. */
+/*
+ * By slot: its input to the mixer, ln(p / (1 - p)) in 1/256 weighed by its count; the slot after a 0 and
+ * after a 1. By the mixer's sum: p in 1/4096.
+ */
 static int16_t input_table[UINT16_MAX + 1];
 static uint16_t learned_table[2][UINT16_MAX + 1];
 static uint16_t squash_table[4096];
