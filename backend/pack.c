@@ -169,9 +169,11 @@ static int facts_take(struct packer *p)
 	struct morph_data *data = p->data;
 	int r;
 
-	if (line->chooses_build_id)
-		data->build_id = *image_build_id(p->image);
-	else if ((r = identity_make(p->image, data, &data->build_id, p->reterr)) < 0)
+	data->build_id = *image_build_id(p->image);
+	if (!data->build_id.size)
+		return fault_set(p->reterr, -ENODATA, "%s: the linker gave it no build ID", line->output);
+	r = line->chooses_build_id ? 0 : identity_make(p->image, data, &data->build_id, p->reterr);
+	if (r < 0)
 		return r;
 	data->lto = line->is_thin ? MORPH_LTO_THIN : MORPH_LTO_FULL;
 	data->lto_level = line->lto_level;
