@@ -6,15 +6,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$MORPH_BIN/morph" ||
-	{ echo "skipped: user nobody cannot reach $MORPH_BIN"; exit 77; }
-export ASAN_OPTIONS=detect_leaks=0
-
-config_write
-# The default commands, but for a memory limit that AddressSanitizer's shadow would break.
-sed -i '/^profile_command = /d; /^editor_command = /d' "$dir/morphd.conf"
-"$MORPH_BIN/morphd" --check-config --config="$dir/morphd.conf" |
-	sed -n 's/^\(editor_command = .*\)/\1 --memory 0/p' >>"$dir/morphd.conf"
+real_config_write
 mkdir -p "$dir/bin"
 sources=$MORPH_SOURCE/tests/programs/vm
 (cd "$dir/tools" && morph cc -O2 -o vm "$sources/vm.c" "$sources/main.c")
