@@ -18,8 +18,9 @@
 static const uint32_t cutoffs[] = { 10000,  100000, 200000, 300000, 400000, 500000, 600000, 700000,
 				    800000, 900000, 950000, 990000, 999000, 999900, 999990, 999999 };
 
+/* Of every block of every annotated function. */
 struct counts {
-	uint64_t *values; /* of every block of every annotated function */
+	uint64_t *values;
 	size_t n, capacity;
 	uint64_t max_function;
 	size_t n_functions;
@@ -50,12 +51,13 @@ static uint64_t graph_guid(const struct ir_graph *graph)
 
 uint64_t annotate_guid(LLVMModuleRef module, LLVMValueRef function)
 {
-	_clean_(arena_freep) struct arena *arena = arena_new();
-	struct ir_graph graph;
+	LLVMValueRef probe = LLVMGetNamedFunction(module, "llvm.pseudoprobe");
 
-	if (!arena || ir_graph_build(function, LLVMGetNamedFunction(module, "llvm.pseudoprobe"), arena, &graph) < 0)
-		return 0;
-	return graph_guid(&graph);
+	for (LLVMBasicBlockRef b = probe ? LLVMGetFirstBasicBlock(function) : NULL; b; b = LLVMGetNextBasicBlock(b))
+		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+			if (LLVMGetInstructionOpcode(i) == LLVMCall && LLVMGetCalledValue(i) == probe)
+				return LLVMConstIntGetZExtValue(LLVMGetOperand(i, 0));
+	return 0;
 }
 
 static bool is_unlikely(LLVMBasicBlockRef target)
@@ -216,10 +218,20 @@ static void branches_attach(const struct ir_graph *graph, const uint64_t *blocks
 	}
 }
 
-static int function_annotate(LLVMValueRef fn, const struct ir_graph *graph,
-			     const struct profile_function *function, struct arena *arena,
-			     annotate_visit visit, void *user, struct counts *counts, struct annotate_stats *stats)
+struct annotation {
+	const struct profile *profile;
+	annotate_visit visit;
+	void *user;
+	bool attaches; /* or only counts */
+	struct counts counts;
+	struct annotate_stats *stats;
+};
+
+static int function_annotate(struct annotation *annotation, LLVMValueRef fn, const struct ir_graph *graph,
+			     const struct profile_function *function, struct arena *arena)
 {
+	struct annotate_stats *stats = annotation->stats;
+	struct counts *counts = &annotation->counts;
 	uint64_t *blocks, *edges, total = 0;
 	int r = flow_of(graph, function, arena, &blocks, &edges);
 
@@ -230,15 +242,17 @@ static int function_annotate(LLVMValueRef fn, const struct ir_graph *graph,
 	}
 	if (r < 0 || !total)
 		return r;
-	for (uint32_t b = 0; visit && b < graph->n_blocks && r == 0; b++)
-		r = visit(graph->blocks[b].block, blocks[b], user);
-	entry_count_attach(fn, MAX(blocks[0], 1u));
-	branches_attach(graph, blocks, edges, function->samples > 0 ? (double)total / function->samples : 0,
-			arena);
+	for (uint32_t b = 0; annotation->visit && b < graph->n_blocks && r == 0; b++)
+		r = annotation->visit(graph->blocks[b].block, blocks[b], annotation->user);
 	counts->max_function = MAX(counts->max_function, blocks[0]);
 	counts->n_functions++;
 	stats->n_hot_functions++;
 	stats->executions += total;
+	if (!annotation->attaches)
+		return r;
+	entry_count_attach(fn, MAX(blocks[0], 1u));
+	branches_attach(graph, blocks, edges, function->samples > 0 ? (double)total / function->samples : 0,
+			arena);
 	return r;
 }
 
@@ -315,15 +329,13 @@ static void summary_attach(LLVMModuleRef module, struct counts *counts, uint64_t
 			  LLVMMDNodeInContext2(ir_context(), rows, ARRAY_SIZE(rows)));
 }
 
-int annotate_module(LLVMModuleRef module, const struct profile *profile, annotate_visit visit, void *user,
-		    struct annotate_stats *ret, struct fault *reterr)
+static int module_annotate(struct annotation *annotation, LLVMModuleRef module, struct fault *reterr)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
 	LLVMValueRef probe = LLVMGetNamedFunction(module, "llvm.pseudoprobe");
-	struct counts counts = { 0 };
 	int r = arena ? 0 : -ENOMEM;
 
-	*ret = (struct annotate_stats){ 0 };
+	*annotation->stats = (struct annotate_stats){ 0 };
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f && r == 0; f = LLVMGetNextFunction(f)) {
 		const struct profile_function *function;
 		struct ir_graph graph;
@@ -333,15 +345,34 @@ int annotate_module(LLVMModuleRef module, const struct profile *profile, annotat
 		r = ir_graph_build(f, probe, arena, &graph);
 		if (r < 0)
 			break;
-		ret->n_functions++;
-		ret->n_blocks += graph.n_blocks;
-		function = profile_find(profile, graph_guid(&graph));
+		annotation->stats->n_functions++;
+		annotation->stats->n_blocks += graph.n_blocks;
+		function = profile_find(annotation->profile, graph_guid(&graph));
 		if (function)
-			r = function_annotate(f, &graph, function, arena, visit, user, &counts, ret);
+			r = function_annotate(annotation, f, &graph, function, arena);
 		arena_reset(arena);
 	}
-	if (r == 0)
-		summary_attach(module, &counts, ret->executions);
-	free(counts.values);
+	if (r == 0 && annotation->attaches)
+		summary_attach(module, &annotation->counts, annotation->stats->executions);
+	free(annotation->counts.values);
 	return r < 0 ? fault_errno(reterr, r, "attaching the profile to the IR") : 0;
+}
+
+int annotate_module(LLVMModuleRef module, const struct profile *profile, annotate_visit visit, void *user,
+		    struct annotate_stats *ret, struct fault *reterr)
+{
+	struct annotation annotation = {
+		.profile = profile, .visit = visit, .user = user, .attaches = true, .stats = ret,
+	};
+
+	return module_annotate(&annotation, module, reterr);
+}
+
+int annotate_count(LLVMModuleRef module, const struct profile *profile, annotate_visit visit, void *user,
+		   struct fault *reterr)
+{
+	struct annotate_stats stats;
+	struct annotation annotation = { .profile = profile, .visit = visit, .user = user, .stats = &stats };
+
+	return module_annotate(&annotation, module, reterr);
 }

@@ -33,5 +33,9 @@ typedef int (*annotate_visit)(LLVMBasicBlockRef block, uint64_t executions, void
 int annotate_module(LLVMModuleRef module, const struct profile *profile, annotate_visit visit, void *user,
 		    struct annotate_stats *ret, struct fault *reterr);
 
+/** annotate_count() - tell @visit what annotate_module() would, and leave @module as it is; errors likewise */
+int annotate_count(LLVMModuleRef module, const struct profile *profile, annotate_visit visit, void *user,
+		   struct fault *reterr);
+
 /** annotate_guid() - the GUID of the probes in a function's own blocks; 0: it has none */
 uint64_t annotate_guid(LLVMModuleRef module, LLVMValueRef function);

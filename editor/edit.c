@@ -20,6 +20,7 @@
 #include "editor/guid.h"
 #include "editor/heat.h"
 #include "editor/host.h"
+#include "editor/indirect.h"
 #include "editor/inlining.h"
 #include "editor/ir.h"
 #include "editor/object.h"
@@ -59,6 +60,7 @@ struct edit {
 	struct heat *heat;	  /* which functions are compiled anew */
 	LLVMModuleRef hot;	  /* all hot halves, linked */
 	struct name_set *visible; /* names that something outside the hot module needs */
+	struct slots *slots;	  /* where the program keeps pointers to functions */
 	struct buffer hot_bitcode;
 	struct block_map *counted; /* of step 5's link: the hot code with its probes and counts */
 	struct placement placement;
@@ -185,6 +187,8 @@ static int modules_cut(struct edit *edit, struct fault *reterr)
 			r = ir_write(module, &edit->units[i].restored);
 		if (r == 0)
 			r = guid_table_unify(guids, module);
+		if (r == 0)
+			r = slots_note(edit->slots, module);
 		if (r == 0)
 			r = module_take(edit, i, module, reterr);
 		else
@@ -441,21 +445,41 @@ static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 	return r;
 }
 
+/* Calls that mostly go to one place call it directly; what they do then is counted with all the rest. */
+static int promote(struct edit *edit, struct fault *reterr)
+{
+	_clean_(indirect_freep) struct indirect *indirect = indirect_new(edit->hot, edit->slots);
+	_clean_(inlining_freep) struct inlining *inlining = inlining_new(edit->hot);
+	int r = indirect && inlining ? 0 : -ENOMEM;
+
+	if (r == 0)
+		r = annotate_count(edit->hot, edit->profile, inlining_note, inlining, reterr);
+	if (r == 0)
+		r = annotate_count(edit->hot, edit->profile, indirect_note, indirect, reterr);
+	if (r == 0)
+		r = indirect_mark(indirect, inlining, &edit->report->indirect);
+	if (r < 0)
+		return fault_errno(reterr, r, "finding where calls through pointers go");
+	return pipeline_promote(edit->hot, reterr);
+}
+
 /* Step 3: the world is closed, so that nobody else calls what is not visible; counts onto the IR, and the calls they say are worth a copy. */
 static int annotate(struct edit *edit, struct fault *reterr)
 {
-	struct inlining *inlining;
-	int r;
+	_clean_(inlining_freep) struct inlining *inlining = NULL;
+	int r = 0;
 
 	ir_internalize(edit->hot, edit->visible);
+	if (!edit->options->layout_only)
+		r = promote(edit, reterr);
+	if (r < 0)
+		return r;
 	inlining = inlining_new(edit->hot);
-	r = inlining ? 0 : fault_errno(reterr, -ENOMEM, "attaching the profile to the IR");
-
-	if (r == 0)
-		r = annotate_module(edit->hot, edit->profile, inlining_note, inlining, &edit->report->counts, reterr);
+	if (!inlining)
+		return fault_errno(reterr, -ENOMEM, "attaching the profile to the IR");
+	r = annotate_module(edit->hot, edit->profile, inlining_note, inlining, &edit->report->counts, reterr);
 	if (r == 0 && !edit->options->layout_only && inlining_choose(inlining, &edit->report->inlining) < 0)
 		r = fault_errno(reterr, -ENOMEM, "choosing calls to inline");
-	inlining_free(inlining);
 	return r;
 }
 
@@ -531,6 +555,7 @@ static void edit_done(struct edit *edit)
 		LLVMDisposeModule(edit->hot);
 	heat_free(edit->heat);
 	name_set_free(edit->visible);
+	slots_free(edit->slots);
 	buffer_done(&edit->hot_bitcode);
 	block_map_free(edit->counted);
 	placement_done(&edit->placement);
@@ -571,8 +596,9 @@ int edit_run(const struct image *program, const struct profile *profile,
 	if (r == 0) {
 		edit.units = calloc(edit.data->n_modules + 1, sizeof(*edit.units));
 		edit.visible = name_set_new();
+		edit.slots = slots_new();
 		edit.heat = heat_new(edit.data->map, profile);
-		r = edit.units && edit.visible && edit.heat ? 0 : fault_errno(reterr, -ENOMEM, "starting the edit");
+		r = edit.units && edit.visible && edit.slots && edit.heat ? 0 : fault_errno(reterr, -ENOMEM, "starting the edit");
 	}
 	if (r == 0)
 		r = generation_identify(program, edit.data, profile, &resolved, ret, reterr);

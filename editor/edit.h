@@ -22,6 +22,7 @@
 
 #include "base/fault.h"
 #include "editor/annotate.h"
+#include "editor/indirect.h"
 #include "editor/inlining.h"
 #include "editor/prediction.h"
 #include "editor/selftest.h"
@@ -44,6 +45,7 @@ struct edit_options {
 struct edit_report {
 	struct trust_report trust;
 	struct annotate_stats counts;
+	struct indirect_stats indirect;
 	struct inlining_stats inlining;
 	size_t n_modules, n_hot_modules;
 	size_t n_kept_objects; /* of hot modules: their cold code is step 1's, not generated once more */

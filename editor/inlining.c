@@ -1,36 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#define _GNU_SOURCE
 #include "editor/inlining.h"
 
 #include <errno.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/macro.h"
+#include "editor/function_index.h"
 #include "layout/heap.h"
 
-/* Instructions that a call costs beyond its callee's: call, return, saving registers, keeping the frame. */
-#define CALL_COST 12.0
+/*
+ * Instructions that a call costs beyond its callee's: call, return, keeping the frame; saving and restoring registers, of which
+ * a callee needs one in so many of its instructions; passing arguments.
+ */
+#define CALL_COST 6.0
+#define REGISTER_COST 2.0
+#define REGISTER_EVERY 10.0
+#define MAX_REGISTERS 6.0
 #define ARGUMENT_COST 2.0
+/* What a copy's caller knows folds: a test of a constant and the jump after it; a load or store of the caller's own variable. */
+#define TEST_COST 2.0
+#define ACCESS_COST 1.0
+/* A call through a pointer that is known becomes one that may be inlined. */
+#define POINTER_COST 6.0
 /* What the callee's own code loses beside more live values, as a share of what it executes. */
 #define PRESSURE 0.02
 /* A copy must save this share of all instructions executed, per instruction of its size ... */
+#ifndef MIN_DENSITY
 #define MIN_DENSITY 2e-6
-/* ... and all copies together may be this share of the module. */
-#define GROWTH_BUDGET 0.5
+#endif
+/* ... where what seldom runs counts for little: it goes out of line. Seldom: once in so many calls. */
+#define SELDOM 20.0
+#define SELDOM_COST 0.1
+/* All copies together may be this share of the module. */
+#ifndef GROWTH_BUDGET
+#define GROWTH_BUDGET 1.0
+#endif
 /* Frames of callees become part of their callers', which may be deep in a recursion. */
 #define MAX_FRAME_BYTES 512
 
 struct function {
-	LLVMValueRef value;
 	uint64_t size;	 /* instructions, with the copies chosen so far */
+	double often;	 /* of them those that run at least once in SELDOM calls, the others by how often they do */
 	uint64_t copies; /* of it, in others */
 	double executed, entered; /* instructions; times */
+	double *tested, *accessed; /* by parameter: instructions that fold when it is a constant; the address of a variable */
+	unsigned n_parameters;
 	bool takes_copies, gives_copies;
 	uint32_t first_chosen; /* of its calls, a site; UINT32_MAX: none */
 	uint32_t seen;	       /* by the search of this number */
@@ -41,7 +62,7 @@ struct site {
 	uint32_t caller, callee;
 	uint32_t next_chosen; /* of the caller's */
 	uint64_t executions;
-	double saved; /* instructions per execution, of the call alone */
+	double saved; /* instructions per execution */
 };
 
 struct candidate {
@@ -51,9 +72,8 @@ struct candidate {
 struct inlining {
 	struct arena *arena;
 	LLVMModuleRef module;
-	struct function *functions; /* in the module's order */
-	uint32_t *by_value;	    /* the same, sorted by address */
-	uint32_t n_functions;
+	struct function_index index;
+	struct function *functions; /* by index */
 	struct site *sites;
 	size_t n_sites, capacity;
 	uint32_t n_searches, *stack;
@@ -87,13 +107,6 @@ static uint64_t block_size(LLVMBasicBlockRef block)
 	return n;
 }
 
-static bool has_attribute(LLVMValueRef function, const char *name)
-{
-	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-
-	return LLVMGetEnumAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind);
-}
-
 /* What LLVM's cost analysis would refuse; `alwaysinline` goes round it. */
 static bool may_be_copied(LLVMModuleRef module, LLVMValueRef function)
 {
@@ -114,9 +127,9 @@ static bool may_be_copied(LLVMModuleRef module, LLVMValueRef function)
 	default:
 		return false;
 	}
-	if (has_attribute(function, "noinline") || has_attribute(function, "optnone") ||
-	    has_attribute(function, "naked") || has_attribute(function, "returns_twice") ||
-	    has_attribute(function, "presplitcoroutine") || has_attribute(function, "strictfp"))
+	if (function_has(function, "noinline") || function_has(function, "optnone") ||
+	    function_has(function, "naked") || function_has(function, "returns_twice") ||
+	    function_has(function, "presplitcoroutine") || function_has(function, "strictfp"))
 		return false;
 	if (LLVMIsFunctionVarArg(LLVMGlobalGetValueType(function)))
 		return false;
@@ -135,78 +148,42 @@ static bool may_be_copied(LLVMModuleRef module, LLVMValueRef function)
 	return frame <= MAX_FRAME_BYTES;
 }
 
-static int by_address(const void *a, const void *b, void *user)
-{
-	const struct function *functions = user;
-	const char *x = (const char *)functions[*(const uint32_t *)a].value;
-	const char *y = (const char *)functions[*(const uint32_t *)b].value;
-
-	return (x > y) - (x < y);
-}
-
-static uint32_t function_find(const struct inlining *inlining, LLVMValueRef value)
-{
-	uint32_t low = 0, high = inlining->n_functions;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		uint32_t f = inlining->by_value[middle];
-
-		if (inlining->functions[f].value == value)
-			return f;
-		if ((const char *)inlining->functions[f].value < (const char *)value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return UINT32_MAX;
-}
-
-static bool is_call(LLVMValueRef instruction)
-{
-	LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
-
-	return opcode == LLVMCall || opcode == LLVMInvoke;
-}
-
 /* ---- calls ---- */
 
 struct inlining *inlining_new(LLVMModuleRef module)
 {
 	struct inlining *inlining = calloc(1, sizeof(*inlining));
-	uint32_t n = 0;
 
 	if (!inlining)
 		return NULL;
 	inlining->module = module;
 	inlining->arena = arena_new();
-	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-		n += !LLVMIsDeclaration(f);
-	if (inlining->arena) {
-		inlining->functions = arena_array(inlining->arena, struct function, n);
-		inlining->by_value = arena_array(inlining->arena, uint32_t, n);
-		inlining->stack = arena_array(inlining->arena, uint32_t, n);
+	if (inlining->arena && function_index_build(module, inlining->arena, &inlining->index) == 0) {
+		inlining->functions = arena_array(inlining->arena, struct function, inlining->index.n);
+		inlining->stack = arena_array(inlining->arena, uint32_t, inlining->index.n);
 	}
-	if (!inlining->functions || !inlining->by_value || !inlining->stack) {
+	if (!inlining->functions || !inlining->stack) {
 		inlining_free(inlining);
 		return NULL;
 	}
-	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-		struct function *function = &inlining->functions[inlining->n_functions];
+	for (uint32_t i = 0; i < inlining->index.n; i++) {
+		struct function *function = &inlining->functions[i];
+		LLVMValueRef f = inlining->index.functions[i];
 
-		if (LLVMIsDeclaration(f))
-			continue;
-		function->value = f;
 		function->first_chosen = UINT32_MAX;
+		function->n_parameters = LLVMCountParams(f);
+		function->tested = arena_array(inlining->arena, double, function->n_parameters);
+		function->accessed = arena_array(inlining->arena, double, function->n_parameters);
+		if (!function->tested || !function->accessed) {
+			inlining_free(inlining);
+			return NULL;
+		}
 		function->gives_copies = may_be_copied(module, f);
-		function->takes_copies = !has_attribute(f, "optnone") && !has_attribute(f, "naked") &&
-					 !has_attribute(f, "strictfp");
+		function->takes_copies = !function_has(f, "optnone") && !function_has(f, "naked") &&
+					 !function_has(f, "strictfp");
 		for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
 			function->size += block_size(b);
-		inlining->by_value[inlining->n_functions] = inlining->n_functions;
-		inlining->n_functions++;
 	}
-	qsort_r(inlining->by_value, inlining->n_functions, sizeof(uint32_t), by_address, inlining->functions);
 	return inlining;
 }
 
@@ -235,9 +212,9 @@ static bool are_alike(LLVMValueRef a, LLVMValueRef b)
 		if (x_size != y_size || memcmp(x_value, y_value, x_size) != 0)
 			return false;
 	}
-	if (has_attribute(a, "null_pointer_is_valid") != has_attribute(b, "null_pointer_is_valid") ||
-	    has_attribute(a, "sanitize_address") != has_attribute(b, "sanitize_address") ||
-	    has_attribute(a, "shadowcallstack") != has_attribute(b, "shadowcallstack"))
+	if (function_has(a, "null_pointer_is_valid") != function_has(b, "null_pointer_is_valid") ||
+	    function_has(a, "sanitize_address") != function_has(b, "sanitize_address") ||
+	    function_has(a, "shadowcallstack") != function_has(b, "shadowcallstack"))
 		return false;
 	return !LLVMHasPersonalityFn(b) || !LLVMHasPersonalityFn(a) ||
 	       LLVMGetPersonalityFn(a) == LLVMGetPersonalityFn(b);
@@ -258,32 +235,118 @@ static int site_add(struct inlining *inlining, const struct site *site)
 	return 0;
 }
 
+/* ---- what a copy saves ---- */
+
+static unsigned parameter_number(LLVMValueRef function, LLVMValueRef value)
+{
+	unsigned k = 0, n = LLVMCountParams(function);
+
+	while (k < n && LLVMGetParam(function, k) != value)
+		k++;
+	return k;
+}
+
+/* The parameter that @pointer points into, at a place that is known; or @pointer, when it is none. */
+static LLVMValueRef base_of(LLVMValueRef pointer)
+{
+	while (LLVMIsAGetElementPtrInst(pointer)) {
+		for (int i = 1; i < LLVMGetNumOperands(pointer); i++)
+			if (!LLVMIsAConstantInt(LLVMGetOperand(pointer, (unsigned)i)))
+				return pointer;
+		pointer = LLVMGetOperand(pointer, 0);
+	}
+	return pointer;
+}
+
+static void parameter_add(struct function *function, LLVMValueRef value, LLVMValueRef fn, double *sums, double saved)
+{
+	unsigned k = LLVMIsAArgument(value) ? parameter_number(fn, value) : function->n_parameters;
+
+	if (k < function->n_parameters)
+		sums[k] += saved;
+}
+
+/* What would fold in a copy of @fn when its caller knows the parameters. */
+static void folding_note(struct function *function, LLVMValueRef fn, LLVMValueRef i, double executions)
+{
+	LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
+
+	if (opcode == LLVMLoad || opcode == LLVMStore) {
+		LLVMValueRef pointer = LLVMGetOperand(i, opcode == LLVMStore);
+
+		parameter_add(function, base_of(pointer), fn, function->accessed, ACCESS_COST * executions);
+	} else if (is_call(i)) {
+		parameter_add(function, LLVMGetCalledValue(i), fn, function->tested, POINTER_COST * executions);
+	} else if (opcode == LLVMSwitch) {
+		parameter_add(function, LLVMGetOperand(i, 0), fn, function->tested, TEST_COST * executions);
+	} else if (opcode == LLVMICmp) {
+		for (unsigned k = 0; k < 2; k++)
+			if (LLVMIsAConstant(LLVMGetOperand(i, 1 - k)))
+				parameter_add(function, LLVMGetOperand(i, k), fn, function->tested, TEST_COST * executions);
+	} else if (LLVMIsABinaryOperator(i)) {
+		for (unsigned k = 0; k < 2; k++)
+			parameter_add(function, LLVMGetOperand(i, k), fn, function->tested, executions);
+	}
+}
+
+static double call_saves(const struct function *callee, LLVMValueRef call)
+{
+	unsigned n = MIN(LLVMGetNumArgOperands(call), callee->n_parameters);
+	double per_call = 1 / fmax(callee->entered, 1);
+	double saved = CALL_COST + ARGUMENT_COST * LLVMGetNumArgOperands(call) +
+		       REGISTER_COST * fmin((double)callee->size / REGISTER_EVERY, MAX_REGISTERS);
+
+	for (unsigned k = 0; k < n; k++) {
+		LLVMValueRef argument = LLVMGetOperand(call, k);
+
+		if (LLVMIsAConstant(argument))
+			saved += callee->tested[k] * per_call;
+		else if (LLVMIsAAllocaInst(base_of(argument)))
+			saved += callee->accessed[k] * per_call;
+	}
+	return saved - PRESSURE * callee->executed * per_call;
+}
+
+static bool is_possible(const struct inlining *inlining, const struct site *site)
+{
+	return inlining->functions[site->callee].gives_copies && inlining->functions[site->caller].takes_copies &&
+	       are_alike(inlining->index.functions[site->caller], inlining->index.functions[site->callee]);
+}
+
+/* How much of a block that runs so often counts, 0..1. */
+static double often(const struct function *function, double executions)
+{
+	return fmin(1, SELDOM * executions / fmax(function->entered, 1));
+}
+
 int inlining_note(LLVMBasicBlockRef block, uint64_t executions, void *user)
 {
 	struct inlining *inlining = user;
-	uint32_t caller = function_find(inlining, LLVMGetBasicBlockParent(block));
+	uint32_t caller = function_index_find(&inlining->index, LLVMGetBasicBlockParent(block));
+	double executed = (double)executions * (double)block_size(block);
+	struct function *function;
 	unsigned noinline = LLVMGetEnumAttributeKindForName("noinline", 8);
 	int r = 0;
 
-	if (!executions || caller == UINT32_MAX)
+	if (!executions || caller == FUNCTION_NONE)
 		return 0;
-	inlining->executed += (double)executions * (double)block_size(block);
-	inlining->functions[caller].executed += (double)executions * (double)block_size(block);
+	function = &inlining->functions[caller];
 	if (block == LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(block)))
-		inlining->functions[caller].entered = (double)executions;
+		function->entered = (double)executions;
+	inlining->executed += executed;
+	function->executed += executed;
+	function->often += often(function, (double)executions) * (double)block_size(block);
 	for (LLVMValueRef i = LLVMGetFirstInstruction(block); i && r == 0; i = LLVMGetNextInstruction(i)) {
 		struct site site = { .call = i, .caller = caller, .executions = executions };
 
+		folding_note(function, inlining->index.functions[caller], i, (double)executions);
 		if (!is_call(i))
 			continue;
-		site.callee = function_find(inlining, LLVMGetCalledValue(i));
-		if (site.callee == UINT32_MAX || !inlining->functions[site.callee].gives_copies ||
-		    !inlining->functions[caller].takes_copies ||
-		    LLVMGetCalledFunctionType(i) != LLVMGlobalGetValueType(inlining->functions[site.callee].value) ||
-		    LLVMGetCallSiteEnumAttribute(i, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, noinline) ||
-		    !are_alike(inlining->functions[caller].value, inlining->functions[site.callee].value))
+		site.callee = function_index_find(&inlining->index, LLVMGetCalledValue(i));
+		if (site.callee == FUNCTION_NONE || !is_possible(inlining, &site) ||
+		    LLVMGetCalledFunctionType(i) != LLVMGlobalGetValueType(inlining->index.functions[site.callee]) ||
+		    LLVMGetCallSiteEnumAttribute(i, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, noinline))
 			continue;
-		site.saved = CALL_COST + ARGUMENT_COST * LLVMGetNumArgOperands(i);
 		r = site_add(inlining, &site);
 	}
 	return r;
@@ -291,24 +354,32 @@ int inlining_note(LLVMBasicBlockRef block, uint64_t executions, void *user)
 
 /* ---- the choice ---- */
 
+/* Of what a copy brings, instructions that count; a copy in a function of which there are copies is there as many times. */
 static double site_size(const struct inlining *inlining, const struct site *site)
 {
-	/* A copy in a function of which there are copies is there as many times. */
-	return (double)inlining->functions[site->callee].size *
-	       (double)(1 + inlining->functions[site->caller].copies);
-}
-
-/* Instructions that a copy here would save in all. */
-static double site_saved(const struct inlining *inlining, const struct site *site)
-{
 	const struct function *callee = &inlining->functions[site->callee];
+	double size = SELDOM_COST * (double)callee->size + (1 - SELDOM_COST) * callee->often;
 
-	return (double)site->executions * (site->saved - PRESSURE * callee->executed / MAX(callee->entered, 1.0));
+	return size * (double)(1 + inlining->functions[site->caller].copies);
 }
 
 static double site_density(const struct inlining *inlining, const struct site *site)
 {
-	return site_saved(inlining, site) / inlining->executed / MAX(site_size(inlining, site), 1.0);
+	return (double)site->executions * site->saved / inlining->executed / MAX(site_size(inlining, site), 1.0);
+}
+
+bool inlining_pays(const struct inlining *inlining, LLVMValueRef call, LLVMValueRef callee, uint64_t executions)
+{
+	LLVMValueRef caller = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
+	struct site site = { .call = call,
+			     .caller = function_index_find(&inlining->index, caller),
+			     .callee = function_index_find(&inlining->index, callee),
+			     .executions = executions };
+
+	if (site.caller == FUNCTION_NONE || site.callee == FUNCTION_NONE || !is_possible(inlining, &site))
+		return false;
+	site.saved = call_saves(&inlining->functions[site.callee], call);
+	return site_density(inlining, &site) >= MIN_DENSITY;
 }
 
 /* Would a copy of @callee in @caller bring a copy of @caller with it? */
@@ -345,11 +416,12 @@ static void site_choose(struct inlining *inlining, struct site *site, struct inl
 				 LLVMCreateEnumAttribute(context, kind, 0));
 	stats->n_chosen++;
 	stats->growth += (uint64_t)site_size(inlining, site);
-	stats->saved += site_saved(inlining, site);
+	stats->saved += (double)site->executions * site->saved;
 	site->next_chosen = caller->first_chosen;
 	caller->first_chosen = (uint32_t)(site - inlining->sites);
 	callee->copies += 1 + caller->copies;
 	caller->size += callee->size;
+	caller->often += often(caller, (double)site->executions) * callee->often;
 }
 
 int inlining_choose(struct inlining *inlining, struct inlining_stats *ret)
@@ -361,13 +433,15 @@ int inlining_choose(struct inlining *inlining, struct inlining_stats *ret)
 	*ret = (struct inlining_stats){ .n_calls = inlining->n_sites, .executed = inlining->executed };
 	if (!arena)
 		return -ENOMEM;
-	for (uint32_t f = 0; f < inlining->n_functions; f++)
+	for (uint32_t f = 0; f < inlining->index.n; f++)
 		ret->size += inlining->functions[f].size;
 	heap = heap_of(arena, sizeof(struct candidate));
 	for (uint32_t s = 0; s < inlining->n_sites; s++) {
-		const struct site *site = &inlining->sites[s];
-		struct candidate candidate = { .key = { .gain = site_density(inlining, site), .a = s } };
+		struct site *site = &inlining->sites[s];
+		struct candidate candidate = { .key.a = s };
 
+		site->saved = call_saves(&inlining->functions[site->callee], site->call);
+		candidate.key.gain = site_density(inlining, site);
 		heap_push(&heap, &candidate);
 	}
 	while (heap_pop(&heap, &best) && best.key.gain >= MIN_DENSITY) {

@@ -6,14 +6,17 @@
  *
  * LLVM's inliner asks of each call alone whether it is hot. With sampled counts much lukewarm code passes that
  * test, so LLVM's own idea of hot is kept narrow (annotate.h), and the calls compete here instead: greedily by
- * instructions saved per instruction of growth, as long as a copy earns its place and the module's growth stays
+ * instructions saved per instruction of growth that runs, as long as a copy earns its place and the module's growth stays
  * within a budget (Arnold, Fink, Sarkar, Sweeney: A Comparative Study of Static and Profile-Based Heuristics
  * for Inlining, DYNAMO 2000). Chosen calls are marked `alwaysinline`; LLVM's inliner does the copying.
  */
 
 #include <llvm-c/Types.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/macro.h"
 
 struct inlining;
 
@@ -26,9 +29,16 @@ struct inlining_stats {
 /** inlining_new() - @module: must outlive the result; NULL when memory is short */
 struct inlining *inlining_new(LLVMModuleRef module);
 void inlining_free(struct inlining *inlining); /* accepts NULL */
+DEFINE_CLEANUP(struct inlining *, inlining_free);
 
 /** inlining_note() - @block ran @executions times; 0 or -ENOMEM. @user is a struct inlining (annotate_visit) */
 int inlining_note(LLVMBasicBlockRef block, uint64_t executions, void *user);
+
+/**
+ * inlining_pays() - would a copy of @callee earn its place at @call, if that called it @executions times?
+ * To be asked when all blocks are noted, of a call that goes through a pointer.
+ */
+bool inlining_pays(const struct inlining *inlining, LLVMValueRef call, LLVMValueRef callee, uint64_t executions);
 
 /** inlining_choose() - mark the calls; 0 or -ENOMEM. The same module and counts give the same choice. */
 int inlining_choose(struct inlining *inlining, struct inlining_stats *ret);

@@ -59,32 +59,48 @@ static LLVMTargetMachineRef target_machine(LLVMModuleRef module, const char *cpu
 	return machine;
 }
 
+static int passes_run(LLVMModuleRef module, const char *passes, LLVMTargetMachineRef machine,
+		      LLVMPassBuilderOptionsRef tuning, struct fault *reterr)
+{
+	LLVMErrorRef error;
+	char *text;
+
+	options_take();
+	error = LLVMRunPasses(module, passes, machine, tuning);
+	if (!error)
+		return 0;
+	text = LLVMGetErrorMessage(error);
+	fault_set(reterr, -EBADMSG, "pass pipeline %s: %s", passes, text);
+	LLVMDisposeErrorMessage(text);
+	return -EBADMSG;
+}
+
 int pipeline_run(LLVMModuleRef module, const struct pipeline_options *options, struct fault *reterr)
 {
-	LLVMPassBuilderOptionsRef tuning = LLVMCreatePassBuilderOptions();
 	LLVMTargetMachineRef machine = target_machine(module, options->cpu, reterr);
-	LLVMErrorRef error;
+	LLVMPassBuilderOptionsRef tuning;
 	char passes[64];
+	int r;
 
-	if (!machine) {
-		LLVMDisposePassBuilderOptions(tuning);
+	if (!machine)
 		return -EBADMSG;
-	}
+	tuning = LLVMCreatePassBuilderOptions();
 	LLVMPassBuilderOptionsSetLoopInterleaving(tuning, options->opt_level > 1);
 	LLVMPassBuilderOptionsSetLoopVectorization(tuning, options->opt_level > 1);
 	LLVMPassBuilderOptionsSetSLPVectorization(tuning, options->opt_level > 1);
 	LLVMPassBuilderOptionsSetLoopUnrolling(tuning, true);
-	options_take();
 	snprintf(passes, sizeof(passes), "lto<O%u>", MAX(1u, MIN(options->opt_level, 3u)));
-	error = LLVMRunPasses(module, passes, machine, tuning);
+	r = passes_run(module, passes, machine, tuning, reterr);
 	LLVMDisposeTargetMachine(machine);
 	LLVMDisposePassBuilderOptions(tuning);
-	if (error) {
-		char *text = LLVMGetErrorMessage(error);
+	return r;
+}
 
-		fault_set(reterr, -EBADMSG, "pass pipeline %s: %s", passes, text);
-		LLVMDisposeErrorMessage(text);
-		return -EBADMSG;
-	}
-	return 0;
+int pipeline_promote(LLVMModuleRef module, struct fault *reterr)
+{
+	LLVMPassBuilderOptionsRef tuning = LLVMCreatePassBuilderOptions();
+	int r = passes_run(module, "pgo-icall-prom", NULL, tuning, reterr);
+
+	LLVMDisposePassBuilderOptions(tuning);
+	return r;
 }

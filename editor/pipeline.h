@@ -27,3 +27,6 @@ void pipeline_init(void);
 
 /** pipeline_run() - in place; -EBADMSG with @reterr when a pass refuses the module */
 int pipeline_run(LLVMModuleRef module, const struct pipeline_options *options, struct fault *reterr);
+
+/** pipeline_promote() - calls with value profiles (indirect.h) call those targets directly, after a comparison; -EBADMSG */
+int pipeline_promote(LLVMModuleRef module, struct fault *reterr);
