@@ -22,8 +22,11 @@
 #define ROUNDS 60
 /* Of all calls of one type, times all functions; larger tables are left alone. */
 #define MAX_TABLE (1u << 20)
-/* Targets are told when so much of a call is explained, up to so many, each of them so much of what the others left. */
-#define MIN_EXPLAINED 0.5
+/*
+ * Targets are told when so much of a call is explained (counts of short functions are often too low), up to so many, each of
+ * them so much of what the others left.
+ */
+#define MIN_EXPLAINED 0.25
 #define MAX_TARGETS 2
 #define MIN_SHARE 0.5
 

@@ -14,7 +14,7 @@ export TMPDIR=$work ASAN_OPTIONS=detect_leaks=0
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 value() { sed -n "s/^ *\"$1\": \([0-9.]*\),*$/\1/p" report.json; }
-cases=0
+cases=0 promoted=0
 
 # edited FILE: record ./main, put what is made of FILE in new/; ./main with that says what it said before
 edited()
@@ -35,6 +35,7 @@ program()
 	echo "a program: $*"
 	morph c++ -O2 "$@" "$source/main.cpp" "$source/shapes.cpp" -o main
 	edited main
+	promoted=$((promoted + $(value indirect_calls_promoted)))
 	./new/main 5000 | cmp - expected.txt
 }
 
@@ -80,4 +81,5 @@ program -fPIE -static-pie
 program -flto -fvisibility=hidden -g -fcf-protection -fstack-protector-strong -D_FORTIFY_SOURCE=2 -Wl,-z,relro,-z,now
 library
 library -g -fcf-protection -fstack-protector-strong -Wl,-z,relro,-z,now -Wl,--gc-sections -Wl,-Bsymbolic
+[ "$promoted" -ge 1 ] || fail "in three programs no virtual call found its function"
 echo "$cases passed, 0 failed"
