@@ -91,7 +91,9 @@ def plain(value):
 def speedup(page, table, directory):
     page.text("CPU time of the test workload relative to the shipped binary (built by `morph cc`, ThinLTO, no profile): "
               "below 1 is faster. Medians of interleaved rounds with their 95 % bootstrap interval; \"=\" marks "
-              "that no difference was seen: the interval includes 1. Training and test inputs differ.")
+              "that no difference was seen: the interval includes 1. Training and test inputs differ. Morph compiles for "
+              "the CPU in the machine, as users have it, unless its row says otherwise; all others for the CPU that packages "
+              "are shipped for.")
     page.text(speedup_sentence(table))
     summary = table["summary"]
     page.heading("All programs, geometric mean", 3)

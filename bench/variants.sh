@@ -18,7 +18,7 @@ VARIANTS=(
 	"lto|clang -O2 -flto=thin"
 	"morph|Morph, from clock samples"
 	"morph-exact|Morph, from exact counts"
-	"morph-host|Morph, from clock samples, for this CPU"
+	"morph-portable|Morph, from clock samples, for the CPU as shipped"
 	"morph-layout|Morph, from clock samples, layout only"
 	"bolt|ThinLTO + BOLT, from clock samples"
 	"bolt-exact|ThinLTO + BOLT, from its own instrumentation"
@@ -328,9 +328,9 @@ variant_morph_exact()
 	done
 }
 
-variant_morph_host()
+variant_morph_portable()
 {
-	morph_optimize --cpu native
+	morph_optimize --cpu shipped
 }
 
 variant_morph_layout()

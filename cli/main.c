@@ -42,7 +42,7 @@ const struct verb verbs[] = {
 	  "       morph profile show|diff|merge|carry|export|import ...",
 	  "turn samples into block counts; look at them, move them" },
 	{ "optimize", optimize_run,
-	  "PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native] [--layout-only]\n"
+	  "PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native|shipped] [--layout-only]\n"
 	  "                     [--trusted] [--jobs N] [--user NAME] [--work-dir DIR] [--memory MIB]\n"
 	  "                     [--timeout SECONDS] [--sidecar-dir DIR]",
 	  "make a new generation of a program from its IR and a profile" },

@@ -470,6 +470,8 @@ static int annotate(struct edit *edit, struct fault *reterr)
 	int r = 0;
 
 	ir_internalize(edit->hot, edit->visible);
+	if (edit->options->cpu)
+		host_retarget(edit->hot, edit->options->cpu);
 	if (!edit->options->layout_only)
 		r = promote(edit, reterr);
 	if (r < 0)
@@ -489,8 +491,6 @@ static int optimize(struct edit *edit, struct fault *reterr)
 	char path[PATH_MAX];
 	int r = 0;
 
-	if (edit->options->cpu)
-		host_retarget(edit->hot, edit->options->cpu);
 	if (!edit->options->layout_only)
 		r = pipeline_run(edit->hot, &options, reterr);
 	if (r == 0 && ir_write(edit->hot, &edit->hot_bitcode) < 0)

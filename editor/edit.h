@@ -35,7 +35,7 @@
 struct edit_options {
 	const char *directory;	 /* scratch; holds everything, is the caller's to remove */
 	const char *sidecar_dir; /* NULL: the default */
-	const char *cpu;	 /* code for this CPU; NULL: as shipped */
+	const char *cpu;	 /* code for this CPU, "native": the machine's; NULL: as shipped */
 	bool layout_only;	 /* steps 5 to 8 on the IR as it is */
 	bool skip_trust;	 /* step 1 was done for this build ID before */
 	bool show_progress;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/macro.h"
 #include "editor/ir.h"
 
 char *host_cpu(void)
@@ -72,18 +73,60 @@ static void contraction_forbid(LLVMValueRef function)
 		}
 }
 
+/*
+ * What is wider than 256 bits stays out: tools that read machine code, such as valgrind, do not know it everywhere, and
+ * what it gains in programs it loses in clock rate on many CPUs.
+ */
+static void narrow(char *features)
+{
+	static const char *const wide[] = { "+avx512", "+avx10", "+amx", "+evex512" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(wide); i++)
+		for (char *at = features; (at = strstr(at, wide[i]));)
+			*at = '-';
+}
+
+static bool lacks(const char *features, const char *feature, size_t size)
+{
+	for (const char *at = features; (at = memmem(at, strlen(at), feature, size)); at++)
+		if (at > features && at[-1] == '-' && (at[size] == ',' || at[size] == '\0'))
+			return true;
+	return false;
+}
+
+/* A function that asks for more than the machine has, or for less than the others, is there for a reason. */
+static bool has_own_target(LLVMValueRef function, const char *host_features)
+{
+	LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+							   "target-features", strlen("target-features"));
+	unsigned size = 0;
+	const char *text = a ? LLVMGetStringAttributeValue(a, &size) : "";
+	for (const char *end, *at = text; at + 1 < text + size; at = end + 1) {
+		end = memchr(at, ',', (size_t)(text + size - at));
+		if (!end)
+			end = text + size;
+		if (*at == '-')
+			return true;
+		if (lacks(host_features, at + 1, (size_t)(end - at - 1)))
+			return true;
+	}
+	return false;
+}
+
 void host_retarget(LLVMModuleRef module, const char *cpu)
 {
 	char *host = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+	bool is_host = strcmp(host, cpu) == 0;
 
+	narrow(features);
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-		if (LLVMIsDeclaration(f))
+		if (LLVMIsDeclaration(f) || (is_host && has_own_target(f, features)))
 			continue;
 		if (!has_feature(f, "+fma"))
 			contraction_forbid(f);
 		string_attribute_set(f, "target-cpu", cpu);
 		string_attribute_set(f, "tune-cpu", cpu);
-		if (strcmp(host, cpu) == 0)
+		if (is_host)
 			string_attribute_set(f, "target-features", features);
 	}
 	LLVMDisposeMessage(host);

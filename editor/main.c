@@ -114,8 +114,8 @@ struct workplace {
 
 static int usage(FILE *out)
 {
-	fputs("usage: morph optimize PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native]\n"
-	      "       [--layout-only] [--trusted] [--jobs N] [--user NAME] [--work-dir DIR]\n"
+	fputs("usage: morph optimize PROGRAM --profile FILE -o FILE [--report FILE]\n"
+	      "       [--cpu NAME|native|shipped] [--layout-only] [--trusted] [--jobs N] [--user NAME] [--work-dir DIR]\n"
 	      "       [--memory MIB] [--timeout SECONDS] [--selftest-timeout SECONDS] [--sidecar-dir DIR]\n"
 	      "       [--keep-work-dir]\n",
 	      out);
@@ -163,6 +163,11 @@ static int arguments_parse(int argc, char **argv, struct arguments *ret)
 		if (!argument_take(option, ret))
 			return usage(stderr);
 	}
+	/* What only is placed anew keeps its instructions. */
+	if (!ret->edit.cpu)
+		ret->edit.cpu = ret->edit.layout_only ? "shipped" : "native";
+	if (strcmp(ret->edit.cpu, "shipped") == 0)
+		ret->edit.cpu = NULL;
 	if (optind != argc - 1 || !ret->profile || !ret->out)
 		return usage(stderr);
 	ret->program = argv[optind];

@@ -76,9 +76,15 @@ echo "layout alone works too"
 "$morph" optimize vm --profile vm.prof --layout-only -o vm.layout
 cmp <(./vm.layout 3000 2) expected.txt
 
-echo "code for this very CPU gives the same output"
+echo "code is for this very CPU, or for the one it was shipped for"
+cpu() { sed -n 's/^ *"cpu": \(.*\),$/\1/p' report.json; }
+[ "$(cpu)" != null ] || fail "the report names no CPU"
 "$morph" optimize vm --profile vm.prof --cpu native -o vm.native
-cmp <(./vm.native 3000 2) expected.txt
+cmp vm.native vm.new || fail "--cpu native is not the default"
+"$morph" optimize vm --profile vm.prof --cpu shipped -o vm.portable --report report.json
+[ "$(cpu)" = null ] || fail "the report of --cpu shipped names $(cpu)"
+cmp -s vm.portable vm.new && fail "--cpu shipped changed nothing"
+cmp <(./vm.portable 3000 2) expected.txt
 
 echo "what cannot be edited is refused in one line, and nothing is written"
 refused "a file without Morph data" "carries no Morph data\|no Morph data" "$morph" optimize /bin/true --profile vm.prof -o x
