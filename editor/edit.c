@@ -363,9 +363,10 @@ static char **objects_list(struct edit *edit, const char *hot)
 
 /*
  * For code that has its order: LLVM pads loops by what stands before them, and its own ext-TSP order is nearest to ours. Without
- * it the padding is run through (gzip: 6 % more instructions). Blocks and their IDs are the same either way.
+ * it the padding is run through (gzip: 6 % more instructions); in an interpreter's thousand blocks there are few loops, and it takes
+ * its time (lua5.4: 6 % of the edit). Blocks and their IDs are the same either way.
  */
-#define LAST_OPTIONS "-enable-ext-tsp-block-placement"
+#define LAST_OPTIONS "-enable-ext-tsp-block-placement", "-ext-tsp-block-placement-max-blocks=500"
 
 /* Step 5: the hot module with its counts; cold halves as they were, where there is no base object to keep. */
 static int cut_generate(struct edit *edit, struct fault *reterr)
@@ -445,17 +446,29 @@ static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 	return r;
 }
 
+struct promotion {
+	struct indirect *indirect;
+	struct inlining *inlining;
+};
+
+static int promotion_note(LLVMBasicBlockRef block, uint64_t executions, void *user)
+{
+	const struct promotion *promotion = user;
+	int r = inlining_note(block, executions, promotion->inlining);
+
+	return r < 0 ? r : indirect_note(block, executions, promotion->indirect);
+}
+
 /* Calls that mostly go to one place call it directly; what they do then is counted with all the rest. */
 static int promote(struct edit *edit, struct fault *reterr)
 {
 	_clean_(indirect_freep) struct indirect *indirect = indirect_new(edit->hot, edit->slots);
 	_clean_(inlining_freep) struct inlining *inlining = inlining_new(edit->hot);
+	struct promotion promotion = { indirect, inlining };
 	int r = indirect && inlining ? 0 : -ENOMEM;
 
 	if (r == 0)
-		r = annotate_count(edit->hot, edit->profile, inlining_note, inlining, reterr);
-	if (r == 0)
-		r = annotate_count(edit->hot, edit->profile, indirect_note, indirect, reterr);
+		r = annotate_count(edit->hot, edit->profile, promotion_note, &promotion, reterr);
 	if (r == 0)
 		r = indirect_mark(indirect, inlining, &edit->report->indirect);
 	if (r < 0)
@@ -471,7 +484,7 @@ static int annotate(struct edit *edit, struct fault *reterr)
 
 	ir_internalize(edit->hot, edit->visible);
 	if (edit->options->cpu)
-		host_retarget(edit->hot, edit->options->cpu);
+		host_retarget(edit->hot, edit->options->cpu, edit->options->tune ? edit->options->tune : edit->options->cpu);
 	if (!edit->options->layout_only)
 		r = promote(edit, reterr);
 	if (r < 0)
@@ -569,13 +582,17 @@ int edit_run(const struct image *program, const struct profile *profile,
 {
 	struct edit_options resolved = *options;
 	struct edit edit = { .program = program, .profile = profile, .options = &resolved, .report = ret };
-	_clean_(freep) char *native = NULL;
+	_clean_(freep) char *cpu = NULL, *tune = NULL;
 	struct rusage usage;
 	int r;
 
 	*ret = (struct edit_report){ 0 };
-	if (options->cpu && strcmp(options->cpu, "native") == 0)
-		resolved.cpu = native = host_cpu();
+	if (options->cpu && strcmp(options->cpu, "native") == 0) {
+		resolved.cpu = cpu = host_cpu();
+		resolved.tune = tune = host_tune();
+		if (!cpu || !tune)
+			return fault_errno(reterr, -ENOMEM, "starting the edit");
+	}
 	pipeline_init();
 	progress_begin(&edit.progress, options->show_progress ? STDERR_FILENO : -1);
 	r = morph_data_load(program, options->sidecar_dir, &edit.data, reterr);

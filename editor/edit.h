@@ -35,7 +35,8 @@
 struct edit_options {
 	const char *directory;	 /* scratch; holds everything, is the caller's to remove */
 	const char *sidecar_dir; /* NULL: the default */
-	const char *cpu;	 /* code for this CPU, "native": the machine's; NULL: as shipped */
+	const char *cpu;	 /* code for this CPU; "native": the machine's (host.h); NULL: as shipped */
+	const char *tune;	 /* scheduled for this one; NULL: for @cpu */
 	bool layout_only;	 /* steps 5 to 8 on the IR as it is */
 	bool skip_trust;	 /* step 1 was done for this build ID before */
 	bool show_progress;
@@ -59,7 +60,7 @@ struct edit_report {
 	uint64_t peak_bytes;	/* largest process */
 	struct build_id build_id; /* of the generation */
 	uint64_t profile_digest;
-	char llvm[32], cpu[64]; /* that made it; cpu "": as shipped */
+	char llvm[32], cpu[64], tune[64]; /* that made it; cpu "": as shipped */
 	char selftest[SELFTEST_MAX]; /* the packager's command; "": none. The caller runs it */
 };
 

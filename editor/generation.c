@@ -43,6 +43,7 @@ int generation_identify(const struct image *program, const struct morph_data *da
 
 	llvm_version(ret->llvm, sizeof(ret->llvm));
 	snprintf(ret->cpu, sizeof(ret->cpu), "%s", options->cpu ? options->cpu : "");
+	snprintf(ret->tune, sizeof(ret->tune), "%s", options->tune ? options->tune : ret->cpu);
 	ret->n_modules = data->n_modules;
 	ret->n_blocks = data->map->n_blocks;
 	ret->text_before = generation_text_bytes(program);
@@ -51,8 +52,8 @@ int generation_identify(const struct image *program, const struct morph_data *da
 		return fault_errno(reterr, r, "naming the generation");
 	ret->profile_digest = XXH3_64bits(inputs.data, inputs.size);
 	/* All that the bytes depend on: cold code of a trusted program is generated apart. */
-	buffer_printf(&inputs, "%s %s %s %s %d %d", MORPH_VERSION, build_id_text(&data->build_id, origin),
-		      ret->llvm, ret->cpu, options->layout_only, options->skip_trust);
+	buffer_printf(&inputs, "%s %s %s %s %s %d %d", MORPH_VERSION, build_id_text(&data->build_id, origin),
+		      ret->llvm, ret->cpu, ret->tune, options->layout_only, options->skip_trust);
 	if (inputs.bad)
 		return fault_errno(reterr, -ENOMEM, "naming the generation");
 	hash = XXH3_128bits(inputs.data, inputs.size);
@@ -69,6 +70,8 @@ static void note_write(const struct morph_data *origin, const struct edit_report
 	buffer_printf(&text, "morph %s\norigin %s\nprofile %016llx\nllvm %s\ncpu %s\n", MORPH_VERSION,
 		      build_id_text(&origin->build_id, id), (unsigned long long)report->profile_digest,
 		      report->llvm, report->cpu[0] ? report->cpu : "as shipped");
+	if (report->tune[0])
+		buffer_printf(&text, "tuned for %s\n", report->tune);
 	buffer_u8(&text, 0);
 	buffer_u32(ret, sizeof("Morph"));
 	buffer_u32(ret, (uint32_t)text.size);

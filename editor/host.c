@@ -12,7 +12,49 @@
 #include "base/macro.h"
 #include "editor/ir.h"
 
+/* System V psABI for x86-64, section 3.1.1, by LLVM's names of features. */
+static const struct level {
+	const char *name, *features[12];
+} levels[] = {
+	{ "x86-64-v3", { "+avx2", "+bmi", "+bmi2", "+f16c", "+fma", "+lzcnt", "+movbe", "+xsave", "+popcnt", "+sse4.2", "+cx16" } },
+	{ "x86-64-v2", { "+popcnt", "+sse4.2", "+cx16", "+sahf" } },
+	{ "x86-64", { NULL } },
+};
+
+/* @list: "+avx2,-avx512f,..." */
+static bool has_word(const char *list, size_t size, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = list, *found; (found = memmem(at, size - (size_t)(at - list), word, n)); at = found + 1)
+		if ((found == list || found[-1] == ',') && (found + n == list + size || found[n] == ','))
+			return true;
+	return false;
+}
+
+static bool has_level(const char *host_features, const struct level *level)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(level->features) && level->features[i]; i++)
+		if (!has_word(host_features, strlen(host_features), level->features[i]))
+			return false;
+	return true;
+}
+
 char *host_cpu(void)
+{
+	char *triple = LLVMGetDefaultTargetTriple(), *features = LLVMGetHostCPUFeatures(), *cpu = NULL;
+
+	if (strncmp(triple, "x86_64-", strlen("x86_64-")) != 0)
+		cpu = host_tune();
+	for (size_t i = 0; !cpu && i < ARRAY_SIZE(levels); i++)
+		if (has_level(features, &levels[i]))
+			cpu = strdup(levels[i].name);
+	LLVMDisposeMessage(triple);
+	LLVMDisposeMessage(features);
+	return cpu;
+}
+
+char *host_tune(void)
 {
 	char *name = LLVMGetHostCPUName(), *copy = strdup(name);
 
@@ -27,7 +69,7 @@ static bool has_feature(LLVMValueRef function, const char *feature)
 	unsigned size;
 	const char *text = a ? LLVMGetStringAttributeValue(a, &size) : NULL;
 
-	return text && memmem(text, size, feature, strlen(feature));
+	return text && has_word(text, size, feature);
 }
 
 static void string_attribute_set(LLVMValueRef function, const char *key, const char *value)
@@ -73,62 +115,14 @@ static void contraction_forbid(LLVMValueRef function)
 		}
 }
 
-/*
- * What is wider than 256 bits stays out: tools that read machine code, such as valgrind, do not know it everywhere, and
- * what it gains in programs it loses in clock rate on many CPUs.
- */
-static void narrow(char *features)
+void host_retarget(LLVMModuleRef module, const char *cpu, const char *tune)
 {
-	static const char *const wide[] = { "+avx512", "+avx10", "+amx", "+evex512" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(wide); i++)
-		for (char *at = features; (at = strstr(at, wide[i]));)
-			*at = '-';
-}
-
-static bool lacks(const char *features, const char *feature, size_t size)
-{
-	for (const char *at = features; (at = memmem(at, strlen(at), feature, size)); at++)
-		if (at > features && at[-1] == '-' && (at[size] == ',' || at[size] == '\0'))
-			return true;
-	return false;
-}
-
-/* A function that asks for more than the machine has, or for less than the others, is there for a reason. */
-static bool has_own_target(LLVMValueRef function, const char *host_features)
-{
-	LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-							   "target-features", strlen("target-features"));
-	unsigned size = 0;
-	const char *text = a ? LLVMGetStringAttributeValue(a, &size) : "";
-	for (const char *end, *at = text; at + 1 < text + size; at = end + 1) {
-		end = memchr(at, ',', (size_t)(text + size - at));
-		if (!end)
-			end = text + size;
-		if (*at == '-')
-			return true;
-		if (lacks(host_features, at + 1, (size_t)(end - at - 1)))
-			return true;
-	}
-	return false;
-}
-
-void host_retarget(LLVMModuleRef module, const char *cpu)
-{
-	char *host = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
-	bool is_host = strcmp(host, cpu) == 0;
-
-	narrow(features);
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-		if (LLVMIsDeclaration(f) || (is_host && has_own_target(f, features)))
+		if (LLVMIsDeclaration(f))
 			continue;
 		if (!has_feature(f, "+fma"))
 			contraction_forbid(f);
 		string_attribute_set(f, "target-cpu", cpu);
-		string_attribute_set(f, "tune-cpu", cpu);
-		if (is_host)
-			string_attribute_set(f, "target-features", features);
+		string_attribute_set(f, "tune-cpu", tune);
 	}
-	LLVMDisposeMessage(host);
-	LLVMDisposeMessage(features);
 }

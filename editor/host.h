@@ -7,16 +7,19 @@
 
 #include <llvm-c/Types.h>
 
-/** host_cpu() - LLVM's name of this machine's CPU, e.g. "znver4"; owned by the caller (free()) */
+/**
+ * host_cpu() - what code for this machine may use, by LLVM's name; owned by the caller (free()), NULL when memory is short
+ * On x86-64 the highest of the psABI's levels that the machine has, up to x86-64-v3; elsewhere its very CPU.
+ */
 char *host_cpu(void);
+/** host_tune() - LLVM's name of this machine's CPU, e.g. "znver4"; likewise */
+char *host_tune(void);
 
 /**
- * host_retarget() - let every function of @module use @cpu and, if that is this machine's, its features
+ * host_retarget() - let every function of @module use what @cpu has, scheduled for @tune
  *
- * Functions with a target of their own (`__attribute__((target))`, one of several versions) keep it when the machine lacks some of
- * that, or when it takes something away. Vectors of more than 256 bits are not used.
- * Floating-point results stay what they were: where the shipped target had no fused multiply-add,
- * llvm.fmuladd (which then was a multiplication and an addition) becomes just that, and permission to
- * contract is withdrawn, before the instruction becomes available.
+ * What a function adds to its target, or takes away from it, stays added or taken away. Floating-point results stay what they
+ * were: where the shipped target had no fused multiply-add, llvm.fmuladd (which then was a multiplication and an addition)
+ * becomes just that, and permission to contract is withdrawn, before the instruction becomes available.
  */
-void host_retarget(LLVMModuleRef module, const char *cpu);
+void host_retarget(LLVMModuleRef module, const char *cpu, const char *tune);

@@ -24,6 +24,7 @@ static void report_json(struct json *json, const struct image *program, const st
 	json_string(json, "generation_build_id", build_id_text(&r->build_id, id));
 	json_string(json, "llvm", r->llvm);
 	json_string(json, "cpu", r->cpu[0] ? r->cpu : NULL);
+	json_string(json, "tuned_for", r->tune[0] ? r->tune : NULL);
 	json_double(json, "samples", profile->samples);
 	json_u64(json, "functions", r->trust.n_functions);
 	json_u64(json, "functions_regenerated", r->trust.n_same_blocks);

@@ -14,8 +14,9 @@
 #include "editor/ir.h"
 #include "module/md5.h"
 
-/* Pointers are followed through that many instructions or nested constants. */
+/* Pointers are followed through that many instructions or nested constants, one of each function by so many ways. */
 #define MAX_DEPTH 6
+#define MAX_STEPS 10000
 /* A vtable begins with the offset to top and the type; objects point behind them (Itanium C++ ABI, section 2.5.2). */
 #define VTABLE_HEADER 2
 
@@ -135,9 +136,10 @@ struct journey {
 	struct slots *slots;
 	LLVMModuleRef module;
 	uint64_t function; /* that travels */
+	unsigned steps;
 };
 
-static int keep(const struct journey *journey, uint64_t slot)
+static int keep(struct journey *journey, uint64_t slot)
 {
 	const struct key key = { journey->function, slot };
 	int r = name_set_add(journey->slots->keys, (const char *)&key.function, sizeof(key.function));
@@ -147,9 +149,9 @@ static int keep(const struct journey *journey, uint64_t slot)
 	return r;
 }
 
-static int value_follow(const struct journey *journey, LLVMValueRef value, unsigned depth);
+static int value_follow(struct journey *journey, LLVMValueRef value, unsigned depth);
 
-static int instruction_follow(const struct journey *journey, LLVMValueRef user, LLVMValueRef value, unsigned depth)
+static int instruction_follow(struct journey *journey, LLVMValueRef user, LLVMValueRef value, unsigned depth)
 {
 	LLVMOpcode opcode = LLVMGetInstructionOpcode(user);
 	int r = 0;
@@ -171,11 +173,11 @@ static int instruction_follow(const struct journey *journey, LLVMValueRef user, 
 	return r;
 }
 
-static int constant_follow(const struct journey *journey, LLVMValueRef constant, int64_t offset, bool is_fixed,
+static int constant_follow(struct journey *journey, LLVMValueRef constant, int64_t offset, bool is_fixed,
 			   unsigned depth);
 
 /* @value stands in @aggregate, perhaps several times, @offset bytes behind its beginning. */
-static int aggregate_follow(const struct journey *journey, LLVMValueRef aggregate, LLVMValueRef value, int64_t offset,
+static int aggregate_follow(struct journey *journey, LLVMValueRef aggregate, LLVMValueRef value, int64_t offset,
 			    bool is_fixed, unsigned depth)
 {
 	LLVMTargetDataRef layout = LLVMGetModuleDataLayout(journey->module);
@@ -183,9 +185,10 @@ static int aggregate_follow(const struct journey *journey, LLVMValueRef aggregat
 	bool is_struct = LLVMIsAConstantStruct(aggregate);
 	int r = 0;
 
-	for (int i = 0; i < LLVMGetNumOperands(aggregate) && r == 0; i++) {
+	for (int i = 0; i < LLVMGetNumOperands(aggregate) && r == 0 && journey->steps < MAX_STEPS; i++) {
 		int64_t at = 0;
 
+		journey->steps++;
 		if (LLVMGetOperand(aggregate, (unsigned)i) != value)
 			continue;
 		if (is_struct)
@@ -199,13 +202,13 @@ static int aggregate_follow(const struct journey *journey, LLVMValueRef aggregat
 	return r;
 }
 
-static int constant_follow(const struct journey *journey, LLVMValueRef constant, int64_t offset, bool is_fixed,
+static int constant_follow(struct journey *journey, LLVMValueRef constant, int64_t offset, bool is_fixed,
 			   unsigned depth)
 {
-	int r = depth > MAX_DEPTH ? keep(journey, SLOT_UNKNOWN) : 0;
+	bool is_deep = depth > MAX_DEPTH;
+	int r = is_deep ? keep(journey, SLOT_UNKNOWN) : 0;
 
-	for (LLVMUseRef use = depth > MAX_DEPTH ? NULL : LLVMGetFirstUse(constant); use && r == 0;
-	     use = LLVMGetNextUse(use)) {
+	for (LLVMUseRef use = LLVMGetFirstUse(constant); use && !is_deep && r == 0; use = LLVMGetNextUse(use)) {
 		LLVMValueRef user = LLVMGetUser(use);
 		size_t size;
 
@@ -220,14 +223,16 @@ static int constant_follow(const struct journey *journey, LLVMValueRef constant,
 }
 
 /* @value is the function, or an instruction that may yield it. */
-static int value_follow(const struct journey *journey, LLVMValueRef value, unsigned depth)
+static int value_follow(struct journey *journey, LLVMValueRef value, unsigned depth)
 {
-	int r = depth > MAX_DEPTH ? keep(journey, SLOT_UNKNOWN) : 0;
+	bool is_deep = depth > MAX_DEPTH;
+	int r = is_deep ? keep(journey, SLOT_UNKNOWN) : 0;
 
-	for (LLVMUseRef use = depth > MAX_DEPTH ? NULL : LLVMGetFirstUse(value); use && r == 0;
-	     use = LLVMGetNextUse(use)) {
+	for (LLVMUseRef use = LLVMGetFirstUse(value); use && !is_deep && r == 0; use = LLVMGetNextUse(use)) {
 		LLVMValueRef user = LLVMGetUser(use);
 
+		if (depth > 0 && ++journey->steps > MAX_STEPS)
+			break;
 		if (LLVMIsAInstruction(user))
 			r = instruction_follow(journey, user, value, depth);
 		else if (!LLVMIsAConstantStruct(user) && !LLVMIsAConstantArray(user) && !LLVMIsAGlobalVariable(user) &&
@@ -242,7 +247,7 @@ int slots_note(struct slots *slots, LLVMModuleRef module)
 	int r = 0;
 
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f && r == 0; f = LLVMGetNextFunction(f)) {
-		struct journey journey = { slots, module, 0 };
+		struct journey journey = { .slots = slots, .module = module };
 
 		if (LLVMGetIntrinsicID(f) || !LLVMGetFirstUse(f))
 			continue;
@@ -250,6 +255,8 @@ int slots_note(struct slots *slots, LLVMModuleRef module)
 		r = value_follow(&journey, f, 0);
 		if (r == 0)
 			r = constant_follow(&journey, f, 0, false, 0);
+		if (r == 0 && journey.steps >= MAX_STEPS) /* it may be anywhere */
+			r = keep(&journey, SLOT_UNKNOWN);
 	}
 	return r;
 }
