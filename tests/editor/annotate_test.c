@@ -3,11 +3,9 @@
 #include "editor/annotate.h"
 
 #include <llvm-c/Core.h>
-#include <llvm-c/IRReader.h>
 
-#include "editor/ir.h"
 #include "editor/partition.h"
-#include "tests/test.h"
+#include "tests/editor/ir_text.h"
 
 /* Two functions; the GUIDs in the probes are 11 (hot) and 22 (cold). */
 static const char text[] =
@@ -46,17 +44,6 @@ static const char text[] =
 	"declare void @llvm.pseudoprobe(i64, i64, i32, i64)\n"
 	"!0 = !{!\"branch_weights\", !\"expected\", i32 1, i32 2000}\n";
 
-static LLVMModuleRef module_parse(void)
-{
-	LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, sizeof(text) - 1, "test");
-	LLVMModuleRef module;
-	char *error = NULL;
-
-	if (LLVMParseIRInContext(ir_context(), memory, &module, &error))
-		FAIL("%s", error);
-	return module;
-}
-
 static struct profile *profile_make(uint64_t yes, uint64_t no, double samples)
 {
 	const uint64_t counts[] = { yes + no, yes, no, yes + no };
@@ -92,7 +79,7 @@ static bool is_probed_function(_unused_ LLVMModuleRef module, LLVMValueRef funct
 TEST(counts_become_branch_weights)
 {
 	_clean_(profile_freep) struct profile *profile = profile_make(900, 100, 1e6);
-	LLVMModuleRef module = module_parse();
+	LLVMModuleRef module = module_of(text);
 	struct annotate_stats stats;
 	struct fault fault;
 
@@ -109,7 +96,7 @@ TEST(where_no_count_decides_what_the_program_expects_does)
 {
 	_clean_(profile_freep) struct profile *profile = profile_make(500000, 500000, 1e6);
 	struct profile_function *function = profile_function(profile, 11);
-	LLVMModuleRef module = module_parse();
+	LLVMModuleRef module = module_of(text);
 	struct annotate_stats stats;
 	struct fault fault;
 
@@ -122,7 +109,7 @@ TEST(where_no_count_decides_what_the_program_expects_does)
 TEST(a_side_never_seen_keeps_more_doubt_when_samples_are_few)
 {
 	_clean_(profile_freep) struct profile *many = profile_make(1000, 0, 10000), *few = profile_make(1000, 0, 10);
-	LLVMModuleRef a = module_parse(), b = module_parse();
+	LLVMModuleRef a = module_of(text), b = module_of(text);
 	struct annotate_stats stats;
 	struct fault fault;
 
@@ -137,7 +124,7 @@ TEST(a_side_never_seen_keeps_more_doubt_when_samples_are_few)
 TEST(a_function_without_samples_is_left_alone)
 {
 	_clean_(profile_freep) struct profile *profile = profile_make(900, 100, 1e6);
-	LLVMModuleRef module = module_parse();
+	LLVMModuleRef module = module_of(text);
 	struct annotate_stats stats;
 	struct fault fault;
 
@@ -156,7 +143,7 @@ TEST(a_cut_gives_each_half_what_it_owns)
 	_clean_(name_set_freep) struct name_set *crossing = name_set_new();
 	_clean_(name_set_freep) struct name_set *assembly = name_set_new();
 	_clean_(name_set_freep) struct name_set *moved = name_set_new();
-	LLVMModuleRef module = module_parse(), cold = NULL;
+	LLVMModuleRef module = module_of(text), cold = NULL;
 	struct fault fault;
 
 	if (partition_split(module, ".m0", assembly, is_probed_function, NULL, &cold, moved, crossing, &fault) < 0)
@@ -181,7 +168,7 @@ TEST(constructors_stay_with_the_cold_half)
 	_clean_(name_set_freep) struct name_set *crossing = name_set_new();
 	_clean_(name_set_freep) struct name_set *assembly = name_set_new();
 	_clean_(name_set_freep) struct name_set *moved = name_set_new();
-	LLVMModuleRef module = module_parse(), cold = NULL;
+	LLVMModuleRef module = module_of(text), cold = NULL;
 	struct fault fault;
 
 	CHECK_INT(partition_split(module, ".m0", assembly, is_probed_function, NULL, &cold, moved, crossing, &fault), 0);
@@ -195,13 +182,13 @@ TEST(constructors_stay_with_the_cold_half)
 TEST(inside_a_closed_world_names_become_local)
 {
 	_clean_(name_set_freep) struct name_set *preserved = name_set_new();
-	LLVMModuleRef module = module_parse();
+	LLVMModuleRef module = module_of(text);
 
 	ir_internalize(module, preserved);
 	CHECK_INT(LLVMGetLinkage(LLVMGetNamedFunction(module, "hot")), LLVMInternalLinkage);
 	CHECK(name_set_add(preserved, "hot", 3) == 0);
 	LLVMDisposeModule(module);
-	module = module_parse();
+	module = module_of(text);
 	ir_internalize(module, preserved);
 	CHECK_INT(LLVMGetLinkage(LLVMGetNamedFunction(module, "hot")), LLVMExternalLinkage);
 	LLVMDisposeModule(module);

@@ -3,30 +3,24 @@
 #include "editor/assembly.h"
 
 #include <llvm-c/Core.h>
-#include <llvm-c/IRReader.h>
 #include <stdlib.h>
 
-#include "tests/test.h"
+#include "tests/editor/ir_text.h"
 
 static LLVMModuleRef module_parse(const char *assembly)
 {
-	LLVMMemoryBufferRef memory;
-	char text[4096], *error = NULL;
-	LLVMModuleRef module;
-	int n = snprintf(text, sizeof(text),
-			 "%s\n"
-			 "@key = internal global i32 1\n"
-			 "define internal void @step() {\n  ret void\n}\n"
-			 "define void @old() {\n"
-			 "  call void asm sideeffect \"mov $$1, %%eax; lock; call step@PLT\", \"\"()\n"
-			 "  ret void\n}\n"
-			 "define void @new() {\n  call void asm \"nop\", \"\"()\n  ret void\n}\n",
-			 assembly);
+	char text[4096];
 
-	memory = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, (size_t)n, "test");
-	if (LLVMParseIRInContext(ir_context(), memory, &module, &error))
-		FAIL("%s", error);
-	return module;
+	snprintf(text, sizeof(text),
+		 "%s\n"
+		 "@key = internal global i32 1\n"
+		 "define internal void @step() {\n  ret void\n}\n"
+		 "define void @old() {\n"
+		 "  call void asm sideeffect \"mov $$1, %%eax; lock; call step@PLT\", \"\"()\n"
+		 "  ret void\n}\n"
+		 "define void @new() {\n  call void asm \"nop\", \"\"()\n  ret void\n}\n",
+		 assembly);
+	return module_of(text);
 }
 
 static bool has(const struct name_set *set, const char *name)

@@ -4,13 +4,11 @@
 #include "editor/host.h"
 
 #include <llvm-c/Core.h>
-#include <llvm-c/IRReader.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "editor/ir.h"
-#include "tests/test.h"
+#include "tests/editor/ir_text.h"
 
 static const char text[] =
 	"define float @plain(float %a) #0 {\n"
@@ -31,12 +29,8 @@ static const char text[] =
 
 static LLVMModuleRef retarget(const char *cpu, const char *tune)
 {
-	LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, sizeof(text) - 1, "test");
-	LLVMModuleRef module;
-	char *error = NULL;
+	LLVMModuleRef module = module_of(text);
 
-	if (LLVMParseIRInContext(ir_context(), memory, &module, &error))
-		FAIL("%s", error);
 	host_retarget(module, cpu, tune);
 	return module;
 }

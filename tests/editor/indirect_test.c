@@ -3,12 +3,10 @@
 #include "editor/indirect.h"
 
 #include <llvm-c/Core.h>
-#include <llvm-c/IRReader.h>
 #include <string.h>
 
-#include "editor/ir.h"
 #include "editor/pipeline.h"
-#include "tests/test.h"
+#include "tests/editor/ir_text.h"
 
 /*
  * Two calls through fields at 8 and 16, and one through what nobody knows. `often` and `seldom` are kept at 8, `alone` at 16;
@@ -64,15 +62,11 @@ static void note(LLVMModuleRef module, const struct entered *entered, int (*visi
 
 static struct edit promote(const struct entered *entered)
 {
-	LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, sizeof(text) - 1, "test");
-	struct edit edit = { .slots = slots_new() };
+	struct edit edit = { .module = module_of(text), .slots = slots_new() };
 	struct indirect *indirect;
 	struct inlining *inlining;
 	struct fault fault;
-	char *error = NULL;
 
-	if (LLVMParseIRInContext(ir_context(), memory, &edit.module, &error))
-		FAIL("%s", error);
 	CHECK_INT(slots_note(edit.slots, edit.module), 0);
 	indirect = indirect_new(edit.module, edit.slots);
 	inlining = inlining_new(edit.module);

@@ -3,12 +3,10 @@
 #include "editor/inlining.h"
 
 #include <llvm-c/Core.h>
-#include <llvm-c/IRReader.h>
 #include <string.h>
 
 #include "base/macro.h"
-#include "editor/ir.h"
-#include "tests/test.h"
+#include "tests/editor/ir_text.h"
 
 #define SMALL "  %a = mul i32 %n, 3\n  %b = add i32 %a, 1\n"
 #define LARGE SMALL SMALL_AGAIN(c, d) SMALL_AGAIN(e, f) SMALL_AGAIN(g, h) SMALL_AGAIN(i, j) SMALL_AGAIN(k, l)
@@ -63,17 +61,6 @@ static const char text[] =
 	"end:\n  ret i32 %n\n}\n"
 	"attributes #0 = { \"target-features\"=\"+avx2\" }\n";
 
-static LLVMModuleRef module_parse(void)
-{
-	LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, sizeof(text) - 1, "test");
-	LLVMModuleRef module;
-	char *error = NULL;
-
-	if (LLVMParseIRInContext(ir_context(), memory, &module, &error))
-		FAIL("%s", error);
-	return module;
-}
-
 static uint64_t executions(const char *function, const char *block)
 {
 	static const char *const thousand[] = { "knows", "wonders", "folds", "owns", "borrows", "reads",
@@ -122,7 +109,7 @@ static bool is_chosen(LLVMModuleRef module, const char *caller, const char *call
 
 TEST(what_runs_often_and_is_small_is_copied)
 {
-	LLVMModuleRef module = module_parse();
+	LLVMModuleRef module = module_of(text);
 	struct inlining_stats stats = choose(module);
 
 	CHECK(is_chosen(module, "main", "small"));
@@ -134,7 +121,7 @@ TEST(what_runs_often_and_is_small_is_copied)
 
 TEST(what_must_stay_a_function_of_its_own_does)
 {
-	LLVMModuleRef module = module_parse();
+	LLVMModuleRef module = module_of(text);
 
 	choose(module);
 	CHECK(!is_chosen(module, "main", "foreign"));
@@ -145,7 +132,7 @@ TEST(what_must_stay_a_function_of_its_own_does)
 
 TEST(a_callee_that_works_long_gains_nothing)
 {
-	LLVMModuleRef module = module_parse();
+	LLVMModuleRef module = module_of(text);
 
 	choose(module);
 	CHECK(!is_chosen(module, "main", "busy"));
@@ -154,7 +141,7 @@ TEST(a_callee_that_works_long_gains_nothing)
 
 TEST(of_a_cycle_one_call_stays)
 {
-	LLVMModuleRef module = module_parse();
+	LLVMModuleRef module = module_of(text);
 
 	choose(module);
 	CHECK(!is_chosen(module, "ping", "pong") || !is_chosen(module, "pong", "ping"));
@@ -163,7 +150,7 @@ TEST(of_a_cycle_one_call_stays)
 
 TEST(what_folds_in_a_copy_counts)
 {
-	LLVMModuleRef module = module_parse();
+	LLVMModuleRef module = module_of(text);
 
 	choose(module);
 	CHECK(is_chosen(module, "knows", "folds"));
@@ -175,7 +162,7 @@ TEST(what_folds_in_a_copy_counts)
 
 TEST(what_seldom_runs_costs_little)
 {
-	LLVMModuleRef module = module_parse();
+	LLVMModuleRef module = module_of(text);
 
 	choose(module);
 	CHECK(is_chosen(module, "asks", "short_way"));
@@ -185,7 +172,7 @@ TEST(what_seldom_runs_costs_little)
 
 TEST(the_growth_stays_within_the_budget)
 {
-	LLVMModuleRef module = module_parse();
+	LLVMModuleRef module = module_of(text);
 	struct inlining_stats stats = choose(module);
 
 	CHECK(stats.growth <= stats.size);

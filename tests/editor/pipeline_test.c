@@ -3,10 +3,8 @@
 #include "editor/pipeline.h"
 
 #include <llvm-c/Core.h>
-#include <llvm-c/IRReader.h>
 
-#include "editor/ir.h"
-#include "tests/test.h"
+#include "tests/editor/ir_text.h"
 
 /*
  * An interpreter: every instruction's code ends in the one latch, which only goes back to the dispatch. Without that latch
@@ -65,17 +63,13 @@ static unsigned count_edges(LLVMBasicBlockRef from, LLVMBasicBlockRef to)
 
 TEST(an_interpreter_stays_one_loop)
 {
-	LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, sizeof(text) - 1, "test");
 	struct pipeline_options options = { .opt_level = 2 };
-	LLVMModuleRef module;
+	LLVMModuleRef module = module_of(text);
 	struct fault fault;
 	LLVMBasicBlockRef dispatch;
 	LLVMValueRef run;
-	char *error = NULL;
 
 	pipeline_init();
-	if (LLVMParseIRInContext(ir_context(), memory, &module, &error))
-		FAIL("%s", error);
 	CHECK_INT(pipeline_run(module, &options, &fault), 0);
 	run = LLVMGetNamedFunction(module, "run");
 	dispatch = dispatch_find(run);

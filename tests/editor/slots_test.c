@@ -3,10 +3,8 @@
 #include "editor/slots.h"
 
 #include <llvm-c/Core.h>
-#include <llvm-c/IRReader.h>
 
-#include "editor/ir.h"
-#include "tests/test.h"
+#include "tests/editor/ir_text.h"
 
 /* Who sets pointers; its functions are only declared in the module that calls. */
 static const char setter[] =
@@ -66,17 +64,6 @@ static const char caller[] =
 	"  ret void\n"
 	"}\n";
 
-static LLVMModuleRef module_parse(const char *text)
-{
-	LLVMMemoryBufferRef memory = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "test");
-	LLVMModuleRef module;
-	char *error = NULL;
-
-	if (LLVMParseIRInContext(ir_context(), memory, &module, &error))
-		FAIL("%s", error);
-	return module;
-}
-
 struct program {
 	LLVMModuleRef setter, caller;
 	struct slots *slots;
@@ -84,7 +71,7 @@ struct program {
 
 static struct program program_note(void)
 {
-	struct program program = { module_parse(setter), module_parse(caller), slots_new() };
+	struct program program = { module_of(setter), module_of(caller), slots_new() };
 
 	CHECK(program.slots);
 	CHECK_INT(slots_note(program.slots, program.setter), 0);
