@@ -144,15 +144,10 @@ static LLVMMetadataRef md_string(const char *s)
 	return LLVMMDStringInContext2(ir_context(), s, strlen(s));
 }
 
-static LLVMMetadataRef md_int(LLVMTypeRef type, uint64_t value)
-{
-	return LLVMValueAsMetadata(LLVMConstInt(type, value, false));
-}
-
 static void entry_count_attach(LLVMValueRef function, uint64_t count)
 {
 	LLVMMetadataRef operands[] = { md_string("function_entry_count"),
-				       md_int(LLVMInt64TypeInContext(ir_context()), count) };
+				       ir_md_int(LLVMInt64TypeInContext(ir_context()), count) };
 
 	LLVMGlobalSetMetadata(function, LLVMGetMDKindIDInContext(ir_context(), "prof", 4),
 			      LLVMMDNodeInContext2(ir_context(), operands, 2));
@@ -174,7 +169,7 @@ static void weights_attach(LLVMValueRef terminator, const uint64_t *edges, const
 	for (uint32_t k = 0; k < n; k++) {
 		double weight = ceil(((double)edges[k] + doubt[k]) * scale);
 
-		operands[k + 1] = md_int(LLVMInt32TypeInContext(ir_context()), (uint64_t)weight);
+		operands[k + 1] = ir_md_int(LLVMInt32TypeInContext(ir_context()), (uint64_t)weight);
 	}
 	LLVMSetMetadata(terminator, LLVMGetMDKindIDInContext(ir_context(), "prof", 4),
 			LLVMMetadataAsValue(ir_context(), LLVMMDNodeInContext2(ir_context(), operands, n + 1)));
@@ -297,9 +292,9 @@ static LLVMMetadataRef summary_details(const struct counts *counts, double total
 
 		while (at < counts->n && sum < total * summary_share(cutoffs[i]))
 			sum += (double)counts->values[at++];
-		row[0] = md_int(i32, cutoffs[i]);
-		row[1] = md_int(i64, at ? counts->values[at - 1] : 0);
-		row[2] = md_int(i32, at);
+		row[0] = ir_md_int(i32, cutoffs[i]);
+		row[1] = ir_md_int(i64, at ? counts->values[at - 1] : 0);
+		row[2] = ir_md_int(i32, at);
 		rows[i] = LLVMMDNodeInContext2(ir_context(), row, 3);
 	}
 	return LLVMMDNodeInContext2(ir_context(), rows, ARRAY_SIZE(rows));
@@ -317,12 +312,12 @@ static void summary_attach(LLVMModuleRef module, struct counts *counts, uint64_t
 	max = counts->values[0];
 	LLVMMetadataRef rows[] = {
 		pair("ProfileFormat", md_string("InstrProf")),
-		pair("TotalCount", md_int(i64, executions)),
-		pair("MaxCount", md_int(i64, max)),
-		pair("MaxInternalCount", md_int(i64, max)),
-		pair("MaxFunctionCount", md_int(i64, counts->max_function)),
-		pair("NumCounts", md_int(i64, counts->n)),
-		pair("NumFunctions", md_int(i64, counts->n_functions)),
+		pair("TotalCount", ir_md_int(i64, executions)),
+		pair("MaxCount", ir_md_int(i64, max)),
+		pair("MaxInternalCount", ir_md_int(i64, max)),
+		pair("MaxFunctionCount", ir_md_int(i64, counts->max_function)),
+		pair("NumCounts", ir_md_int(i64, counts->n)),
+		pair("NumFunctions", ir_md_int(i64, counts->n_functions)),
 		pair("DetailedSummary", summary_details(counts, (double)executions)),
 	};
 	LLVMAddModuleFlag(module, LLVMModuleFlagBehaviorError, "ProfileSummary", strlen("ProfileSummary"),

@@ -63,6 +63,16 @@ bool function_has(LLVMValueRef function, const char *attribute)
 	return LLVMGetEnumAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind);
 }
 
+unsigned parameter_number(LLVMValueRef parameter)
+{
+	LLVMValueRef function = LLVMGetParamParent(parameter);
+	unsigned k = 0;
+
+	while (LLVMGetParam(function, k) != parameter)
+		k++;
+	return k;
+}
+
 bool is_call(LLVMValueRef instruction)
 {
 	LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);

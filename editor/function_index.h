@@ -28,5 +28,7 @@ uint32_t function_index_find(const struct function_index *index, LLVMValueRef va
 
 /** function_has() - an attribute without value, such as "noinline" */
 bool function_has(LLVMValueRef function, const char *attribute);
+/** parameter_number() - of an argument in its function's list */
+unsigned parameter_number(LLVMValueRef parameter);
 /** is_call() - a call or an invoke */
 bool is_call(LLVMValueRef instruction);

@@ -231,11 +231,6 @@ static int value_of(const struct indirect *indirect, LLVMValueRef function, uint
 	return 0;
 }
 
-static LLVMMetadataRef md_int(LLVMTypeRef type, uint64_t value)
-{
-	return LLVMValueAsMetadata(LLVMConstInt(type, value, false));
-}
-
 /* The column with most calls that pays; its calls become 0, so that it is not found again. */
 static bool best_take(const struct indirect *indirect, const struct inlining *inlining, const struct table *table,
 		      size_t s, double scale, double min, uint32_t *retfunction, double *retcalls)
@@ -281,8 +276,8 @@ static int site_mark(const struct indirect *indirect, const struct inlining *inl
 
 		if (value_of(indirect, indirect->index.functions[f], &value) < 0)
 			return -ENOMEM;
-		operands[n++] = md_int(i64, value);
-		operands[n++] = md_int(i64, (uint64_t)calls);
+		operands[n++] = ir_md_int(i64, value);
+		operands[n++] = ir_md_int(i64, (uint64_t)calls);
 		rest -= calls;
 		stats->n_targets++;
 		stats->direct += floor(calls);
@@ -290,8 +285,8 @@ static int site_mark(const struct indirect *indirect, const struct inlining *inl
 	if (n == 3)
 		return 0;
 	operands[0] = LLVMMDStringInContext2(context, "VP", 2);
-	operands[1] = md_int(i32, 0); /* IPVK_IndirectCallTarget */
-	operands[2] = md_int(i64, (uint64_t)site->executions);
+	operands[1] = ir_md_int(i32, 0); /* IPVK_IndirectCallTarget */
+	operands[2] = ir_md_int(i64, (uint64_t)site->executions);
 	LLVMSetMetadata(site->call, LLVMGetMDKindIDInContext(context, "prof", 4),
 			LLVMMetadataAsValue(context, LLVMMDNodeInContext2(context, operands, n)));
 	return 0;

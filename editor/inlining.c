@@ -32,16 +32,12 @@
 /* What the callee's own code loses beside more live values, as a share of what it executes. */
 #define PRESSURE 0.02
 /* A copy must save this share of all instructions executed, per instruction of its size ... */
-#ifndef MIN_DENSITY
 #define MIN_DENSITY 2e-6
-#endif
 /* ... where what seldom runs counts for little: it goes out of line. Seldom: once in so many calls. */
 #define SELDOM 20.0
 #define SELDOM_COST 0.1
 /* All copies together may be this share of the module. */
-#ifndef GROWTH_BUDGET
 #define GROWTH_BUDGET 1.0
-#endif
 /* Frames of callees become part of their callers', which may be deep in a recursion. */
 #define MAX_FRAME_BYTES 512
 
@@ -237,15 +233,6 @@ static int site_add(struct inlining *inlining, const struct site *site)
 
 /* ---- what a copy saves ---- */
 
-static unsigned parameter_number(LLVMValueRef function, LLVMValueRef value)
-{
-	unsigned k = 0, n = LLVMCountParams(function);
-
-	while (k < n && LLVMGetParam(function, k) != value)
-		k++;
-	return k;
-}
-
 /* The parameter that @pointer points into, at a place that is known; or @pointer, when it is none. */
 static LLVMValueRef base_of(LLVMValueRef pointer)
 {
@@ -258,34 +245,34 @@ static LLVMValueRef base_of(LLVMValueRef pointer)
 	return pointer;
 }
 
-static void parameter_add(struct function *function, LLVMValueRef value, LLVMValueRef fn, double *sums, double saved)
+static void parameter_add(struct function *function, LLVMValueRef value, double *sums, double saved)
 {
-	unsigned k = LLVMIsAArgument(value) ? parameter_number(fn, value) : function->n_parameters;
+	unsigned k = LLVMIsAArgument(value) ? parameter_number(value) : function->n_parameters;
 
 	if (k < function->n_parameters)
 		sums[k] += saved;
 }
 
-/* What would fold in a copy of @fn when its caller knows the parameters. */
-static void folding_note(struct function *function, LLVMValueRef fn, LLVMValueRef i, double executions)
+/* What would fold in a copy of @function when its caller knows the parameters. */
+static void folding_note(struct function *function, LLVMValueRef i, double executions)
 {
 	LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
 
 	if (opcode == LLVMLoad || opcode == LLVMStore) {
 		LLVMValueRef pointer = LLVMGetOperand(i, opcode == LLVMStore);
 
-		parameter_add(function, base_of(pointer), fn, function->accessed, ACCESS_COST * executions);
+		parameter_add(function, base_of(pointer), function->accessed, ACCESS_COST * executions);
 	} else if (is_call(i)) {
-		parameter_add(function, LLVMGetCalledValue(i), fn, function->tested, POINTER_COST * executions);
+		parameter_add(function, LLVMGetCalledValue(i), function->tested, POINTER_COST * executions);
 	} else if (opcode == LLVMSwitch) {
-		parameter_add(function, LLVMGetOperand(i, 0), fn, function->tested, TEST_COST * executions);
+		parameter_add(function, LLVMGetOperand(i, 0), function->tested, TEST_COST * executions);
 	} else if (opcode == LLVMICmp) {
 		for (unsigned k = 0; k < 2; k++)
 			if (LLVMIsAConstant(LLVMGetOperand(i, 1 - k)))
-				parameter_add(function, LLVMGetOperand(i, k), fn, function->tested, TEST_COST * executions);
+				parameter_add(function, LLVMGetOperand(i, k), function->tested, TEST_COST * executions);
 	} else if (LLVMIsABinaryOperator(i)) {
 		for (unsigned k = 0; k < 2; k++)
-			parameter_add(function, LLVMGetOperand(i, k), fn, function->tested, executions);
+			parameter_add(function, LLVMGetOperand(i, k), function->tested, executions);
 	}
 }
 
@@ -323,7 +310,7 @@ int inlining_note(LLVMBasicBlockRef block, uint64_t executions, void *user)
 {
 	struct inlining *inlining = user;
 	uint32_t caller = function_index_find(&inlining->index, LLVMGetBasicBlockParent(block));
-	double executed = (double)executions * (double)block_size(block);
+	double size = (double)block_size(block), executed = (double)executions * size;
 	struct function *function;
 	unsigned noinline = LLVMGetEnumAttributeKindForName("noinline", 8);
 	int r = 0;
@@ -335,11 +322,11 @@ int inlining_note(LLVMBasicBlockRef block, uint64_t executions, void *user)
 		function->entered = (double)executions;
 	inlining->executed += executed;
 	function->executed += executed;
-	function->often += often(function, (double)executions) * (double)block_size(block);
+	function->often += often(function, (double)executions) * size;
 	for (LLVMValueRef i = LLVMGetFirstInstruction(block); i && r == 0; i = LLVMGetNextInstruction(i)) {
 		struct site site = { .call = i, .caller = caller, .executions = executions };
 
-		folding_note(function, inlining->index.functions[caller], i, (double)executions);
+		folding_note(function, i, (double)executions);
 		if (!is_call(i))
 			continue;
 		site.callee = function_index_find(&inlining->index, LLVMGetCalledValue(i));

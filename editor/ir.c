@@ -203,3 +203,8 @@ int ir_declarations(LLVMModuleRef module, struct name_set *ret)
 	}
 	return r;
 }
+
+LLVMMetadataRef ir_md_int(LLVMTypeRef type, uint64_t value)
+{
+	return LLVMValueAsMetadata(LLVMConstInt(type, value, false));
+}

@@ -11,6 +11,7 @@
 #include <llvm-c/Types.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/bytes.h"
 #include "base/fault.h"
@@ -51,6 +52,9 @@ unsigned ir_restore_used(LLVMModuleRef module);
 
 /** ir_declarations() - add the names that @module expects from others; 0 or -ENOMEM */
 int ir_declarations(LLVMModuleRef module, struct name_set *ret);
+
+/** ir_md_int() - a number as metadata */
+LLVMMetadataRef ir_md_int(LLVMTypeRef type, uint64_t value);
 
 /** ir_context() - the context that all units share */
 LLVMContextRef ir_context(void);

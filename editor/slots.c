@@ -117,16 +117,12 @@ static uint64_t parameter_of(LLVMModuleRef module, LLVMValueRef function, unsign
 
 uint64_t slot_of_call(LLVMModuleRef module, LLVMValueRef call)
 {
-	LLVMValueRef pointer = LLVMGetCalledValue(call), function;
+	LLVMValueRef pointer = LLVMGetCalledValue(call);
 
 	if (LLVMIsALoadInst(pointer))
 		return slot_at(module, LLVMGetOperand(pointer, 0));
-	if (!LLVMIsAArgument(pointer))
-		return SLOT_UNKNOWN;
-	function = LLVMGetParamParent(pointer);
-	for (unsigned i = 0; i < LLVMCountParams(function); i++)
-		if (LLVMGetParam(function, i) == pointer)
-			return parameter_of(module, function, i);
+	if (LLVMIsAArgument(pointer))
+		return parameter_of(module, LLVMGetParamParent(pointer), parameter_number(pointer));
 	return SLOT_UNKNOWN;
 }
 
