@@ -18,6 +18,7 @@ VARIANTS=(
 	"lto|clang -O2 -flto=thin"
 	"morph|Morph, from clock samples"
 	"morph-exact|Morph, from exact counts"
+	"morph-few|Morph, from a tenth of the clock samples"
 	"morph-portable|Morph, from clock samples, for the CPU as shipped"
 	"morph-layout|Morph, from clock samples, layout only"
 	"bolt|ThinLTO + BOLT, from clock samples"
@@ -25,7 +26,8 @@ VARIANTS=(
 	"pgo|clang PGO, instrumented"
 	"lto-pgo|clang ThinLTO + PGO, instrumented"
 )
-VARIANTS_QUICK=(shipped again o2 morph morph-exact bolt lto-pgo)
+# MORE_VARIANTS: names of others to be in the quick tables, too.
+read -ra VARIANTS_QUICK <<<"shipped again o2 morph morph-exact bolt lto-pgo ${MORE_VARIANTS:-}"
 
 # How much of the test, and of the training, is counted under callgrind.
 COUNT_PERCENT=3 COUNT_PERCENT_QUICK=1
@@ -245,19 +247,19 @@ variant_lto()
 
 # ---- Morph ----
 
-# The samples that every Morph variant starts from, and the profile: in shipped/, made once.
+# morph_samples NAME HZ: the training's samples at that rate, in shipped/NAME.samples, made once for all who start from them
 morph_samples()
 {
-	local shipped log lock
+	local shipped log loop lock
 	shipped=$(variant_dir shipped)
-	log=$shipped/train.samples
+	log=$shipped/$1.samples
+	loop=$shipped/$1-loop.sh
 
 	exec {lock}>"$shipped/samples.lock" # variants are made side by side
 	flock "$lock"
 	[[ ! -e $log ]] || { exec {lock}>&-; return 0; }
-	train_loop "$shipped/train-loop.sh"
-	(cd "$shipped/prefix" && run "$MORPH_BIN/morph" record -F "$TRAIN_RATE_HZ" -o "$log.new" -- \
-		sh "$shipped/train-loop.sh")
+	train_loop "$loop"
+	(cd "$shipped/prefix" && run "$MORPH_BIN/morph" record -F "$2" -o "$log.new" -- sh "$loop")
 	mv "$log.new" "$log"
 	exec {lock}>&-
 }
@@ -275,22 +277,31 @@ morph_optimize_one()
 		--report "$dir/report-${binary##*/}.json" -o "$dir/prefix/$binary"
 }
 
-# morph_optimize [OPTION...]: every binary of the workload, from the training's samples
+# morph_optimize NAME [OPTION...]: every binary of the workload, from shipped/NAME.samples
 morph_optimize()
 {
-	local binary
+	local samples binary
+	samples=$(variant_dir shipped)/$1.samples
 
-	need shipped
-	morph_samples
+	shift
 	cp -a "$(variant_dir shipped)/prefix" "$dir/prefix"
 	for binary in "${workload_binaries[@]}"; do
-		morph_optimize_one "$binary" "$(variant_dir shipped)/train.samples" "$@"
+		morph_optimize_one "$binary" "$samples" "$@"
 	done
 }
 
 variant_morph()
 {
-	morph_optimize
+	need shipped
+	morph_samples train "$TRAIN_RATE_HZ"
+	morph_optimize train "$@"
+}
+
+variant_morph_few()
+{
+	need shipped
+	morph_samples few $((TRAIN_RATE_HZ / 10))
+	morph_optimize few
 }
 
 # The counts of a training run, instruction by instruction, at a small scale: callgrind's files in
@@ -330,12 +341,12 @@ variant_morph_exact()
 
 variant_morph_portable()
 {
-	morph_optimize --cpu shipped
+	variant_morph --cpu shipped
 }
 
 variant_morph_layout()
 {
-	morph_optimize --layout-only
+	variant_morph --layout-only
 }
 
 # ---- BOLT ----

@@ -32,7 +32,7 @@
 #define SPLIT_MAX 128u    /* nodes of a chain that may be split */
 #define SPLIT_ANY_MAX 16u /* nodes of a chain that may be split where no joint is made */
 #define SPLIT_EDGES_MAX 2048u /* edges at them */
-#define SPLIT_BUDGET 2e7   /* edges added up for one function before no chain is split any more */
+#define SPLIT_BUDGET 5e6   /* edges added up for one function before no chain is split any more */
 #define STALE_MAX 32u	   /* gains corrected before one of them is taken */
 #define EAGER_MAX 64u /* nodes of a chain all of whose neighbours are evaluated after each merge */
 

@@ -24,7 +24,7 @@ enum threeopt_measure {
  * threeopt_improve() - @order, which starts with node 0, becomes one at least as good
  * @costs: for THREEOPT_COST
  * Return: 0 or -ENOMEM. Cost: bounded by a number of moves tried that depends on the size only,
- * about 0.2 s at worst; O(V + E) scratch.
+ * about 0.02 s at worst; O(V + E) scratch.
  */
 int threeopt_improve(struct arena *arena, const struct cfg *cfg, enum threeopt_measure measure,
 		     const struct branch_costs *costs, uint32_t *order);

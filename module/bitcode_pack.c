@@ -91,40 +91,27 @@ static bool is_in(const struct packer *p, unsigned block)
 	return p->walk.depth && p->walk.stack[p->walk.depth - 1].id == block;
 }
 
-/* Contexts of what comes next in a block: the kinds of records before. */
-static void order_contexts(const struct packer *p, uint32_t base, const struct history *h,
-			   uint32_t ret[VALUE_CONTEXTS])
+/* Contexts of what comes next in a block: the kinds of records before, and what the latest holds. */
+static void order_contexts(const struct packer *p, uint32_t base, uint32_t ret[VALUE_CONTEXTS])
 {
 	const struct bitstream_walk *w = &p->walk;
+	uint32_t one = hash2(base, p->codes[0]), two = hash2(one, p->codes[1]);
 
-	ret[0] = base;
-	ret[1] = hash2(base, p->codes[0]);
-	ret[2] = hash2(ret[1], p->codes[1]);
-	ret[3] = hash2(ret[2], p->codes[2]);
-	ret[4] = hash2(hash2(ret[1], h->n_values), 1);
-	ret[5] = hash2(hash2(ret[1], w->values[1]), 2);
-	ret[6] = hash2(hash2(ret[2], w->values[CALL_TYPE_PLACE]), 3);
-	ret[7] = hash2(hash2(ret[1], w->last), 4);
-	ret[8] = hash2(hash2(ret[3], w->last), 5);
-	ret[9] = hash2(hash2(ret[2], w->values[2]), 6);
+	ret[0] = hash2(two, p->codes[2]);
+	ret[1] = hash2(hash2(one, w->values[1]), 2);
+	ret[2] = hash2(hash2(two, w->values[CALL_TYPE_PLACE]), 3);
+	ret[3] = hash2(hash2(two, w->values[2]), 6);
 }
 
-/* Contexts of a value: its place, its neighbours, the same place in the latest record of its kind. */
-static void value_contexts(const struct packer *p, uint32_t base, uint64_t before,
-			   uint32_t ret[VALUE_CONTEXTS])
+/* Contexts of a value: its neighbours, the same place in the latest record of its kind, the kinds of records before. */
+static void value_contexts(const struct packer *p, uint32_t base, uint64_t before, uint32_t ret[VALUE_CONTEXTS])
 {
 	const struct bitstream_walk *w = &p->walk;
 
-	ret[0] = base;
-	ret[1] = hash2(hash2(base, w->last), 1);
-	ret[2] = hash2(ret[1], w->before_last);
-	ret[3] = hash2(hash2(base, before), 2);
-	ret[4] = hash2(hash2(base, before), w->last);
-	ret[5] = hash2(hash2(hash2(base, w->values[1]), w->values[2]), 3);
-	ret[6] = hash2(hash2(hash2(7, w->last), w->before_last), p->third);
-	ret[7] = hash2(hash2(base, p->codes[0]), p->codes[1]);
-	ret[8] = hash2(hash2(base, p->codes[0]), w->last);
-	ret[9] = hash2(hash2(ret[2], p->third), w->values[1]);
+	ret[0] = hash2(hash2(base, w->last), 1);
+	ret[1] = hash2(hash2(base, before), 2);
+	ret[2] = hash2(hash2(hash2(7, w->last), w->before_last), p->third);
+	ret[3] = hash2(hash2(base, p->codes[0]), p->codes[1]);
 }
 
 static void guesses_make(const struct packer *p, const struct history *h, uint64_t before,
@@ -164,7 +151,7 @@ static void facts_make(const struct packer *p, enum primitive_role role, unsigne
 
 	memset(ret->guesses, 0, sizeof(ret->guesses));
 	if (role == ROLE_ABBREVIATION_ID || role == ROLE_CODE) {
-		order_contexts(p, base, &p->histories[block][p->codes[0] % CODES], ret->contexts);
+		order_contexts(p, base, ret->contexts);
 	} else {
 		if (role != ROLE_DEFINITION)
 			base = hash2(hash2(hash2(role, block), w->n_values ? code : w->abbreviation_id),

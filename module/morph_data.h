@@ -20,7 +20,7 @@
 #include "module/image.h"
 #include "module/link_plan.h"
 
-#define MORPH_DATA_VERSION 3u
+#define MORPH_DATA_VERSION 4u
 #define MORPH_SECTION ".morph"
 #define MORPH_SIDECAR_DIR "/usr/lib/morph/.build-id"
 

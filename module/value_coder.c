@@ -31,7 +31,7 @@
 #define KINDS 1024u
 #define PREFIX_BITS 16u /* groups beyond are told apart by their place alone */
 #define N_INPUTS (VALUE_CONTEXTS + VALUE_GUESSES + 1)
-#define N_PADDED 16u /* for vector instructions; the rest stays zero */
+#define N_PADDED 8u /* for vector instructions */
 
 struct value_coder {
 	uint16_t (*lines)[LINE_SLOTS]; /* owned, mapped */
@@ -146,7 +146,7 @@ struct value_coder *value_coder_new(const void *in, size_t size, size_t volume)
 	madvise(c->lines, lines_size(c), MADV_HUGEPAGE); /* slower without */
 	for (unsigned s = 0; s < KINDS; s++)
 		for (unsigned i = 0; i < N_INPUTS; i++)
-			c->weights[s][i] = WEIGHT_ONE / 4;
+			c->weights[s][i] = WEIGHT_ONE / 3;
 	for (size_t i = 0; i < sizeof(c->trust) / 2; i++)
 		(&c->trust[0][0][0][0])[i] = 1u << 15;
 	c->high = UINT32_MAX;

@@ -17,12 +17,12 @@
 
 #include "base/bytes.h"
 
-#define VALUE_CONTEXTS 10u
+#define VALUE_CONTEXTS 4u
 #define VALUE_GUESSES 3u
 
 /* What is known about a number before it is coded. */
 struct value_facts {
-	uint32_t contexts[VALUE_CONTEXTS]; /* hashes, the most general first */
+	uint32_t contexts[VALUE_CONTEXTS]; /* hashes */
 	uint64_t guesses[VALUE_GUESSES];   /* what the number may well be */
 	unsigned width; /* the number has that many bits at most, if 1 to 8; else 0 */
 	unsigned kind; /* of number, 0 to 1023: by it weights are chosen, and guesses believed */
