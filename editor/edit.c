@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <llvm-c/Core.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -171,6 +172,25 @@ static int module_take(struct edit *edit, size_t i, LLVMModuleRef module, struct
 	return r;
 }
 
+/* Code is generated in children, which start with all of our memory: while they run, the hot module is there as bitcode only. */
+static int hot_fold(struct edit *edit, struct fault *reterr)
+{
+	int r = ir_write(edit->hot, &edit->hot_bitcode);
+
+	LLVMDisposeModule(edit->hot);
+	edit->hot = NULL;
+	malloc_trim(0);
+	return r < 0 ? fault_errno(reterr, r, "writing IR") : 0;
+}
+
+static int hot_unfold(struct edit *edit, struct fault *reterr)
+{
+	int r = ir_parse(edit->hot_bitcode.data, edit->hot_bitcode.size, "hot", &edit->hot, reterr);
+
+	buffer_done(&edit->hot_bitcode);
+	return r;
+}
+
 static int modules_cut(struct edit *edit, struct fault *reterr)
 {
 	struct guid_table *guids = guid_table_new(edit->data->map);
@@ -198,7 +218,7 @@ static int modules_cut(struct edit *edit, struct fault *reterr)
 	if (r == 0 && !edit->hot)
 		return fault_set(reterr, EDIT_NOTHING,
 				 "the profile names no function of this program that ran; record longer");
-	return r;
+	return r < 0 ? r : hot_fold(edit, reterr);
 }
 
 /* LLVM options of every code generation, so that results can be linked with each other. */
@@ -480,8 +500,10 @@ static int promote(struct edit *edit, struct fault *reterr)
 static int annotate(struct edit *edit, struct fault *reterr)
 {
 	_clean_(inlining_freep) struct inlining *inlining = NULL;
-	int r = 0;
+	int r = hot_unfold(edit, reterr);
 
+	if (r < 0)
+		return r;
 	ir_internalize(edit->hot, edit->visible);
 	if (edit->options->cpu)
 		host_retarget(edit->hot, edit->options->cpu, edit->options->tune ? edit->options->tune : edit->options->cpu);
@@ -506,8 +528,8 @@ static int optimize(struct edit *edit, struct fault *reterr)
 
 	if (!edit->options->layout_only)
 		r = pipeline_run(edit->hot, &options, reterr);
-	if (r == 0 && ir_write(edit->hot, &edit->hot_bitcode) < 0)
-		r = fault_errno(reterr, -ENOMEM, "writing the optimized IR");
+	if (r == 0)
+		r = hot_fold(edit, reterr);
 	if (r == 0)
 		r = file_write(path_in(edit, path, "hot.bc"), edit->hot_bitcode.data, edit->hot_bitcode.size,
 			       0600, reterr);
