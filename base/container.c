@@ -157,8 +157,9 @@ int container_unpack_limited(const void *bytes, size_t size, enum container_kind
 				 container_kind_name(header.kind), container_kind_name(kind));
 	if (header.version != version)
 		return fault_set(reterr, -EPROTONOSUPPORT,
-				 "%s of format version %u; this Morph reads version %u",
-				 container_kind_name(kind), header.version, version);
+				 "%s of format version %u; this Morph reads version %u: %s",
+				 container_kind_name(kind), header.version, version,
+				 header.version < version ? "make it again" : "install a newer Morph");
 	if (header.stored != size - CONTAINER_HEADER_BYTES)
 		return fault_set(reterr, -EBADMSG, "truncated: %u bytes of payload expected, %zu found",
 				 header.stored, size - CONTAINER_HEADER_BYTES);

@@ -543,6 +543,7 @@ TEST(another_version_or_kind_is_refused_by_name)
 	CHECK_INT(container_pack(CONTAINER_PROFILE, PROFILE_VERSION + 1, "x", 1, 0, &newer), 0);
 	CHECK_INT(decode_error(newer.data, newer.size, &fault), -EPROTONOSUPPORT);
 	CHECK(strstr(fault.text, "version 3"));
+	CHECK(strstr(fault.text, "install a newer Morph"));
 	CHECK_INT(container_pack(CONTAINER_SAMPLE_LOG, 1, "x", 1, 0, &other), 0);
 	CHECK_INT(decode_error(other.data, other.size, &fault), -EPROTONOSUPPORT);
 	CHECK(strstr(fault.text, "a sample log, not a profile"));
