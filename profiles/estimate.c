@@ -31,6 +31,9 @@
 #define LATENCY_ERROR 0.7
 #define BEST_ERROR 0.25
 
+/* A fit that expects so many times the samples that were found has run away: into a loop without an exit, say. */
+#define RUNAWAY 100.0
+
 /*
  * All blocks of a function together. Its samples tell as much as a fifth of them would if they were independent:
  * of functions that hardly run a profile holds those that luck has hit, and what runs seldom runs cold, with
@@ -265,7 +268,22 @@ static void estimate_latency(const struct code *code, const float *costs, struct
 	}
 }
 
-/* The fit's counts obey the graph already; functions that it left out keep theirs by flow inference. */
+static bool fit_ran_away(const struct code *code, const struct block_function *function, const float *costs,
+			 const struct fit_result *fit)
+{
+	double expected = 0, found = 1;
+
+	for (uint32_t b = function->first_block; b < function->first_block + function->n_blocks; b++) {
+		const struct code_block *block = &code->blocks[b];
+
+		for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++)
+			expected += fit->blocks[b] * costs[i];
+		found += block->samples;
+	}
+	return !(expected <= RUNAWAY * found);
+}
+
+/* The fit's counts obey the graph already; functions that it left out, or lost, keep theirs by flow inference. */
 static int estimate_best(const struct code *code, const float *costs, struct arena *arena,
 			 struct estimate *ret)
 {
@@ -280,7 +298,7 @@ static int estimate_best(const struct code *code, const float *costs, struct are
 
 		if (!code->warm[f])
 			continue;
-		if (fit.fitted[f])
+		if (fit.fitted[f] && !fit_ran_away(code, function, costs, &fit))
 			fit_take(code, function, &fit, ret);
 		else
 			r = function_infer(code, function, ret, arena);
