@@ -28,8 +28,9 @@ static struct block blocks[] = {
 	{ .address = TEXT + 20, .size = 8, .id = 3, .flags = BLOCK_RETURNS, .first_edge = 4, .first_probe = 3,
 	  .n_probes = 2 },
 	{ .address = TEXT + 32, .size = 4, .flags = BLOCK_RETURNS, .first_edge = 4, .first_probe = 5, .n_probes = 1 },
+	{ .address = TEXT + 36, .size = 4, .id = 1, .first_edge = 5, .n_edges = 1, .first_probe = 6 }, /* of one test */
 };
-static struct block_edge edges[] = { { 1, 3u << 29 }, { 2, 1u << 29 }, { 3, 1u << 31 }, { 3, 1u << 31 } };
+static struct block_edge edges[] = { { 1, 3u << 29 }, { 2, 1u << 29 }, { 3, 1u << 31 }, { 3, 1u << 31 }, { 5, 1u << 31 }, { 5, 1u << 31 } };
 /* Blocks 1 and 2 are copies of one IR block, block 3 is two IR blocks in one. */
 static struct block_probe probes[] = { { FOO, 1 }, { FOO, 2 }, { FOO, 2 }, { FOO, 3 }, { FOO, 4 }, { BAR, 1 } };
 static struct block_function functions[] = {
@@ -47,7 +48,8 @@ static void program_make(uint16_t machine)
 	static const uint8_t call[] = { 0xe8, 32 - 5, 0, 0, 0 };
 	struct block_map plain = {
 		.functions = functions, .blocks = blocks, .edges = edges, .probes = probes,
-		.ir_functions = ir_functions, .n_functions = 2, .n_blocks = 5, .n_edges = 4, .n_probes = 6,
+		.ir_functions = ir_functions, .n_functions = 2, .n_blocks = 4 + functions[1].n_blocks,
+		.n_edges = 4 + 2 * blocks[4].n_edges, .n_probes = 6,
 		.n_ir_functions = 2,
 	};
 	struct buffer encoded = { 0 };
@@ -134,6 +136,27 @@ TEST(all_but_the_paper_give_consistent_counts)
 		estimate_done(&e);
 	}
 	program_free();
+}
+
+/* bar ends in a loop to itself, and no sample says that anybody stays there. */
+TEST(a_loop_without_an_exit_and_without_samples_is_no_hot_one)
+{
+	struct sample_count counts[] = { { TEXT, 10 }, { TEXT + 5, 60 }, { TEXT + 12, 2 }, { TEXT + 15, 30 },
+					 { TEXT + 25, 88 } };
+	const struct block bar = blocks[4];
+	struct estimate e;
+
+	blocks[4].flags = BLOCK_FALLS_THROUGH;
+	blocks[4].n_edges = 1;
+	functions[1].n_blocks = 2;
+	program_make(EM_X86_64);
+	CHECK_INT(estimate(ESTIMATOR_BEST, counts, 5, &e), 0);
+	CHECK(e.blocks[0] > 0);
+	CHECK(e.blocks[5] <= 10 * e.blocks[0]);
+	estimate_done(&e);
+	program_free();
+	blocks[4] = bar;
+	functions[1].n_blocks = 1;
 }
 
 TEST(exact_counts_are_taken_as_they_are)
