@@ -277,13 +277,15 @@ morph_optimize_one()
 		--report "$dir/report-${binary##*/}.json" -o "$dir/prefix/$binary"
 }
 
-# morph_optimize NAME [OPTION...]: every binary of the workload, from shipped/NAME.samples
+# morph_optimize NAME HZ [OPTION...]: every binary of the workload, from shipped/NAME.samples (morph_samples)
 morph_optimize()
 {
 	local samples binary
 	samples=$(variant_dir shipped)/$1.samples
 
-	shift
+	need shipped
+	morph_samples "$1" "$2"
+	shift 2
 	cp -a "$(variant_dir shipped)/prefix" "$dir/prefix"
 	for binary in "${workload_binaries[@]}"; do
 		morph_optimize_one "$binary" "$samples" "$@"
@@ -292,16 +294,12 @@ morph_optimize()
 
 variant_morph()
 {
-	need shipped
-	morph_samples train "$TRAIN_RATE_HZ"
-	morph_optimize train "$@"
+	morph_optimize train "$TRAIN_RATE_HZ" "$@"
 }
 
 variant_morph_few()
 {
-	need shipped
-	morph_samples few $((TRAIN_RATE_HZ / 10))
-	morph_optimize few
+	morph_optimize few $((TRAIN_RATE_HZ / 10))
 }
 
 # The counts of a training run, instruction by instruction, at a small scale: callgrind's files in

@@ -25,7 +25,7 @@
 
 #define SCAN_MAX 24u        /* cuts looked at for one that breaks no joint */
 #define KICK_MAX 30u        /* nodes in a segment of a random exchange */
-#define TRIES_MAX 200000.0 /* cost units for one function, see try_exchange() */
+#define TRIES_MAX 200000.0  /* cost units for one function, see try_exchange() */
 #define EPSILON 1e-11       /* of the sum of all joints: less is rounding */
 
 struct joint {

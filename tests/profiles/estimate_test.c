@@ -42,6 +42,24 @@ static struct block_map *map;
 static struct image *image;
 static struct fault fault;
 
+/* @code stands at the beginning of the text */
+static void program_open(const struct block_map *plain, const uint8_t *code, size_t n, uint16_t machine)
+{
+	struct buffer encoded = { 0 };
+	struct elf_maker elf;
+	int fd;
+
+	elf_maker_begin(&elf, 64);
+	fd = elf_maker_finish(&elf);
+	CHECK_INT(pwrite(fd, code, n, TEXT), n);
+	CHECK_INT(pwrite(fd, &machine, sizeof(machine), offsetof(Elf64_Ehdr, e_machine)), sizeof(machine));
+	CHECK_INT(image_open_fd(fd, "test", &image, &fault), 0);
+	close(fd);
+	CHECK_INT(block_map_encode(plain, &encoded), 0);
+	CHECK_INT(block_map_decode(encoded.data, encoded.size, &map, &fault), 0);
+	buffer_done(&encoded);
+}
+
 static void program_make(uint16_t machine)
 {
 	static const uint8_t call[] = { 0xe8, 32 - 5, 0, 0, 0 };
@@ -50,19 +68,8 @@ static void program_make(uint16_t machine)
 		.ir_functions = ir_functions, .n_functions = 2, .n_blocks = 5, .n_edges = 4, .n_probes = 6,
 		.n_ir_functions = 2,
 	};
-	struct buffer encoded = { 0 };
-	struct elf_maker elf;
-	int fd;
 
-	elf_maker_begin(&elf, 64);
-	fd = elf_maker_finish(&elf);
-	CHECK_INT(pwrite(fd, call, sizeof(call), TEXT), sizeof(call));
-	CHECK_INT(pwrite(fd, &machine, sizeof(machine), offsetof(Elf64_Ehdr, e_machine)), sizeof(machine));
-	CHECK_INT(image_open_fd(fd, "test", &image, &fault), 0);
-	close(fd);
-	CHECK_INT(block_map_encode(&plain, &encoded), 0);
-	CHECK_INT(block_map_decode(encoded.data, encoded.size, &map, &fault), 0);
-	buffer_done(&encoded);
+	program_open(&plain, call, sizeof(call), machine);
 }
 
 static void program_free(void)
@@ -158,10 +165,7 @@ TEST(a_loop_without_an_exit_and_without_samples_is_no_hot_one)
 				   .n_blocks = CALLEES + 3, .n_edges = 2 };
 	struct sample_count counts[CALLEES + 1] = { { TEXT, 1000 } };
 	uint8_t code[64] = { 0xe8, 3, 0, 0, 0 }; /* main calls the second function */
-	struct buffer encoded = { 0 };
-	struct elf_maker elf;
 	struct estimate e;
-	int fd;
 
 	memset(code + 5, 0x90, sizeof(code) - 5);
 	for (unsigned i = 0; i < CALLEES; i++) {
@@ -175,14 +179,7 @@ TEST(a_loop_without_an_exit_and_without_samples_is_no_hot_one)
 		counts[1 + i] = (struct sample_count){ TEXT + to, 1000 };
 	}
 	memcpy(code + 43, (uint8_t[]){ 0xeb, 0xfe }, 2);
-	elf_maker_begin(&elf, sizeof(code));
-	fd = elf_maker_finish(&elf);
-	CHECK_INT(pwrite(fd, code, sizeof(code), TEXT), sizeof(code));
-	CHECK_INT(image_open_fd(fd, "test", &image, &fault), 0);
-	close(fd);
-	CHECK_INT(block_map_encode(&plain, &encoded), 0);
-	CHECK_INT(block_map_decode(encoded.data, encoded.size, &map, &fault), 0);
-	buffer_done(&encoded);
+	program_open(&plain, code, sizeof(code), EM_X86_64);
 	CHECK_INT(estimate(ESTIMATOR_BEST, counts, CALLEES + 1, &e), 0);
 	CHECK(e.blocks[3] > 0);
 	CHECK(e.blocks[2] <= e.blocks[3]);
