@@ -286,9 +286,12 @@ static int shipped_generate(struct edit *edit, struct fault *reterr)
 	}
 	if (r == 0 && n)
 		r = generate(edit, inputs, n, (const char *[]){ "-pgo-analysis-map=br-prob", NULL }, "shipped", reterr);
-	for (size_t k = 0; k < n && r == 0; k++)
+	for (size_t k = 0; k < n && r == 0; k++) {
 		if (rename(path_in(edit, from, "shipped-%zu.o", k), path_in(edit, to, "base-%zu.o", which[k])) < 0)
 			r = fault_errno(reterr, -errno, "%s", from);
+		else
+			r = object_ungroup(to, reterr);
+	}
 	free(inputs);
 	free(which);
 	return r;
@@ -321,7 +324,7 @@ static int shipped_compare(struct edit *edit, struct fault *reterr)
 	if (r == 0)
 		r = trust_compare(edit->program, edit->data->map, again, map, &edit->report->trust, reterr);
 	if (r == 0)
-		r = trust_compare_data(edit->program, again, n, reterr);
+		r = trust_compare_data(edit->program, again, reterr);
 	objects_free(objects);
 	objects_free(options);
 	return r > 0 ? EDIT_UNTRUSTED : r;

@@ -410,6 +410,26 @@ static void section_extend(struct object *object, uint32_t i, const struct buffe
 	memcpy(object->out.data + table, &s, sizeof(s));
 }
 
+int object_ungroup(const char *path, struct fault *reterr)
+{
+	_clean_(object_done) struct object object = { 0 };
+	bool has_groups = false;
+	int r = object_read(&object, path, reterr);
+
+	for (uint32_t i = 1; i < object.n_sections && r == 0; i++) {
+		Elf32_Word *flags;
+
+		if (object.sections[i].sh_type != SHT_GROUP)
+			continue;
+		flags = object.sections[i].sh_size ? section_array(&object, i, sizeof(*flags)) : NULL;
+		if (!flags)
+			return fault_set(reterr, -EBADMSG, "%s: a section group that is not there", path);
+		*flags &= ~(Elf32_Word)GRP_COMDAT;
+		has_groups = true;
+	}
+	return r < 0 || !has_groups ? r : file_write(path, object.out.data, object.out.size, 0600, reterr);
+}
+
 int object_give_away(const char *path, const struct name_set *moved, const char *suffix, struct name_set *expected,
 		     struct fault *reterr)
 {

@@ -2,7 +2,7 @@
 #pragma once
 
 /**
- * object.h - a relocatable object that gives definitions away
+ * object.h - a relocatable object for the link of a program's own IR
  *
  * The code of what did not run was generated already, to see whether the shipped IR is the program. Instead of
  * generating it once more without what is hot, the object that holds both expects the hot symbols from elsewhere,
@@ -11,6 +11,15 @@
 
 #include "base/fault.h"
 #include "editor/ir.h"
+
+/**
+ * object_ungroup() - what the object at @path has is linked although another has the same
+ *
+ * A linker that compiles IR chooses among definitions before it does, and then takes the objects whole: what LLVM
+ * leaves in the others (constructors with two names, slots of unwind tables) is in the shipped file, too.
+ * Return: 0; -EBADMSG no ELF64 object as LLVM writes them, -errno: with @reterr.
+ */
+int object_ungroup(const char *path, struct fault *reterr);
 
 /**
  * object_give_away() - make the object at @path expect @moved instead of defining them

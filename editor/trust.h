@@ -35,8 +35,6 @@ int trust_compare(const struct image *shipped, const struct block_map *shipped_m
 
 /**
  * trust_compare_data() - the same for data, constants, unwind tables and the pointers in them (trust_data.c)
- * @n_modules: of the program; each may bring slots of unwind tables that one of the two links unites
  * Return: 0; 1 when something differs, @reterr says where; -ENOMEM. Cost: O(bytes + relocations log relocations)
  */
-int trust_compare_data(const struct image *shipped, const struct image *again, size_t n_modules,
-		       struct fault *reterr);
+int trust_compare_data(const struct image *shipped, const struct image *again, struct fault *reterr);

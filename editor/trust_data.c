@@ -36,8 +36,6 @@ struct copied {
 
 struct view {
 	const struct image *image;
-	const struct image *other; /* what it is compared with */
-	uint64_t max_slots;	   /* that it may have more or less than that */
 	struct copied *copied; /* where the linker put copies is up to it */
 	size_t n_copied;
 };
@@ -66,22 +64,6 @@ static bool is_data(const struct image_section *s)
 	}
 }
 
-/*
- * Each object of a C++ program brings the slots by which unwind tables find personality routines and types
- * (DW.ref.*). Those of the shipped link's LTO objects are not united with the libraries'; those of plain objects
- * are: so writable data may be a slot for each module shorter, as much again for alignment, and what follows them moves.
- */
-#define SLOT_BYTES 8u
-
-static bool has_other_slots(const struct view *view, const struct image_section *s)
-{
-	const struct image_section *t = image_section_find(view->other, s->name);
-	uint64_t apart = !t ? 0 : t->size > s->size ? t->size - s->size : s->size - t->size;
-
-	return apart && (s->flags & SHF_WRITE) && s->type == SHT_PROGBITS && apart % SLOT_BYTES == 0 &&
-	       apart <= view->max_slots * SLOT_BYTES;
-}
-
 static struct place place_of(const struct view *view, uint64_t address)
 {
 	for (size_t i = 0; i < view->n_copied; i++)
@@ -91,7 +73,7 @@ static struct place place_of(const struct view *view, uint64_t address)
 		const struct image_section *s = image_section_at(view->image, i);
 
 		if ((s->flags & SHF_ALLOC) && !(s->flags & SHF_TLS) && address - s->address < s->size)
-			return (struct place){ s->name, has_other_slots(view, s) ? 0 : address - s->address };
+			return (struct place){ s->name, address - s->address };
 	}
 	return (struct place){ NULL, address };
 }
@@ -198,21 +180,12 @@ static size_t relocations_count(const struct image *image)
 	return rela && rela->data ? rela->size / sizeof(Elf64_Rela) : 0;
 }
 
-static bool in_other_slots(const struct view *view, struct place place)
-{
-	const struct image_section *s = image_section_find(view->image, place.name);
-
-	return s && has_other_slots(view, s);
-}
-
-static int view_open(struct view *view, const struct image *image, const struct image *other, size_t n_modules,
-		     struct arena *arena)
+static int view_open(struct view *view, const struct image *image, struct arena *arena)
 {
 	uint32_t copy = image_machine(image) == EM_AARCH64 ? R_AARCH64_COPY : R_X86_64_COPY;
 	Elf64_Rela entry;
 
-	*view = (struct view){ image, other, MAX(16u, 2 * n_modules),
-				arena_array(arena, struct copied, relocations_count(image)), 0 };
+	*view = (struct view){ image, arena_array(arena, struct copied, relocations_count(image)), 0 };
 	for (size_t i = 0; view->copied && relocation_read(image, i, &entry); i++) {
 		const char *name;
 		Elf64_Sym symbol;
@@ -246,8 +219,7 @@ static struct relocation *relocations_of(const struct view *view, struct arena *
 
 		if (!symbol_read(view->image, (uint32_t)ELF64_R_SYM(entry.r_info), &symbol, &r.symbol))
 			r.target = place_of(view, (uint64_t)entry.r_addend);
-		if (r.at.name && !is_linkers(r.at.name) &&
-		    !in_other_slots(view, r.at))
+		if (r.at.name && !is_linkers(r.at.name))
 			list[(*retn)++] = r;
 	}
 	if (list)
@@ -293,20 +265,20 @@ static int section_compare(const struct view *shipped, const struct image_sectio
 					      "offset %#zx on", s->name, at);
 }
 
-int trust_compare_data(const struct image *shipped, const struct image *again, size_t n_modules, struct fault *reterr)
+int trust_compare_data(const struct image *shipped, const struct image *again, struct fault *reterr)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
 	struct view a, b;
-	int r = arena ? view_open(&a, shipped, again, n_modules, arena) : -ENOMEM;
+	int r = arena ? view_open(&a, shipped, arena) : -ENOMEM;
 
 	if (r == 0)
-		r = view_open(&b, again, shipped, n_modules, arena);
+		r = view_open(&b, again, arena);
 	if (r < 0)
 		return fault_errno(reterr, r, "comparing with the shipped data");
 	for (size_t i = 0; i < image_n_sections(shipped) && r == 0; i++) {
 		const struct image_section *s = image_section_at(shipped, i);
 
-		if (is_data(s) && s->size && !has_other_slots(&a, s))
+		if (is_data(s) && s->size)
 			r = section_compare(&a, s, &b, reterr);
 	}
 	return r ? r : relocations_compare(&a, &b, arena, reterr);

@@ -137,6 +137,23 @@ TEST(a_name_that_is_not_there_changes_nothing)
 	CHECK_INT(shell("cmp whole.o before.o"), 0);
 }
 
+TEST(without_groups_all_code_is_linked)
+{
+	struct fault fault;
+
+	compile_whole();
+	write_source("one.cpp", "template <int n> int count(int x) { return x > n ? count<n>(x / 2) + n : 7; }\n"
+				"template int count<3>(int);\n");
+	CHECK_INT(shell("clang++-22 -O2 -ffunction-sections -c one.cpp && cp one.o two.o && "
+			"ld.lld-22 -shared one.o two.o -o grouped"), 0);
+	CHECK_INT(object_ungroup(path_of("one.o"), &fault), 0);
+	CHECK_INT(object_ungroup(path_of("one.o"), &fault), 0); /* nothing is left to do */
+	CHECK_INT(object_ungroup(path_of("two.o"), &fault), 0);
+	CHECK_INT(shell("ld.lld-22 -shared one.o two.o -o whole && text() { size -A $1 | awk '$1 == \".text\" { print $2 }'; }; "
+			"test $(text whole) -gt $((2 * $(text grouped) - 16))"), 0);
+	CHECK_INT(object_ungroup(path_of("whole.c"), &fault), -EBADMSG);
+}
+
 TEST(a_damaged_object_is_refused)
 {
 	_clean_(name_set_freep) struct name_set *moved = names_of((const char *const[]){ "hot.m0", NULL });

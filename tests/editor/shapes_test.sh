@@ -49,7 +49,7 @@ library()
 	LD_LIBRARY_PATH=new ldd ./main | says "new/libshapes.so" || fail "the generation was not loaded"
 }
 
-# Each module that catches has a slot for the personality routine, and a link may unite them.
+# Each module that catches has a slot for the personality routine, which a link of plain objects unites.
 many_modules()
 {
 	local i
@@ -75,7 +75,55 @@ many_modules()
 	cases=$((cases + 1))
 }
 
+# A constructor has two names for one piece of code. Where two modules have it, the link takes the names of one and the code of both.
+two_constructors()
+{
+	local i
+
+	echo "a program of 2 modules with one constructor"
+	for i in 1 2; do
+		cat >"twice-$i.cpp" <<-SOURCE
+			template <typename T> struct box {
+				T *value;
+				int n;
+				__attribute__((noinline)) box(int size) : value(new T[size]), n(size)
+				{
+					for (int i = 0; i < n; i++)
+						value[i] = T(i * 3 % 7);
+				}
+				__attribute__((noinline)) ~box() { delete[] value; }
+			};
+			template struct box<int>;
+			int f$i(int n)
+			{
+				box<int> b(n + $i);
+				return b.value[n];
+			}
+		SOURCE
+	done
+	cat >twice-main.cpp <<-SOURCE
+		#include <cstdio>
+		#include <cstdlib>
+		int f1(int), f2(int);
+		int main(int, char **argv)
+		{
+			long sum = 0;
+			for (int n = 0; n < atoi(argv[1]); n++)
+				sum += f1(n % 50) + f2(n % 70);
+			printf("%ld\n", sum);
+		}
+	SOURCE
+	morph c++ -O2 twice-*.cpp -o twice
+	morph dump twice | says '^function ? at' || fail "the link has the code once"
+	morph record -F 4000 -o twice.samples -- ./twice 2000000 >/dev/null 2>&1
+	morph profile twice twice.samples -o twice.prof >/dev/null
+	morph optimize twice --profile twice.prof -o twice.new
+	cmp <(./twice 3000) <(./twice.new 3000)
+	cases=$((cases + 1))
+}
+
 many_modules
+two_constructors
 program -fno-pie -no-pie
 program -fPIE -static-pie
 program -flto -fvisibility=hidden -g -fcf-protection -fstack-protector-strong -D_FORTIFY_SOURCE=2 -Wl,-z,relro,-z,now
