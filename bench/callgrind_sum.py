@@ -65,7 +65,8 @@ class Code:
         segments, data = self.files[path]
         for start, length, offset in segments:
             if start <= address < start + length:
-                return data[address - start + offset:][:15]
+                at = address - start + offset
+                return data[at:at + 15]
         return b""
 
     def is_jump(self, path, address):
