@@ -49,6 +49,16 @@ library()
 	LD_LIBRARY_PATH=new ldd ./main | says "new/libshapes.so" || fail "the generation was not loaded"
 }
 
+# does_the_same NAME TRAINING: what is made of ./NAME after a run with TRAINING says what ./NAME says
+does_the_same()
+{
+	morph record -F 4000 -o "$1.samples" -- "./$1" "$2" >/dev/null 2>&1
+	morph profile "$1" "$1.samples" -o "$1.prof" >/dev/null
+	morph optimize "$1" --profile "$1.prof" -o "$1.new"
+	cmp <("./$1" 3000) <("./$1.new" 3000)
+	cases=$((cases + 1))
+}
+
 # Each module that catches has a slot for the personality routine, which a link of plain objects unites.
 many_modules()
 {
@@ -68,11 +78,7 @@ many_modules()
 	} >many-main.cpp
 	for i in many-*.cpp; do morph c++ -O2 -c "$i"; done
 	morph c++ -O2 many-*.o -o many
-	morph record -F 4000 -o many.samples -- ./many 400000 >/dev/null 2>&1
-	morph profile many many.samples -o many.prof >/dev/null
-	morph optimize many --profile many.prof -o many.new
-	cmp <(./many 3000) <(./many.new 3000)
-	cases=$((cases + 1))
+	does_the_same many 400000
 }
 
 # A constructor has two names for one piece of code. Where two modules have it, the link takes the names of one and the code of both.
@@ -115,11 +121,7 @@ two_constructors()
 	SOURCE
 	morph c++ -O2 twice-*.cpp -o twice
 	morph dump twice | says '^function ? at' || fail "the link has the code once"
-	morph record -F 4000 -o twice.samples -- ./twice 2000000 >/dev/null 2>&1
-	morph profile twice twice.samples -o twice.prof >/dev/null
-	morph optimize twice --profile twice.prof -o twice.new
-	cmp <(./twice 3000) <(./twice.new 3000)
-	cases=$((cases + 1))
+	does_the_same twice 2000000
 }
 
 many_modules
