@@ -142,7 +142,7 @@ static void llvm_check(struct doctor *d)
 	}
 	if (other)
 		note(d, "LLVM", HEALTH_WARN, "%s was compiled by LLVM %s, and this machine has %s: it "
-		     "cannot be regenerated here; install that LLVM, or a build by this one",
+		     "cannot be regenerated here; install a build by this one, or name it in rebase (morphd.conf)",
 		     path ? path : "a program", other, d->llvm_version);
 }
 

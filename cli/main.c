@@ -43,7 +43,7 @@ const struct verb verbs[] = {
 	  "turn samples into block counts; look at them, move them" },
 	{ "optimize", optimize_run,
 	  "PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native|shipped] [--layout-only]\n"
-	  "                     [--trusted] [--jobs N] [--user NAME] [--work-dir DIR] [--memory MIB]\n"
+	  "                     [--rebase] [--jobs N] [--user NAME] [--work-dir DIR] [--memory MIB]\n"
 	  "                     [--timeout SECONDS] [--sidecar-dir DIR]",
 	  "make a new generation of a program from its IR and a profile" },
 	{ "status", status_run, "[-a] [--json] [--socket=PATH | --bus=ADDRESS]",

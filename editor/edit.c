@@ -263,37 +263,27 @@ static int link_objects(struct edit *edit, char **objects, const char *const *op
 }
 
 /*
- * Step 1. All modules are generated as shipped; what did not run is linked again later. When the
- * program is trusted already, only modules that were not cut are.
+ * Step 1. All modules are generated as shipped; what did not run is linked again later.
  */
 static int shipped_generate(struct edit *edit, struct fault *reterr)
 {
-	size_t n_modules = edit->data->n_modules, n = 0;
-	struct codegen_input *inputs = calloc(n_modules, sizeof(*inputs));
-	size_t *which = calloc(n_modules, sizeof(*which));
-	char from[PATH_MAX], to[PATH_MAX];
-	int r = inputs && which ? 0 : fault_errno(reterr, -ENOMEM, "generating the shipped code");
+	size_t n = edit->data->n_modules;
+	struct codegen_input *inputs = calloc(n, sizeof(*inputs));
+	char path[PATH_MAX];
+	int r = inputs ? 0 : fault_errno(reterr, -ENOMEM, "generating the shipped code");
 
-	for (size_t i = 0; i < n_modules && r == 0; i++) {
+	for (size_t i = 0; i < n && r == 0; i++) {
 		const struct morph_module *m = &edit->data->modules[i];
 		const struct buffer *restored = &edit->units[i].restored;
 
-		if (edit->options->skip_trust && edit->units[i].is_cut)
-			continue;
-		which[n] = i;
-		inputs[n++] = restored->size ? (struct codegen_input){ m->name, restored->data, restored->size } :
-					       (struct codegen_input){ m->name, m->bitcode, m->size };
+		inputs[i] = restored->size ? (struct codegen_input){ m->name, restored->data, restored->size } :
+					     (struct codegen_input){ m->name, m->bitcode, m->size };
 	}
-	if (r == 0 && n)
-		r = generate(edit, inputs, n, (const char *[]){ "-pgo-analysis-map=br-prob", NULL }, "shipped", reterr);
-	for (size_t k = 0; k < n && r == 0; k++) {
-		if (rename(path_in(edit, from, "shipped-%zu.o", k), path_in(edit, to, "base-%zu.o", which[k])) < 0)
-			r = fault_errno(reterr, -errno, "%s", from);
-		else
-			r = object_ungroup(to, reterr);
-	}
+	if (r == 0)
+		r = generate(edit, inputs, n, (const char *[]){ "-pgo-analysis-map=br-prob", NULL }, "base", reterr);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = object_ungroup(path_in(edit, path, "base-%zu.o", i), reterr);
 	free(inputs);
-	free(which);
 	return r;
 }
 
@@ -353,12 +343,20 @@ static int bases_take(struct edit *edit, struct fault *reterr)
 
 static int trust(struct edit *edit, struct fault *reterr)
 {
+	struct fault *difference = &edit->report->difference;
 	int r = shipped_generate(edit, reterr);
 
-	if (r < 0 || edit->options->skip_trust)
+	if (r < 0)
 		return r;
-	r = shipped_compare(edit, reterr);
-	return r ? r : bases_take(edit, reterr);
+	r = shipped_compare(edit, difference);
+	if (r < 0)
+		return fault_set(reterr, r, "%s", difference->text);
+	/* When rebased, what was just generated stands for the shipped code: counts find their blocks by probes, not by addresses. */
+	if (r == EDIT_UNTRUSTED && !edit->options->rebase)
+		return fault_set(reterr, r, "the shipped IR is not the program: %s; it was built by another LLVM, altered, or built with -g "
+				 "and its code depends on that: build it again with this LLVM or without -g, or take its IR at its word "
+				 "(--rebase, or rebase in morphd.conf)", difference->text);
+	return bases_take(edit, reterr);
 }
 
 /* The program's objects in link order, the hot one first. Owned by the caller. */

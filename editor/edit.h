@@ -4,7 +4,7 @@
 /**
  * edit.h - the whole way from a Morph executable and a profile to a new generation
  *
- *	1. trust	shipped text and data regenerate from the shipped IR, or the edit is refused
+ *	1. trust	shipped text and data regenerate from the shipped IR, or the edit is refused (but see rebase)
  *	2. cut		functions that are hot (heat.h) leave their modules and are joined into one (partition.h)
  *	3. annotate	counts onto that module (annotate.h)
  *	4. optimize	the profile-guided middle end (pipeline.h); not in layout-only edits
@@ -38,13 +38,14 @@ struct edit_options {
 	const char *cpu;	 /* code for this CPU; "native": the machine's (host.h); NULL: as shipped */
 	const char *tune;	 /* scheduled for this one; NULL: for @cpu */
 	bool layout_only;	 /* steps 5 to 8 on the IR as it is */
-	bool skip_trust;	 /* step 1 was done for this build ID before */
+	bool rebase;		 /* where step 1 finds a difference, take the IR at its word, and say so */
 	bool show_progress;
 	unsigned n_threads; /* 0: as many as CPUs */
 };
 
 struct edit_report {
 	struct trust_report trust;
+	struct fault difference; /* between IR and shipped file, accepted because of @rebase; "": none */
 	struct annotate_stats counts;
 	struct indirect_stats indirect;
 	struct inlining_stats inlining;
@@ -67,7 +68,7 @@ struct edit_report {
 /**
  * edit_run() - @retpath: the new executable, in options->directory (PATH_MAX bytes)
  * Return: 0; EDIT_NOTHING when the profile names nothing that ran; EDIT_UNTRUSTED when the IR is not
- * the program; -ENODATA when it carries none; other negative errno; @reterr says why.
+ * the program and that is not accepted; -ENODATA when it carries none; other negative errno; @reterr says why.
  */
 enum { EDIT_NOTHING = 1, EDIT_UNTRUSTED = 2 };
 int edit_run(const struct image *program, const struct profile *profile,

@@ -51,9 +51,9 @@ int generation_identify(const struct image *program, const struct morph_data *da
 	if (r < 0)
 		return fault_errno(reterr, r, "naming the generation");
 	ret->profile_digest = XXH3_64bits(inputs.data, inputs.size);
-	/* All that the bytes depend on: cold code of a trusted program is generated apart. */
-	buffer_printf(&inputs, "%s %s %s %s %s %d %d", MORPH_VERSION, build_id_text(&data->build_id, origin),
-		      ret->llvm, ret->cpu, ret->tune, options->layout_only, options->skip_trust);
+	/* All that the bytes depend on. */
+	buffer_printf(&inputs, "%s %s %s %s %s %d", MORPH_VERSION, build_id_text(&data->build_id, origin),
+		      ret->llvm, ret->cpu, ret->tune, options->layout_only);
 	if (inputs.bad)
 		return fault_errno(reterr, -ENOMEM, "naming the generation");
 	hash = XXH3_128bits(inputs.data, inputs.size);
@@ -72,6 +72,8 @@ static void note_write(const struct morph_data *origin, const struct edit_report
 		      report->llvm, report->cpu[0] ? report->cpu : "as shipped");
 	if (report->tune[0])
 		buffer_printf(&text, "tuned for %s\n", report->tune);
+	if (report->difference.text[0])
+		buffer_printf(&text, "rebased: %s\n", report->difference.text);
 	buffer_u8(&text, 0);
 	buffer_u32(ret, sizeof("Morph"));
 	buffer_u32(ret, (uint32_t)text.size);

@@ -50,7 +50,7 @@ struct arguments {
 	bool keep; /* leave the work directory with all stages for a look */
 };
 
-enum { OPT_REPORT = 256, OPT_CPU, OPT_LAYOUT_ONLY, OPT_SKIP_TRUST, OPT_USER, OPT_WORK, OPT_MEMORY,
+enum { OPT_REPORT = 256, OPT_CPU, OPT_LAYOUT_ONLY, OPT_REBASE, OPT_USER, OPT_WORK, OPT_MEMORY,
        OPT_TIMEOUT, OPT_SELFTEST_TIMEOUT, OPT_SIDECARS, OPT_KEEP };
 
 static const struct option long_options[] = {
@@ -60,7 +60,7 @@ static const struct option long_options[] = {
 	{ "report", required_argument, NULL, OPT_REPORT },
 	{ "cpu", required_argument, NULL, OPT_CPU },
 	{ "layout-only", no_argument, NULL, OPT_LAYOUT_ONLY },
-	{ "trusted", no_argument, NULL, OPT_SKIP_TRUST },
+	{ "rebase", no_argument, NULL, OPT_REBASE },
 	{ "user", required_argument, NULL, OPT_USER },
 	{ "work-dir", required_argument, NULL, OPT_WORK },
 	{ "memory", required_argument, NULL, OPT_MEMORY },
@@ -115,7 +115,7 @@ struct workplace {
 static int usage(FILE *out)
 {
 	fputs("usage: morph optimize PROGRAM --profile FILE -o FILE [--report FILE]\n"
-	      "       [--cpu NAME|native|shipped] [--layout-only] [--trusted] [--jobs N] [--user NAME] [--work-dir DIR]\n"
+	      "       [--cpu NAME|native|shipped] [--layout-only] [--rebase] [--jobs N] [--user NAME] [--work-dir DIR]\n"
 	      "       [--memory MIB] [--timeout SECONDS] [--selftest-timeout SECONDS] [--sidecar-dir DIR]\n"
 	      "       [--keep-work-dir]\n",
 	      out);
@@ -139,7 +139,7 @@ static bool argument_take(int option, struct arguments *a)
 	case OPT_REPORT: a->report = optarg; return true;
 	case OPT_CPU: a->edit.cpu = optarg; return true;
 	case OPT_LAYOUT_ONLY: a->edit.layout_only = true; return true;
-	case OPT_SKIP_TRUST: a->edit.skip_trust = true; return true;
+	case OPT_REBASE: a->edit.rebase = true; return true;
 	case OPT_USER: a->user = optarg; return true;
 	case OPT_WORK: a->work = absolute(optarg); return true;
 	case OPT_MEMORY: a->memory_bytes = strtoull(optarg, NULL, 10) << 20; return true;
@@ -318,6 +318,21 @@ static int worker_wait(pid_t pid, const char *who, unsigned timeout_s, struct fa
 	return 0;
 }
 
+/* A worker that was taken over may have written anything: its texts end where they must. */
+static void texts_end(struct outcome *outcome)
+{
+	struct edit_report *r = &outcome->report;
+
+#define END(text) (text)[sizeof(text) - 1] = '\0'
+	END(outcome->fault.text);
+	END(r->difference.text);
+	END(r->llvm);
+	END(r->cpu);
+	END(r->tune);
+	END(r->selftest);
+#undef END
+}
+
 static int supervise(const struct task *task)
 {
 	struct outcome *outcome = task->outcome;
@@ -339,6 +354,7 @@ static int supervise(const struct task *task)
 	}
 	setpgid(pid, pid);
 	r = worker_wait(pid, task->who, task->arguments->timeout_s, &fault);
+	texts_end(outcome);
 	if (r < 0) {
 		outcome->fault = fault;
 		return r;
@@ -353,7 +369,6 @@ static int selftest(const struct task *edit, const struct image *result)
 	struct task task = *edit;
 	int r;
 
-	task.outcome->report.selftest[SELFTEST_MAX - 1] = '\0';
 	if (!task.outcome->report.selftest[0])
 		return 0;
 	r = workplace_make(task.arguments, &place, &task.outcome->fault);
@@ -419,6 +434,8 @@ static int edit(const struct arguments *a, struct outcome *outcome)
 		r = result_take(&task);
 	if (r == 0 && a->report)
 		r = report_write(a->report, program, profile, &outcome->report, &outcome->walls, &outcome->fault);
+	if (r == 0 && outcome->report.difference.text[0])
+		log_warning("%s: rebased: %s", a->program, outcome->report.difference.text);
 	close(place.out_fd);
 	if (a->keep)
 		log_info("the stages are in %s", place.directory);
@@ -444,7 +461,6 @@ int main(int argc, char **argv)
 	r = edit(&arguments, outcome);
 	if (r == 0)
 		return 0;
-	outcome->fault.text[sizeof(outcome->fault.text) - 1] = '\0';
 	log_error("%s", outcome->fault.text);
 	return 1;
 }

@@ -141,10 +141,6 @@ int trust_compare(const struct image *shipped, const struct block_map *shipped_m
 	}
 	if (ret->n_same_code == ret->n_functions)
 		return 0;
-	fault_set(reterr, 1,
-		  "the shipped IR is not the program: %zu of %zu functions do not regenerate, the first is %s; "
-		  "it was built by another LLVM, altered, or built with -g and its code depends on that: build it "
-		  "again with this LLVM, or without -g",
-		  ret->n_functions - ret->n_same_code, ret->n_functions, first);
-	return 1;
+	return fault_set(reterr, 1, "%zu of %zu functions do not regenerate, the first is %s",
+			 ret->n_functions - ret->n_same_code, ret->n_functions, first);
 }

@@ -243,11 +243,10 @@ static int relocations_compare(const struct view *shipped, const struct view *ag
 		return fault_errno(reterr, -ENOMEM, "comparing with the shipped data");
 	for (size_t i = 0; i < MIN(n, m); i++)
 		if (!is_same_relocation(&xs[i], &ys[i]))
-			return fault_set(reterr, 1, "the shipped IR is not the program: a pointer in %s, offset %#llx, "
-					 "does not regenerate", xs[i].at.name, (unsigned long long)xs[i].at.offset);
+			return fault_set(reterr, 1, "a pointer in %s, offset %#llx, does not regenerate",
+					 xs[i].at.name, (unsigned long long)xs[i].at.offset);
 	if (n != m)
-		return fault_set(reterr, 1, "the shipped IR is not the program: %zu pointers in its data, regenerated %zu",
-				 n, m);
+		return fault_set(reterr, 1, "%zu pointers in its data, regenerated %zu", n, m);
 	return 0;
 }
 
@@ -258,11 +257,10 @@ static int section_compare(const struct view *shipped, const struct image_sectio
 	size_t at;
 
 	if (!t || t->size != s->size)
-		return fault_set(reterr, 1, "the shipped IR is not the program: its section %s has %llu bytes, regenerated "
-				 "%llu", s->name, (unsigned long long)s->size, t ? (unsigned long long)t->size : 0ull);
+		return fault_set(reterr, 1, "its section %s has %llu bytes, regenerated %llu", s->name,
+				 (unsigned long long)s->size, t ? (unsigned long long)t->size : 0ull);
 	at = data_compare(shipped, s, again, t);
-	return at == SIZE_MAX ? 0 : fault_set(reterr, 1, "the shipped IR is not the program: its section %s differs from "
-					      "offset %#zx on", s->name, at);
+	return at == SIZE_MAX ? 0 : fault_set(reterr, 1, "its section %s differs from offset %#zx on", s->name, at);
 }
 
 int trust_compare_data(const struct image *shipped, const struct image *again, struct fault *reterr)

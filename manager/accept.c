@@ -94,6 +94,8 @@ static int enter(struct manager *m, const struct module_row *module, struct gene
 		.profile_samples = row->profile_samples
 	};
 	char from[PATH_MAX], to[PATH_MAX];
+	/* What did not regenerate and was accepted; read before the report moves into the store. */
+	_clean_(freep) char *rebased = answer_text(m->state, path_join(m->work, "report.json", from), "$.rebased");
 	size_t n = 1;
 	int r = 0;
 
@@ -110,8 +112,9 @@ static int enter(struct manager *m, const struct module_row *module, struct gene
 	r = generation_add(m->state, row, &row->id, reterr);
 	if (r == 0)
 		r = journal_event(m->state, module->id, NULL, EVENT_BUILT, reterr,
-				  "generation %lld, from %.0f samples, %.1f s of CPU time",
-				  (long long)row->number, row->profile_samples, row->cost_s);
+				  "generation %lld, from %.0f samples, %.1f s of CPU time%s%s",
+				  (long long)row->number, row->profile_samples, row->cost_s,
+				  rebased ? "; rebased: " : "", rebased ? rebased : "");
 	if (r == 0)
 		r = state_commit(m->state, reterr);
 	state_undo(m->state);

@@ -316,16 +316,19 @@ static int command_words(struct edit *edit, char ***ret, struct fault *reterr)
 	static const char *const files[] = { "original", "samples", "profile", "output", "report.json" };
 	static const char *const names[] = { "{original}",    "{samples}",   "{profile}",  "{output}",
 					     "{report}",      "{generations}", "{directory}",
-					     "{build_id}",    "{sidecars}",  "{carried}",    NULL };
+					     "{build_id}",    "{sidecars}",  "{carried}",  "{rebase}", NULL };
 	const struct settings *settings = &edit->manager->settings;
 	char paths[ARRAY_SIZE(files)][PATH_MAX], sidecar_path[PATH_MAX];
 	char *lists[ARRAY_SIZE(files)][2] = { { NULL } };
 	char *directory[] = { edit->manager->work, NULL }, *build_id[] = { edit->module.key, NULL };
 	char *sidecars[] = { sidecar_path, NULL };
 	static char *const none[] = { NULL };
+	static char rebase_option[] = "--rebase";
+	char *rebase[] = { rebase_option, NULL };
 	char *const *values[] = { lists[0],  lists[1], lists[2], lists[3], lists[4],
 				  edit->generations ? edit->generations : none,
-				  directory, build_id, sidecars, edit->carried };
+				  directory, build_id, sidecars, edit->carried,
+				  settings_may_rebase(settings, edit->module.path) ? rebase : none };
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		lists[i][0] = work_path(edit, files[i], paths[i]);

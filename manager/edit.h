@@ -23,6 +23,7 @@
  *	{directory}	the work directory
  *	{sidecars}	where Morph data outside of its program is found by build ID
  *	{build_id}	of the shipped file
+ *	{rebase}	--rebase where morphd.conf allows it, or no word
  * When the first command's standard output is JSON with a `verdict` of `empty` or `too-few`, an
  * automatic edit ends there, to be tried again after `missing_samples` more.
  * A command succeeds by exit status 0 and by having written its file; otherwise the last line of its

@@ -4,6 +4,7 @@
 #include "manager/settings.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,7 @@ const struct config_key settings_keys[] = {
 	KEY("idle_load", CONFIG_REAL, idle_load, 0, 1000),
 	KEY("on_battery", CONFIG_BOOL, on_battery, 0),
 	KEY("owners", CONFIG_TEXT, owners, 0),
+	KEY("rebase", CONFIG_TEXT, rebase, 0),
 	KEY("privileged_files", CONFIG_BOOL, privileged_files, 0),
 	KEY("watch_time", CONFIG_DURATION, watch_s, 0, 30 * 86400.0),
 	KEY("keep_generations", CONFIG_UINT, keep_generations, 0, 1000),
@@ -48,7 +50,7 @@ static const char *const defaults[][2] = {
 	{ "profile_command", "morph profile {original} {samples} {generations} {carried} --sidecar-dir {sidecars} "
 			     "--json -o {profile}" },
 	{ "editor_command", "morph optimize {original} --profile {profile} --sidecar-dir {sidecars} "
-			    "-o {output} --report {report}" },
+			    "{rebase} -o {output} --report {report}" },
 	{ "worker_user", "morph" },
 	{ "edit_timeout", "30min" },
 	{ "edit_memory", "8G" },
@@ -62,6 +64,7 @@ static const char *const defaults[][2] = {
 	{ "idle_load", "0.5" },
 	{ "on_battery", "no" },
 	{ "owners", "root" },
+	{ "rebase", "none" },
 	{ "privileged_files", "no" },
 	{ "watch_time", "2h" },
 	{ "keep_generations", "2" },
@@ -115,5 +118,17 @@ bool settings_owner_is_allowed(const struct settings *settings, unsigned uid)
 		if (user && user->pw_uid == uid)
 			return true;
 	}
+	return false;
+}
+
+bool settings_may_rebase(const struct settings *settings, const char *path)
+{
+	const char *at = settings->rebase;
+	char pattern[PATH_MAX];
+	int n = 0;
+
+	for (; sscanf(at, "%4095s%n", pattern, &n) == 1; at += n)
+		if (fnmatch(pattern, path, 0) == 0)
+			return true;
 	return false;
 }

@@ -39,6 +39,7 @@ struct settings {
 	bool on_battery;      /* edit without mains power too */
 
 	char *owners;		   /* words: users whose files may be optimized; "any" */
+	char *rebase;		   /* words: patterns of paths that are edited though their text does not regenerate */
 	bool privileged_files;	   /* also set-user-ID, set-group-ID and files with capabilities */
 	uint64_t watch_s;	   /* how long crashes of a new generation are watched */
 	uint64_t keep_generations; /* inactive ones per module */
@@ -56,3 +57,6 @@ const char *settings_path(const struct settings *settings, const char *path, cha
 
 /** settings_owner_is_allowed() - may files of user @uid be optimized? Our own always may. */
 bool settings_owner_is_allowed(const struct settings *settings, unsigned uid);
+
+/** settings_may_rebase() - may the program at @path be edited though its shipped text does not regenerate? */
+bool settings_may_rebase(const struct settings *settings, const char *path);
