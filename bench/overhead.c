@@ -10,9 +10,6 @@
  *	outside PID SECONDS	what a running monitor costs: its programs, by the same statistics; its process
  *	wakeups SECONDS ROUNDS KIND...	timer interrupts and idle entries of the idlest CPU
  *	agree SECONDS HZ	identification against bpf_find_vma()
- *	churn THREADS SECONDS	maps and unmaps memory beside a thread that computes (a load)
- *	burst PERIOD_US OFFSET_US RUN_US SECONDS	work in step with the clock (a load)
- *	spawn PER_SECOND SECONDS PROGRAM ARGUMENT	starts short-lived programs (a load)
  *
  * Each prints one JSON object.
  */
@@ -22,58 +19,31 @@
 #include <bpf/libbpf.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 
 #include "base/json.h"
 #include "bench/agree.h"
 #include "bench/stats.h"
+#include "bench/ways.h"
+#include "bench/work.h"
 #include "monitor/budget.h"
 #include "monitor/cpu_list.h"
-#include "monitor/pace.h"
 #include "monitor/perf_event.h"
 #include "monitor/sampler_load.h"
 
 #include "bench/agree.skel.h" /* uses types of sampler.h */
 
 #define SLICE_WORK 7000000L
-#define TABLE_WORDS (1u << 13) /* 32 KiB: what sampling takes of the first-level cache is felt */
 #define MAX_KINDS 16
-#define MAX_ROUNDS 16384u
 #define SETTLE_US 4000 /* a sleep before every slice, since some ways of switching sleep and some do not */
 #define DRAIN_EVERY 64
-#define ROWS 4096u
-#define REFERENCE_HZ 15.0
 
 static int usage(void)
 {
-	fputs("usage: bench-overhead slices|program|outside|wakeups|agree|churn|burst|spawn ARGUMENT...\n", stderr);
+	fputs("usage: bench-overhead slices|program|outside|wakeups|agree ARGUMENT...\n", stderr);
 	return 2;
-}
-
-static double now_s(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static void sleep_s(double seconds)
-{
-	struct timespec t = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
-
-	while (nanosleep(&t, &t) < 0 && errno == EINTR)
-		;
 }
 
 static int pin(int cpu)
@@ -85,175 +55,7 @@ static int pin(int cpu)
 	return sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* --- ways of sampling, which can be switched on and off --------------------------------------------- */
-
-enum way { WAY_NONE, WAY_TICK, WAY_DEFAULT, WAY_CLOCK, WAY_PERF };
-
-struct kind {
-	char name[32];
-	enum way way;
-	double hz;
-	size_t every; /* of the rounds; */
-	double *values; /* owned; what those gave, in percent */
-	size_t n_values;
-	struct sampler *sampler;
-	struct pace pace;
-	pid_t perf;
-	int control, ack; /* of perf record */
-	char directory[64];
-};
-
-static int perf_start(struct kind *kind, struct fault *reterr)
-{
-	char control[128], output[128], fifo[280], hz[32];
-	char *argv[] = { "perf", "record", "-q", "-e", "cpu-clock", "-F", hz, "-a", "-D", "-1",
-			 "--control", fifo, "-o", output, NULL };
-
-	snprintf(kind->directory, sizeof(kind->directory), "/tmp/bench-overhead.XXXXXX");
-	if (!mkdtemp(kind->directory))
-		return fault_errno(reterr, -errno, "temporary directory");
-	snprintf(control, sizeof(control), "%s/control", kind->directory);
-	snprintf(output, sizeof(output), "%s/perf.data", kind->directory);
-	snprintf(fifo, sizeof(fifo), "fifo:%s/control,%s/ack", kind->directory, kind->directory);
-	snprintf(hz, sizeof(hz), "%.0f", kind->hz);
-	if (mkfifo(control, 0600) < 0)
-		return fault_errno(reterr, -errno, "fifo");
-	kind->control = open(control, O_RDWR | O_CLOEXEC);
-	snprintf(control, sizeof(control), "%s/ack", kind->directory);
-	if (mkfifo(control, 0600) < 0)
-		return fault_errno(reterr, -errno, "fifo");
-	kind->ack = open(control, O_RDWR | O_CLOEXEC);
-	kind->perf = fork();
-	if (kind->perf == 0) {
-		int null = open("/dev/null", O_RDWR);
-
-		dup2(null, 1);
-		dup2(null, 2);
-		execvp(argv[0], argv);
-		_exit(127);
-	}
-	sleep_s(1.5);
-	return kind->control < 0 || kind->ack < 0 || kind->perf < 0 || waitpid(kind->perf, NULL, WNOHANG) != 0 ?
-		       fault_set(reterr, -ECHILD, "perf record does not run") : 0;
-}
-
-static int kind_open(const char *name, struct kind *ret, struct fault *reterr)
-{
-	struct sampler_options options = { .n_main_rows = ROWS, .n_reference_rows = ROWS,
-					   .no_lifecycle = false };
-	const char *colon = strchr(name, ':'), *slash = strchr(name, '/');
-	int r = 0;
-
-	*ret = (struct kind){ .control = -1, .ack = -1, .hz = colon ? strtod(colon + 1, NULL) : 0,
-			      .every = slash ? strtoul(slash + 1, NULL, 10) : 1 };
-	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)strcspn(name, "/"), name);
-	ret->values = calloc(MAX_ROUNDS, sizeof(*ret->values));
-	if (!ret->values || !ret->every)
-		return fault_set(reterr, -EINVAL, "no kind \"%s\"", name);
-	name = ret->name;
-	if (strcmp(name, "off") == 0)
-		return 0;
-	ret->way = strncmp(name, "perf", 4) == 0    ? WAY_PERF :
-		   strncmp(name, "clock", 5) == 0   ? WAY_CLOCK :
-		   strcmp(name, "default") == 0	    ? WAY_DEFAULT :
-		   strncmp(name, "tick", 4) == 0    ? WAY_TICK : WAY_NONE;
-	if (ret->way == WAY_NONE || ((ret->way == WAY_CLOCK || ret->way == WAY_PERF) && ret->hz < 1))
-		return fault_set(reterr, -EINVAL, "no kind \"%s\"", name);
-	if (ret->way == WAY_PERF)
-		return perf_start(ret, reterr);
-	options.source = ret->way == WAY_CLOCK ? SAMPLE_SOURCE_CPU_CLOCK : SAMPLE_SOURCE_TICK;
-	options.has_reference = ret->way == WAY_DEFAULT;
-	options.rate_hz = MAX(ret->hz, 1.0);
-	r = sampler_open(&options, &ret->sampler, reterr);
-	if (r == 0)
-		r = pace_init(&ret->pace, sampler_n_cpus(ret->sampler));
-	return r;
-}
-
-static int perf_switch(struct kind *kind, bool on)
-{
-	const char *word = on ? "enable\n" : "disable\n";
-	char answer[32];
-
-	if (write(kind->control, word, strlen(word)) < 0 || read(kind->ack, answer, sizeof(answer)) < 0)
-		return -errno;
-	return 0;
-}
-
-static int kind_switch(struct kind *kind, bool on)
-{
-	int r = 0;
-
-	switch (kind->way) {
-	case WAY_PERF:
-		return perf_switch(kind, on);
-	case WAY_CLOCK:
-		return pace_set(&kind->pace, kind->sampler, on ? kind->hz : 0, false);
-	case WAY_DEFAULT:
-		r = pace_set(&kind->pace, kind->sampler, on ? REFERENCE_HZ : 0, false);
-		return r < 0 ? r : sampler_set_tick(kind->sampler, on);
-	case WAY_TICK:
-		return sampler_set_tick(kind->sampler, on);
-	default:
-		return 0;
-	}
-}
-
-/* Empty the tables, as the monitor would, so that they never fill. */
-static void kind_drain(struct kind *kind)
-{
-	struct sampler_drained drained;
-	struct fault fault;
-
-	if (!kind->sampler)
-		return;
-	sampler_events(kind->sampler, NULL, NULL);
-	sampler_drain(kind->sampler, SAMPLER_MAIN, &drained, &fault);
-	if (kind->way == WAY_DEFAULT)
-		sampler_drain(kind->sampler, SAMPLER_REFERENCE, &drained, &fault);
-}
-
-static void kind_close(struct kind *kind)
-{
-	if (kind->perf > 0) {
-		char path[128];
-
-		kill(kind->perf, SIGINT);
-		waitpid(kind->perf, NULL, 0);
-		for (unsigned i = 0; i < 3; i++) {
-			static const char *const names[] = { "control", "ack", "perf.data" };
-
-			snprintf(path, sizeof(path), "%s/%s", kind->directory, names[i]);
-			unlink(path);
-		}
-		rmdir(kind->directory);
-	}
-	sampler_free(kind->sampler);
-	pace_done(&kind->pace);
-	free(kind->values);
-}
-
 /* --- slices --------------------------------------------------------------------------------------- */
-
-static uint32_t table[TABLE_WORDS];
-static volatile uint64_t sink;
-
-static void work(long n)
-{
-	uint64_t x = 88172645463325252u, s = 0;
-
-	for (long i = 0; i < n; i++) {
-		uint32_t k;
-
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
-		k = x & (TABLE_WORDS - 1);
-		s += table[k];
-		table[(k * 7 + (uint32_t)i) & (TABLE_WORDS - 1)] ^= (uint32_t)s;
-	}
-	sink += s;
-}
 
 static double slice_s(void)
 {
@@ -292,10 +94,8 @@ static int slices_run(struct kind *kinds, size_t n_kinds, double seconds, struct
 	double end = now_s(CLOCK_MONOTONIC) + seconds;
 	size_t order[MAX_KINDS];
 
-	for (size_t i = 0; i < TABLE_WORDS; i++)
-		table[i] = (uint32_t)i * 2654435761u;
 	slice_s();
-	for (size_t round = 0; round < MAX_ROUNDS && now_s(CLOCK_MONOTONIC) < end; round++) {
+	for (size_t round = 0; round < WAYS_ROUNDS_MAX && now_s(CLOCK_MONOTONIC) < end; round++) {
 		stats_shuffle(&random, order, n_kinds);
 		for (size_t i = 0; i < n_kinds; i++) {
 			struct kind *kind = &kinds[order[i]];
@@ -731,114 +531,12 @@ static int agree(int argc, char **argv, struct fault *reterr)
 	return r < 0 ? fault_errno(reterr, r, "cannot compare") : 0;
 }
 
-/* --- loads ---------------------------------------------------------------------------------------- */
-
-static volatile bool stop;
-static uint64_t n_mapped;
-
-static void *compute(_unused_ void *closure)
-{
-	while (!stop)
-		work(1000);
-	return NULL;
-}
-
-static void *remap(_unused_ void *closure)
-{
-	while (!stop) {
-		char *p = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (p == MAP_FAILED)
-			break;
-		munmap(p, 1 << 16);
-		__atomic_fetch_add(&n_mapped, 1, __ATOMIC_RELAXED);
-	}
-	return NULL;
-}
-
-static int churn(int argc, char **argv, struct fault *reterr)
-{
-	unsigned long n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
-	double seconds = argc > 3 ? strtod(argv[3], NULL) : 0;
-	struct json json = json_to(stdout);
-	pthread_t threads[64];
-
-	if (n < 2 || n > 64 || seconds <= 0)
-		return fault_set(reterr, -EINVAL, "churn THREADS SECONDS, two threads at least");
-	for (unsigned long i = 0; i < n; i++)
-		if (pthread_create(&threads[i], NULL, i ? remap : compute, NULL) != 0)
-			return fault_set(reterr, -EAGAIN, "no more threads");
-	sleep_s(seconds);
-	stop = true;
-	for (unsigned long i = 0; i < n; i++)
-		pthread_join(threads[i], NULL);
-	json_object_begin(&json, NULL);
-	json_double(&json, "mapped_and_unmapped_per_second", (double)n_mapped / seconds);
-	json_object_end(&json);
-	return 0;
-}
-
-/* Wakes at multiples of the period plus the offset of CLOCK_MONOTONIC, to which the tick is aligned. */
-static int burst(int argc, char **argv, struct fault *reterr)
-{
-	double period_s, offset_s, run_s, end_s, next_s, start_cpu = now_s(CLOCK_PROCESS_CPUTIME_ID);
-	struct json json = json_to(stdout);
-
-	if (argc < 6)
-		return fault_set(reterr, -EINVAL, "burst PERIOD_US OFFSET_US RUN_US SECONDS");
-	period_s = strtod(argv[2], NULL) / 1e6;
-	offset_s = strtod(argv[3], NULL) / 1e6;
-	run_s = strtod(argv[4], NULL) / 1e6;
-	end_s = now_s(CLOCK_MONOTONIC) + strtod(argv[5], NULL);
-	next_s = (double)(uint64_t)(now_s(CLOCK_MONOTONIC) / period_s) * period_s + offset_s;
-	while ((next_s += period_s) < end_s) {
-		struct timespec t = { (time_t)next_s, (long)((next_s - (double)(time_t)next_s) * 1e9) };
-
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
-		while (now_s(CLOCK_MONOTONIC) < next_s + run_s)
-			work(200);
-	}
-	json_object_begin(&json, NULL);
-	json_double(&json, "cpu_percent", 100 * (now_s(CLOCK_PROCESS_CPUTIME_ID) - start_cpu) / strtod(argv[5], NULL));
-	json_object_end(&json);
-	return 0;
-}
-
-static int spawn(int argc, char **argv, struct fault *reterr)
-{
-	double rate = argc > 2 ? strtod(argv[2], NULL) : 0, seconds = argc > 3 ? strtod(argv[3], NULL) : 0;
-	double start = now_s(CLOCK_MONOTONIC);
-	struct json json = json_to(stdout);
-	uint64_t n = 0;
-
-	if (rate <= 0 || seconds <= 0 || argc < 5)
-		return fault_set(reterr, -EINVAL, "spawn PER_SECOND SECONDS PROGRAM [ARGUMENT]...");
-	while (now_s(CLOCK_MONOTONIC) - start < seconds) {
-		pid_t pid;
-		double due = start + (double)n / rate, left = due - now_s(CLOCK_MONOTONIC);
-
-		if (left > 0)
-			sleep_s(left);
-		if (posix_spawn(&pid, argv[4], NULL, NULL, argv + 4, environ) == 0)
-			n++;
-		while (waitpid(-1, NULL, WNOHANG) > 0)
-			;
-	}
-	while (waitpid(-1, NULL, 0) > 0)
-		;
-	json_object_begin(&json, NULL);
-	json_double(&json, "started_per_second", (double)n / (now_s(CLOCK_MONOTONIC) - start));
-	json_object_end(&json);
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		int (*run)(int argc, char **argv, struct fault *reterr);
-	} commands[] = { { "slices", slices }, { "program", program }, { "outside", outside }, { "wakeups", wakeups }, { "agree", agree },
-			 { "churn", churn },   { "burst", burst },     { "spawn", spawn } };
+	} commands[] = { { "slices", slices }, { "program", program }, { "outside", outside }, { "wakeups", wakeups }, { "agree", agree } };
 	struct fault fault;
 
 	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(commands); i++)

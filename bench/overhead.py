@@ -39,14 +39,20 @@ class Bench:
     def say(self, text):
         print("== overhead: " + text, file=sys.stderr, flush=True)
 
-    def tool(self, *arguments):
-        """One command of bench-overhead; its JSON, or None with a message."""
-        done = subprocess.run([self.bin + "/bench-overhead", *map(str, arguments)], capture_output=True,
+    def run(self, program, *arguments):
+        """The JSON that one of our programs prints, or None with a message."""
+        done = subprocess.run([self.bin + "/" + program, *map(str, arguments)], capture_output=True,
                               text=True, check=False)
         if done.returncode != 0:
-            self.say(f"{arguments[0]} failed: {done.stderr.strip()}")
+            self.say(f"{program} {arguments[0]} failed: {done.stderr.strip()}")
             return None
         return json.loads(done.stdout)
+
+    def tool(self, *arguments):
+        return self.run("bench-overhead", *arguments)
+
+    def load(self, *arguments):
+        return self.run("bench-load", *arguments)
 
     def start(self, *command, **options):
         child = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -149,7 +155,7 @@ def agree(bench, table):
     table["agree_compile_no_cache"] = bench.tool("agree", bench.lengths["agree"], 2000, "nocache")
     for child in load:
         bench.stop(child)
-    churn = subprocess.Popen([bench.bin + "/bench-overhead", "churn", "2", str(bench.lengths["agree"] + 2)],
+    churn = subprocess.Popen([bench.bin + "/bench-load", "churn", "2", str(bench.lengths["agree"] + 2)],
                              stdout=subprocess.PIPE, text=True)
     time.sleep(1)
     table["agree_churn"] = bench.tool("agree", bench.lengths["agree"], 2000)
@@ -179,7 +185,7 @@ def short_lived(bench, table):
     bench.say(f"1000 processes per second, for {seconds} s")
     monitor = bench.monitor("spawn")
     before = bench.status("spawn")
-    found = bench.tool("spawn", 1000, seconds, "/bin/true")
+    found = bench.load("spawn", 1000, seconds, "/bin/true")
     bench.stop(monitor)
     after = bench.status("spawn")
     logs = [bench.dump(path) for path in logs_of(bench, "spawn")]
@@ -275,11 +281,11 @@ def synchronous(bench, table):
     hz = bench.status("log").get("tick_hz", 250)
     monitor = bench.monitor("burst", "--interval", "5s")
     background = bench.start("sh", "-c", "while :; do :; done")
-    found = bench.tool("burst", 1e6 / hz, 300, 1e6 / hz / 4, seconds)
+    found = bench.load("burst", 1e6 / hz, 300, 1e6 / hz / 4, seconds)
     time.sleep(1)
     bench.stop(background)
     bench.stop(monitor)
-    name = "bench-overhead"
+    name = "bench-load"
     marked, samples, all_samples = False, 0, 0
     for path in logs_of(bench, "burst"):
         log = bench.dump(path)
