@@ -148,7 +148,16 @@ static uint64_t random_next(uint64_t *state)
 	return *state;
 }
 
-/* About @want of the module's samples, each kept with the same odds; all when there are fewer. */
+static uint64_t count_thin(uint64_t count, double odds, uint64_t *random)
+{
+	uint64_t kept = 0;
+
+	for (uint64_t j = 0; j < count; j++)
+		kept += (double)(random_next(random) >> 11) * 0x1p-53 < odds;
+	return kept;
+}
+
+/* About @want of the module's samples, and of the jumps that were seen from them, each kept with the same odds; all when there are fewer. */
 static int module_thin(const struct sample_module *module, double want, struct sample_module *ret)
 {
 	double odds = want / (double)module->total;
@@ -156,18 +165,25 @@ static int module_thin(const struct sample_module *module, double want, struct s
 
 	*ret = *module;
 	ret->counts = calloc(module->n_counts + 1, sizeof(*ret->counts));
-	ret->n_counts = ret->total = 0;
-	if (!ret->counts)
+	ret->branches = calloc(module->n_branches + 1, sizeof(*ret->branches));
+	ret->n_counts = ret->n_branches = ret->total = 0;
+	if (!ret->counts || !ret->branches)
 		return -ENOMEM;
 	for (size_t i = 0; i < module->n_counts; i++) {
-		struct sample_count kept = { module->counts[i].offset, 0 };
+		struct sample_count kept = { module->counts[i].offset,
+					     count_thin(module->counts[i].count, odds, &state) };
 
-		for (uint64_t j = 0; j < module->counts[i].count; j++)
-			kept.count += (double)(random_next(&state) >> 11) * 0x1p-53 < odds;
 		if (!kept.count)
 			continue;
 		ret->counts[ret->n_counts++] = kept;
 		ret->total += kept.count;
+	}
+	for (size_t i = 0; i < module->n_branches; i++) {
+		struct sample_branch kept = module->branches[i];
+
+		kept.count = count_thin(kept.count, odds, &state);
+		if (kept.count)
+			ret->branches[ret->n_branches++] = kept;
 	}
 	return 0;
 }
@@ -285,6 +301,7 @@ static int row_run(const struct program *p, enum estimator estimator, double sam
 		r = fault_errno(reterr, -ENOMEM, "%s", p->name);
 	estimate_done(&estimate);
 	free(module.counts);
+	free(module.branches);
 	return r;
 }
 

@@ -25,24 +25,34 @@ static void event_done(struct event *event)
 {
 	free((char *)event->record.name);
 	free((struct perf_branch_entry *)event->record.branches);
+	free((uint64_t *)event->record.registers);
+}
+
+/* A copy of @n things of @size bytes; true: there is one, or nothing to be copied. */
+static bool copy(const void *from, uint64_t n, size_t size, const void **ret)
+{
+	*ret = n ? malloc(n * size) : NULL;
+	if (*ret)
+		memcpy((void *)*ret, from, n * size);
+	return *ret || !n;
 }
 
 int event_queue_push(struct event_queue *queue, const struct perf_record *record)
 {
 	struct event event = { .record = *record, .order = queue->n_arrived };
-	size_t n_bytes = record->n_branches * sizeof(*record->branches);
+	const void *name = NULL, *branches = NULL, *registers = NULL;
+	bool ok = reserve(queue) == 0;
 
-	if (reserve(queue) < 0)
-		return -ENOMEM;
-	if (record->name)
-		event.record.name = strdup(record->name);
-	event.record.branches = record->n_branches ? malloc(n_bytes) : NULL;
-	if ((record->name && !event.record.name) || (record->n_branches && !event.record.branches)) {
+	ok = ok && copy(record->name, record->name ? strlen(record->name) + 1 : 0, 1, &name);
+	ok = ok && copy(record->branches, record->n_branches, sizeof(*record->branches), &branches);
+	ok = ok && copy(record->registers, record->n_registers, sizeof(*record->registers), &registers);
+	event.record.name = name;
+	event.record.branches = branches;
+	event.record.registers = registers;
+	if (!ok) {
 		event_done(&event);
 		return -ENOMEM;
 	}
-	if (record->n_branches)
-		memcpy((void *)event.record.branches, record->branches, n_bytes);
 	queue->events[queue->n++] = event;
 	queue->n_arrived++;
 	return 0;

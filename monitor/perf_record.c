@@ -43,6 +43,15 @@ static void sample_decode(struct reader *reader, const struct perf_format *forma
 		ret->branches = reader_bytes(reader, n * sizeof(struct perf_branch_entry));
 		ret->n_branches = ret->branches ? n : 0;
 	}
+	if (type & PERF_SAMPLE_REGS_USER) {
+		uint64_t abi = reader_u64(reader);
+		const void *registers = abi ? reader_bytes(reader, format->n_registers * sizeof(uint64_t)) : NULL;
+
+		if (registers && abi == PERF_SAMPLE_REGS_ABI_64) {
+			ret->registers = registers;
+			ret->n_registers = format->n_registers;
+		}
+	}
 }
 
 /* A NUL-terminated string, padded to eight bytes. */

@@ -19,11 +19,13 @@
 #define PERF_RECORD_KNOWN_TYPES                                                                   \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |           \
 	 PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |            \
-	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK)
+	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK | \
+	 PERF_SAMPLE_REGS_USER)
 
 struct perf_format {
 	uint64_t sample_type;
 	bool sample_id_all;
+	unsigned n_registers;	  /* of PERF_SAMPLE_REGS_USER: bits in the event's mask */
 	bool has_branch_counters; /* PERF_SAMPLE_BRANCH_HW_INDEX: a u64 before the entries */
 };
 
@@ -43,6 +45,8 @@ struct perf_record {
 	uint64_t lost;		     /* LOST, LOST_SAMPLES */
 	const struct perf_branch_entry *branches; /* borrowed */
 	uint64_t n_branches;
+	const uint64_t *registers; /* borrowed; of a 64-bit program's user mode */
+	uint64_t n_registers;
 };
 
 /**

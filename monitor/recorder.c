@@ -23,6 +23,7 @@
 #include "monitor/event_queue.h"
 #include "monitor/kernel_map.h"
 #include "monitor/mapped_file.h"
+#include "monitor/observer.h"
 #include "monitor/perf_record.h"
 #include "monitor/perf_set.h"
 #include "monitor/process_maps.h"
@@ -48,6 +49,7 @@ struct recorder {
 	struct event_queue queue;
 	struct buffer scratch;
 	struct catalog *catalog;    /* owned */
+	struct observer *observer;  /* owned */
 	struct space_table *spaces; /* owned */
 	struct kernel_map *kernel;  /* owned */
 	struct histogram samples, branches;
@@ -198,6 +200,8 @@ static int on_user_sample(struct recorder *recorder, const struct perf_record *r
 	r = histogram_add(&recorder->samples, range->module, offset, 0, 1);
 	for (uint64_t i = 0; r == 0 && i < record->n_branches; i++)
 		r = branch_add(recorder, (pid_t)record->pid, &record->branches[i]);
+	if (r == 0 && record->n_registers)
+		r = observer_sample(recorder->observer, record, range, &recorder->branches);
 	return r;
 }
 
@@ -374,16 +378,19 @@ static int set_open(struct recorder *recorder, const struct recorder_options *op
 		.inherit = options->target == RECORDER_TASKS,
 		.enable_on_exec = options->enable_on_exec,
 		.branches = options->branches,
+		.registers = !options->branches,
 		.wakeup_bytes = SAMPLE_WAKEUP_BYTES,
 	};
 	struct perf_options band = samples;
 	struct perf_event_attr attr;
 
 	band.clock = PERF_CLOCK_NONE;
+	band.registers = false;
 	band.side_band = band.build_ids = true;
 	band.wakeup_bytes = BAND_WAKEUP_BYTES;
 	perf_attr_fill(&samples, &attr);
-	recorder->format = (struct perf_format){ .sample_type = attr.sample_type, .sample_id_all = true };
+	recorder->format = (struct perf_format){ .sample_type = attr.sample_type, .sample_id_all = true,
+						 .n_registers = PERF_N_REGISTERS };
 	return perf_set_init(&recorder->set, &samples, &band);
 }
 
@@ -425,9 +432,10 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret,
 	recorder->clock = options->clock;
 	recorder->rate_hz = options->rate_hz;
 	recorder->catalog = catalog_new();
+	recorder->observer = recorder->catalog ? observer_new(recorder->catalog) : NULL;
 	recorder->spaces = space_table_new();
 	recorder->kernel = recorder->catalog ? kernel_map_new("", recorder->catalog) : NULL;
-	if (!recorder->spaces || !recorder->kernel)
+	if (!recorder->observer || !recorder->spaces || !recorder->kernel)
 		return fault_errno(reterr, -ENOMEM, "recorder");
 	r = watch(recorder, options, reterr);
 	if (r < 0)
@@ -446,6 +454,7 @@ void recorder_free(struct recorder *recorder)
 	histogram_done(&recorder->samples);
 	histogram_done(&recorder->branches);
 	kernel_map_free(recorder->kernel);
+	observer_free(recorder->observer);
 	space_table_free(recorder->spaces);
 	catalog_free(recorder->catalog);
 	free(recorder);

@@ -4,7 +4,7 @@
  *  1. Every sample gets its block. Offsets are sorted, so most find themselves in the block of the one before.
  *  2. Functions with samples are decoded; the targets of their calls make more functions warm, which
  *     are decoded too (one level: what an unsampled function calls took too little time to matter).
- *  3. The samples go to the instructions of their blocks.
+ *  3. The samples go to the instructions of their blocks, jumps that were seen to the edges of the graph.
  *
  * For CODE_LENGTHS, step 2 counts the instructions of the blocks with samples, and that is all.
  */
@@ -288,8 +288,60 @@ static void samples_add(struct code *code, const struct placement *placements, s
 	}
 }
 
+/* Where @branch leads: behind a conditional jump may stand a direct one, in the same block. */
+static uint64_t branch_target(const struct code *code, const struct block *block, uint64_t address)
+{
+	struct insn insn;
+	const uint8_t *bytes;
+
+	if (!block_has(block, address) || address == block->address)
+		return address;
+	bytes = image_code(code->image, address, block->address + block->size - address);
+	if (!bytes)
+		return address;
+	insn_decode(image_machine(code->image), bytes, block->address + block->size - address, address, &insn);
+	return insn.class == INSN_JUMP && insn.target ? insn.target : address;
+}
+
+static void branch_place(struct code *code, const struct sample_branch *branch)
+{
+	const struct block_map *map = code->map;
+	const struct block *block;
+	uint64_t from, to;
+	uint32_t b;
+
+	if (!image_offset_to_address(code->image, branch->from, &from) ||
+	    !image_offset_to_address(code->image, branch->to, &to))
+		return;
+	b = block_map_find(map, from);
+	if (b == BLOCK_NONE)
+		return;
+	block = &map->blocks[b];
+	to = branch_target(code, block, to);
+	for (uint32_t e = block->first_edge; e < block->first_edge + block->n_edges; e++)
+		if (map->blocks[map->edges[e].target].address == to) {
+			code->went[e] += (double)branch->count;
+			return;
+		}
+	/* In the middle of the block a jump decides nothing yet. */
+	if (!block_has(block, to))
+		code->left[b] += (double)branch->count;
+}
+
+static int branches_place(struct code *code, const struct sample_module *module, struct arena *arena)
+{
+	code->went = arena_array(arena, double, code->map->n_edges);
+	code->left = arena_array(arena, double, code->map->n_blocks);
+	if (!code->went || !code->left)
+		return -ENOMEM;
+	for (size_t i = 0; i < module->n_branches; i++)
+		branch_place(code, &module->branches[i]);
+	return 0;
+}
+
 /* Steps 2 and 3. */
-static int insns_read(struct decoding *d, const struct placement *placements, size_t n, struct arena *arena)
+static int insns_read(struct decoding *d, const struct sample_module *module, const struct placement *placements, size_t n,
+		      struct arena *arena)
 {
 	int r = warm_decode(d, arena);
 
@@ -298,9 +350,10 @@ static int insns_read(struct decoding *d, const struct placement *placements, si
 		return r;
 	}
 	r = insns_keep(d->code, arena);
-	if (r == 0)
-		samples_add(d->code, placements, n);
-	return r;
+	if (r < 0)
+		return r;
+	samples_add(d->code, placements, n);
+	return branches_place(d->code, module, arena);
 }
 
 int code_read(struct arena *arena, const struct block_map *map, const struct image *image,
@@ -325,7 +378,7 @@ int code_read(struct arena *arena, const struct block_map *map, const struct ima
 	image_bytes(image, &size);
 	decoding.bytes_left = 2 * (uint64_t)size;
 	r = depth == CODE_LENGTHS ? lengths_read(&decoding, placements, n) :
-				    insns_read(&decoding, placements, n, arena);
+				    insns_read(&decoding, module, placements, n, arena);
 	if (r == -EBADMSG)
 		return fault_set(reterr, r, "%s: the blocks of its map overlap; rebuild the map",
 				 image_path(image));

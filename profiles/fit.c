@@ -9,6 +9,7 @@
  *
  *	sum over instructions of loss(f * cost, samples)
  *	+ sum over ways of (log-odds - static log-odds)^2 / (2 * prior_error^2)
+ *	- sum over ways of times this way was seen to be gone * log probability
  *	+ sum over calls of disagreement(entries of the callee, counts of its call sites).
  *
  * loss(m, s): its derivative with respect to log m is
@@ -53,6 +54,7 @@ struct term {
 struct way {
 	uint32_t state, edge; /* edge: index among the function's own chain edges */
 	double prior;	      /* log-odds */
+	double went;	      /* times it was seen to be gone, weighted */
 };
 
 /* Call sites of the function, grouped by callee. */
@@ -97,7 +99,8 @@ struct work {
 struct fit_options fit_options_default(void)
 {
 	return (struct fit_options){
-		.spread = 2, .prior_error = 2.5, .calls_exceed = 2, .calls_miss = 0.6,
+		.spread = 2, .prior_error = 2.5, .went_weight = 1, .went_most = 100,
+		.calls_exceed = 2, .calls_miss = 0.6,
 		.rounds = 3, .evaluations = 80,
 	};
 }
@@ -173,7 +176,7 @@ static int starts_add(struct arena *arena, const struct block_map *map, struct f
 
 static void way_add(struct function *f, uint32_t state, uint32_t edge, double prior)
 {
-	f->ways[f->n_ways++] = (struct way){ state, edge, prior };
+	f->ways[f->n_ways++] = (struct way){ .state = state, .edge = edge, .prior = prior };
 }
 
 /* Ways of every state, in order of state. Edges of a state are consecutive, the start's come first. */
@@ -193,8 +196,32 @@ static void ways_fill(const struct block_map *map, struct function *f)
 	}
 }
 
-static int chain_init(struct arena *arena, const struct block_map *map, struct function *f)
+/* What was seen of the ways of each state. */
+static void ways_see(const struct fit *fit, struct function *f)
 {
+	const struct code *code = fit->code;
+
+	for (uint32_t i = 0, end; i < f->n_ways; i = end) {
+		uint32_t state = f->ways[i].state;
+		double sum = 0, weight;
+
+		for (end = i; end < f->n_ways && f->ways[end].state == state; end++) {
+			uint32_t edge = f->ways[end].edge;
+
+			if (state)
+				f->ways[end].went = edge == UINT32_MAX ? code->left[f->first_block + state - 1] :
+									 code->went[f->map_edges[edge]];
+			sum += f->ways[end].went;
+		}
+		weight = fit->options->went_weight / (1 + sum / fit->options->went_most);
+		for (uint32_t j = i; j < end; j++)
+			f->ways[j].went *= weight;
+	}
+}
+
+static int chain_init(struct arena *arena, const struct fit *fit, struct function *f)
+{
+	const struct block_map *map = fit->code->map;
 	uint32_t n = f->n_blocks, n_edges = 0;
 	int r;
 
@@ -220,6 +247,7 @@ static int chain_init(struct arena *arena, const struct block_map *map, struct f
 		return -ENOMEM;
 	for (uint32_t w = 0; w < f->n_ways; w++)
 		f->x[w] = f->ways[w].prior;
+	ways_see(fit, f);
 	return markov_new(arena, n + 1, f->edges, f->n_edges,
 			  (size_t)MARKOV_WORK_PER_BLOCK * (n + 50), &f->markov);
 }
@@ -407,14 +435,14 @@ static double sites_loss(struct work *w, double entries)
 	return loss;
 }
 
-/* From derivatives by probabilities to derivatives by log-odds, and the prior's part. */
+/* From derivatives by probabilities to derivatives by log-odds; the part of the prior, and of what was seen. */
 static double ways_loss(const struct work *w, const double *x, double *gradient)
 {
 	const struct function *f = w->function;
 	double loss = 0, precision = 1 / (w->fit->options->prior_error * w->fit->options->prior_error);
 
 	for (uint32_t i = 0, end; i < f->n_ways; i = end) {
-		double mean = 0;
+		double mean = 0, went = 0;
 
 		for (end = i; end < f->n_ways && f->ways[end].state == f->ways[i].state; end++) {
 			uint32_t edge = f->ways[end].edge;
@@ -422,13 +450,20 @@ static double ways_loss(const struct work *w, const double *x, double *gradient)
 			gradient[end] = edge == UINT32_MAX ? 0 : w->visits[f->ways[end].state] *
 								 w->values[f->edges[edge].to];
 			mean += w->way_probabilities[end] * gradient[end];
+			went += f->ways[end].went;
 		}
 		for (uint32_t j = i; j < end; j++) {
 			double off = x[j] - f->ways[j].prior;
 
-			gradient[j] = end == i + 1 ? 0 : w->way_probabilities[j] * (gradient[j] - mean) +
-							 precision * off;
-			loss += end == i + 1 ? 0 : precision * off * off / 2;
+			if (end == i + 1) {
+				gradient[j] = 0;
+				continue;
+			}
+			gradient[j] = w->way_probabilities[j] * (gradient[j] - mean + went) - f->ways[j].went +
+				      precision * off;
+			loss += precision * off * off / 2;
+			if (f->ways[j].went > 0)
+				loss -= f->ways[j].went * log(fmax(w->way_probabilities[j], LEAST_FREQUENCY));
 		}
 	}
 	return loss;
@@ -467,7 +502,7 @@ static int function_init(struct arena *arena, struct fit *fit, uint32_t index, c
 
 	if (r < 0 || f.n_blocks == 0)
 		return r;
-	r = chain_init(arena, fit->code->map, &f);
+	r = chain_init(arena, fit, &f);
 	if (r == -E2BIG)
 		return 0; /* left to flow inference */
 	if (r == 0)

@@ -9,6 +9,7 @@
  *	- the samples of every instruction, expected at count * cost, with an error model in which a few
  *	  stalled instructions say little and the many others agree (DCPI 1997, section 6.1.3);
  *	- the compiler's static branch probabilities, as a weak prior;
+ *	- jumps that were seen (interpret.h): how often each way was gone, of those times;
  *	- calls: a function is entered at least as often as its known call sites run.
  */
 
@@ -20,6 +21,8 @@
 struct fit_options {
 	double spread;	     /* samples below which noise rules; larger: single instructions count less */
 	double prior_error;  /* standard deviation of the log-odds of static probabilities */
+	double went_weight;  /* of one jump that was seen, as one that was counted */
+	double went_most;    /* as many jumps as those of one block count at most: their error is not chance alone */
 	double calls_exceed; /* weight against call sites that run more often than the callee is entered */
 	double calls_miss;   /* weight against entries that no known call site explains */
 	unsigned rounds;     /* over all functions; neighbours in the call graph see each other's last result */

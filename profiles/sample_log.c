@@ -360,6 +360,17 @@ int sample_log_merge(struct sample_log *into, const struct sample_log *from)
 	return 0;
 }
 
+bool sample_log_sees_both_ways(const struct sample_log *log)
+{
+	return log->source == SAMPLE_SOURCE_TICK || log->source == SAMPLE_SOURCE_CPU_CLOCK;
+}
+
+void sample_log_forget_branches(struct sample_log *log)
+{
+	for (size_t i = 0; i < log->n_modules; i++)
+		log->modules[i].n_branches = 0;
+}
+
 const struct sample_module *sample_log_find(const struct sample_log *log, const struct build_id *id)
 {
 	for (size_t i = 0; id->size && i < log->n_modules; i++)

@@ -61,7 +61,11 @@ struct sample_count {
 	uint64_t count;
 };
 
-/* A taken branch or call edge from a branch stack, where hardware has one. */
+/*
+ * A jump that was seen, from its instruction to where it went. Of clocks (sample_log_sees_both_ways()): what the registers
+ * of samples told about jumps ahead of them (interpret.h), a conditional one that was not taken going to the next
+ * instruction. Of branch stacks, where hardware has one: taken jumps and calls only.
+ */
 struct sample_branch {
 	uint64_t from, to, count;
 };
@@ -124,6 +128,10 @@ void sample_log_balance(struct sample_log *log);
 uint64_t sample_log_drained(const struct sample_log *log);
 /** sample_log_merge() - add @from to @into (both normalized); rate becomes the duration-weighted mean */
 int sample_log_merge(struct sample_log *into, const struct sample_log *from);
+/** sample_log_sees_both_ways() - do the branches of this log tell how often conditional jumps are taken? */
+bool sample_log_sees_both_ways(const struct sample_log *log);
+/** sample_log_forget_branches() - all of them */
+void sample_log_forget_branches(struct sample_log *log);
 /** sample_log_find() - by build ID, or NULL */
 const struct sample_module *sample_log_find(const struct sample_log *log, const struct build_id *id);
 /** sample_log_check() - the conservation law; -ERANGE with @reterr naming the equation that fails */

@@ -110,6 +110,34 @@ TEST(a_branch_stack_is_decoded_behind_a_call_chain)
 	CHECK_INT(record.branches[1].to, 201);
 }
 
+TEST(registers_are_decoded_where_the_program_is_a_64_bit_one)
+{
+	static const uint64_t abis[] = { PERF_SAMPLE_REGS_ABI_NONE, PERF_SAMPLE_REGS_ABI_32, PERF_SAMPLE_REGS_ABI_64 };
+	struct perf_format format = plain;
+	struct perf_record record;
+
+	format.sample_type |= PERF_SAMPLE_REGS_USER;
+	format.n_registers = 3;
+	for (unsigned i = 0; i < ARRAY_SIZE(abis); i++) {
+		_clean_(buffer_donep) struct buffer buffer = { 0 };
+
+		header(&buffer, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+		buffer_u64(&buffer, 0x401000);
+		trailer(&buffer, 99);
+		buffer_u64(&buffer, abis[i]);
+		for (unsigned k = 0; abis[i] && k < 3; k++)
+			buffer_u64(&buffer, 7 + k);
+		CHECK_INT(decode(&buffer, &format, &record), 0);
+		CHECK_INT(record.n_registers, abis[i] == PERF_SAMPLE_REGS_ABI_64 ? 3 : 0);
+		CHECK(!record.n_registers || record.registers[2] == 9);
+		if (!abis[i])
+			continue;
+		format.n_registers = 4; /* more than the record holds */
+		CHECK_INT(decode(&buffer, &format, &record), -EBADMSG);
+		format.n_registers = 3;
+	}
+}
+
 TEST(a_name_without_end_is_refused)
 {
 	_clean_(buffer_donep) struct buffer buffer = { 0 };

@@ -143,6 +143,51 @@ TEST(all_but_the_paper_give_consistent_counts)
 	program_free();
 }
 
+/* Nothing fell into blocks 1 and 2, and the compiler expects 1; but jumps from the end of block 0 were seen. */
+TEST(jumps_that_were_seen_decide_where_samples_are_silent)
+{
+	struct sample_count counts[] = { { TEXT, 40 }, { TEXT + 5, 60 }, { TEXT + 25, 88 } };
+	struct sample_branch seen[] = { { TEXT + 10, TEXT + 12, 10 }, { TEXT + 10, TEXT + 16, 30 },
+					{ TEXT + 100, TEXT + 16, 5 }, { TEXT + 22, 1u << 20, 5 } };
+	struct sample_module module = { .counts = counts, .n_counts = 3 };
+	struct estimate e;
+
+	program_make(EM_X86_64);
+	CHECK_INT(estimate_blocks(map, image, &module, ESTIMATOR_BEST, &e, &fault), 0);
+	CHECK(e.edges[1] < e.edges[0]);
+	estimate_done(&e);
+	module.branches = seen;
+	module.n_branches = ARRAY_SIZE(seen);
+	CHECK_INT(estimate_blocks(map, image, &module, ESTIMATOR_BEST, &e, &fault), 0);
+	check_consistent(&e);
+	CHECK(e.edges[1] > 2 * e.edges[0] && e.edges[1] < 4 * e.edges[0]);
+	estimate_done(&e);
+	program_free();
+}
+
+/* "jne 2; jmp 1" ends block 0: what falls to the second jump goes where that leads. */
+TEST(a_jump_behind_a_branch_is_followed)
+{
+	uint8_t code[12];
+	struct block_map plain = {
+		.functions = functions, .blocks = blocks, .edges = edges, .probes = probes,
+		.ir_functions = ir_functions, .n_functions = 2, .n_blocks = 5, .n_edges = 4, .n_probes = 6,
+		.n_ir_functions = 2,
+	};
+	struct sample_count counts[] = { { TEXT, 40 }, { TEXT + 25, 88 } };
+	struct sample_branch seen[] = { { TEXT + 8, TEXT + 10, 36 }, { TEXT + 8, TEXT + 16, 4 } };
+	struct sample_module module = { .counts = counts, .n_counts = 2, .branches = seen, .n_branches = 2 };
+	struct estimate e;
+
+	memset(code, 0x90, sizeof(code));
+	memcpy(code + 8, (uint8_t[]){ 0x75, 6, 0xeb, 0 }, 4);
+	program_open(&plain, code, sizeof(code), EM_X86_64);
+	CHECK_INT(estimate_blocks(map, image, &module, ESTIMATOR_BEST, &e, &fault), 0);
+	CHECK(e.edges[0] > 5 * e.edges[1]);
+	estimate_done(&e);
+	program_free();
+}
+
 #define CALLEES 7u
 
 /*
