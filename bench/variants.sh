@@ -247,7 +247,8 @@ variant_lto()
 
 # ---- Morph ----
 
-# morph_samples NAME HZ: the training's samples at that rate, in shipped/NAME.samples, made once for all who start from them
+# morph_samples NAME HZ: the training's samples at that rate, in shipped/NAME.samples, made once for all who start from
+# them, and again by a recorder that is newer
 morph_samples()
 {
 	local shipped log loop lock
@@ -257,7 +258,7 @@ morph_samples()
 
 	exec {lock}>"$shipped/samples.lock" # variants are made side by side
 	flock "$lock"
-	[[ ! -e $log ]] || { exec {lock}>&-; return 0; }
+	[[ $MORPH_BIN/morph -nt $log ]] || { exec {lock}>&-; return 0; }
 	train_loop "$loop"
 	(cd "$shipped/prefix" && run "$MORPH_BIN/morph" record -F "$2" -o "$log.new" -- sh "$loop")
 	mv "$log.new" "$log"
