@@ -6,15 +6,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include "module/image.h"
+#include "monitor/code_file.h"
 #include "monitor/interpret.h"
-#include "monitor/perf_event.h"
 
 #define MAX_STEPS 16u	/* instructions per sample */
 #define MAX_BRANCHES 4u
 
 struct seen {
-	struct image *image; /* owned; NULL: cannot be read, or is of no use */
+	struct code_file *file; /* owned; NULL: cannot be read, or is of no use */
 	bool was_opened;
 };
 
@@ -26,7 +25,7 @@ struct observer {
 
 /* What interpret_fetch() and interpret_load() look into. */
 struct place {
-	const struct image *image;
+	struct code_file *file;
 	uint64_t shift; /* from addresses in the file to those of the process */
 };
 
@@ -44,7 +43,7 @@ void observer_free(struct observer *observer)
 	if (!observer)
 		return;
 	for (size_t i = 0; i < observer->n_modules; i++)
-		image_free(observer->modules[i].image);
+		code_file_free(observer->modules[i].file);
 	free(observer->modules);
 	free(observer);
 }
@@ -66,60 +65,15 @@ static int reserve(struct observer *observer, uint32_t module)
 }
 
 /* The file may have been replaced since it was mapped: then its code is another. */
-static struct image *module_open(const struct catalog_module *module)
+static struct code_file *file_of(struct observer *observer, uint32_t module)
 {
-	struct image *image = NULL;
-
-	if (module->kind != SAMPLE_MODULE_FILE || image_open(module->path, &image, NULL) < 0)
-		return NULL;
-	if (image_machine(image) == EM_X86_64 && module->build_id.size &&
-	    build_id_is_equal(&module->build_id, image_build_id(image)))
-		return image;
-	image_free(image);
-	return NULL;
-}
-
-static const struct image *image_of(struct observer *observer, uint32_t module)
-{
+	const struct catalog_module *from = catalog_at(observer->catalog, module);
 	struct seen *seen = &observer->modules[module];
 
-	if (!seen->was_opened)
-		seen->image = module_open(catalog_at(observer->catalog, module));
+	if (!seen->was_opened && from->kind == SAMPLE_MODULE_FILE)
+		seen->file = code_file_open(from->path, &from->build_id);
 	seen->was_opened = true;
-	return seen->image;
-}
-
-/* ---- what the interpreter asks for ---- */
-
-/* The segment that holds @address, when it has flags @with and none of @without. */
-static const Elf64_Phdr *segment_find(const struct image *image, uint64_t address, uint32_t with, uint32_t without)
-{
-	for (size_t i = 0; i < image_n_segments(image); i++) {
-		const Elf64_Phdr *segment = image_segment_at(image, i);
-
-		if (segment->p_type == PT_LOAD && (segment->p_flags & with) == with && !(segment->p_flags & without) &&
-		    address - segment->p_vaddr < segment->p_filesz)
-			return segment;
-	}
-	return NULL;
-}
-
-/* As many bytes of the file as there are for @address, at most @size. */
-static size_t bytes_read(const struct image *image, uint64_t address, uint32_t with, uint32_t without, void *ret, size_t size)
-{
-	const Elf64_Phdr *segment = segment_find(image, address, with, without);
-	size_t file_size, n;
-	const uint8_t *bytes = image_bytes(image, &file_size);
-	uint64_t at;
-
-	if (!segment)
-		return 0;
-	at = segment->p_offset + (address - segment->p_vaddr);
-	if (at >= file_size)
-		return 0;
-	n = (size_t)MIN(MIN(segment->p_filesz - (address - segment->p_vaddr), file_size - at), size);
-	memcpy(ret, bytes + at, n);
-	return n;
+	return seen->file;
 }
 
 static unsigned interpret_fetch(struct interpreter *m, uint64_t address, uint8_t code[INTERPRET_BYTES])
@@ -127,7 +81,7 @@ static unsigned interpret_fetch(struct interpreter *m, uint64_t address, uint8_t
 	const struct place *place = m->user;
 
 	memset(code, 0, INTERPRET_BYTES);
-	return (unsigned)bytes_read(place->image, address - place->shift, PF_X, PF_W, code, INTERPRET_BYTES);
+	return (unsigned)code_file_read(place->file, CODE_FILE_CODE, address - place->shift, code, INTERPRET_BYTES);
 }
 
 static bool interpret_load(struct interpreter *m, uint64_t address, unsigned size, uint64_t *ret)
@@ -135,50 +89,31 @@ static bool interpret_load(struct interpreter *m, uint64_t address, unsigned siz
 	const struct place *place = m->user;
 
 	*ret = 0;
-	return bytes_read(place->image, address - place->shift, PF_R, PF_W, ret, size) == size;
+	return code_file_read(place->file, CODE_FILE_CONSTANTS, address - place->shift, ret, size) == size;
 }
 
 /* ---- one sample ---- */
 
-/* The registers as the kernel hands them out: in the order of their bits in PERF_REGISTERS. */
-static void registers_take(const uint64_t registers[PERF_N_REGISTERS], struct interpreter *ret)
+int observer_look(struct observer *observer, uint32_t module, uint64_t offset, const struct observer_registers *registers,
+		  struct histogram *branches)
 {
-	static const uint8_t numbers[] = { X86_AX, X86_BX, X86_CX, X86_DX, X86_SI, X86_DI, X86_BP, X86_SP };
-
-	for (unsigned i = 0; i < 8; i++) {
-		ret->registers[numbers[i]] = registers[i];
-		ret->registers[8 + i] = registers[10 + i];
-	}
-	ret->ip = registers[8];
-	ret->flags = (uint32_t)registers[9] & X86_STATUS;
-	ret->known_flags = X86_STATUS;
-	ret->known = 0xffff;
-}
-
-int observer_sample(struct observer *observer, const struct perf_record *record, const struct space_range *range,
-		    struct histogram *branches)
-{
-	struct interpreter m = { 0 };
+	struct interpreter m = { .ip = registers->ip, .flags = (uint32_t)registers->flags & X86_STATUS,
+				 .known_flags = X86_STATUS, .known = (1u << X86_REGISTERS) - 1 };
 	struct place place = { 0 };
 	uint64_t address;
 	unsigned n_branches = 0;
-	int r = 0;
+	int r = reserve(observer, module);
 
-	if (record->n_registers != PERF_N_REGISTERS)
-		return 0;
-	r = reserve(observer, range->module);
 	if (r < 0)
 		return r;
-	place.image = image_of(observer, range->module);
-	if (!place.image || !image_offset_to_address(place.image, record->ip - range->start + range->offset, &address))
+	place.file = file_of(observer, module);
+	if (!place.file || !code_file_address(place.file, offset, &address))
 		return 0;
-	place.shift = record->ip - address;
-	registers_take(record->registers, &m);
+	memcpy(m.registers, registers->general, sizeof(m.registers));
+	place.shift = m.ip - address;
 	m.user = &place;
-	if (m.ip != record->ip)
-		return 0; /* what was interrupted is not what the registers are of */
 	for (unsigned i = 0; r == 0 && i < MAX_STEPS && n_branches < MAX_BRANCHES; i++) {
-		uint64_t from = m.ip, from_offset, to_offset;
+		uint64_t from = m.ip - place.shift, from_offset, to_offset;
 		enum interpret_event event = interpret_step(&m);
 
 		if (event == INTERPRET_STOP)
@@ -186,10 +121,10 @@ int observer_sample(struct observer *observer, const struct perf_record *record,
 		if (event == INTERPRET_NEXT)
 			continue;
 		n_branches++;
-		if (!image_address_to_offset(place.image, from - place.shift, &from_offset) ||
-		    !image_address_to_offset(place.image, m.ip - place.shift, &to_offset))
+		if (!code_file_offset(place.file, from, &from_offset) ||
+		    !code_file_offset(place.file, m.ip - place.shift, &to_offset))
 			break; /* out of the module */
-		r = histogram_add(branches, range->module, from_offset, to_offset, 1);
+		r = histogram_add(branches, module, from_offset, to_offset, 1);
 	}
 	return r;
 }

@@ -180,6 +180,21 @@ static int branch_add(struct recorder *recorder, pid_t pid, const struct perf_br
 			 branch->to - to->start + to->offset, 1);
 }
 
+/* As the kernel hands them out: in the order of their bits in PERF_REGISTERS. */
+static int on_registers(struct recorder *recorder, const struct perf_record *record, uint32_t module, uint64_t offset)
+{
+	static const uint8_t numbers[] = { 0, 3, 1, 2, 6, 7, 5, 4 }; /* ax, bx, cx, dx, si, di, bp, sp */
+	struct observer_registers registers = { .ip = record->registers[8], .flags = record->registers[9] };
+
+	for (unsigned i = 0; i < 8; i++) {
+		registers.general[numbers[i]] = record->registers[i];
+		registers.general[8 + i] = record->registers[10 + i];
+	}
+	/* Else what was interrupted is not what the registers are of. */
+	return registers.ip == record->ip ?
+		       observer_look(recorder->observer, module, offset, &registers, &recorder->branches) : 0;
+}
+
 static int on_user_sample(struct recorder *recorder, const struct perf_record *record)
 {
 	const struct space_range *range = space_find(recorder->spaces, (pid_t)record->pid, record->ip);
@@ -200,8 +215,8 @@ static int on_user_sample(struct recorder *recorder, const struct perf_record *r
 	r = histogram_add(&recorder->samples, range->module, offset, 0, 1);
 	for (uint64_t i = 0; r == 0 && i < record->n_branches; i++)
 		r = branch_add(recorder, (pid_t)record->pid, &record->branches[i]);
-	if (r == 0 && record->n_registers)
-		r = observer_sample(recorder->observer, record, range, &recorder->branches);
+	if (r == 0 && PERF_N_REGISTERS && record->n_registers == PERF_N_REGISTERS)
+		r = on_registers(recorder, record, range->module, offset);
 	return r;
 }
 
