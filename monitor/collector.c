@@ -8,6 +8,7 @@
 #include "monitor/agreement.h"
 #include "monitor/kernel_map.h"
 #include "monitor/mapped_file.h"
+#include "monitor/observer.h"
 #include "monitor/resolver.h"
 
 #define MAX_MODULES 8192u
@@ -27,6 +28,7 @@ struct collector {
 	struct resolver *resolver; /* owned */
 	struct kernel_map *kernel; /* owned */
 	struct part parts[SAMPLER_TABLES];
+	struct histogram branches;
 	struct agreement agreement;
 	struct sampler_inode *inodes; /* owned; by module: whose inode it was when it was sampled */
 	uint32_t n_inodes;
@@ -69,6 +71,7 @@ void collector_free(struct collector *collector)
 	modules_done(collector);
 	for (unsigned i = 0; i < SAMPLER_TABLES; i++)
 		histogram_done(&collector->parts[i].histogram);
+	histogram_done(&collector->branches);
 	free(collector->inodes);
 	free(collector);
 }
@@ -165,6 +168,26 @@ static int row_add(struct collector *collector, struct part *part, const struct 
 	}
 }
 
+/* Files are open as long as this takes: a descriptor kept would be in the way of whoever wants to unmount. */
+static int snapshots_look(struct collector *collector, const struct sampler_drained *drained)
+{
+	_clean_(observer_freep) struct observer *observer = observer_new(collector->catalog);
+	int r = observer ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < drained->n_snapshots; i++) {
+		const struct sampler_snapshot *from = &drained->snapshots[i];
+		struct sampler_inode inode = { from->key.inode, from->key.device, from->key.generation };
+		struct observer_registers registers = { .ip = from->ip, .flags = from->flags };
+		uint32_t module = resolver_find(collector->resolver, &inode);
+
+		if (module == CATALOG_NONE)
+			continue;
+		memcpy(registers.general, from->general, sizeof(registers.general));
+		r = observer_look(observer, module, from->key.offset, &registers, &collector->branches);
+	}
+	return r;
+}
+
 int collector_add(struct collector *collector, enum sampler_table table,
 		  const struct sampler_drained *drained, struct fault *reterr)
 {
@@ -175,6 +198,8 @@ int collector_add(struct collector *collector, enum sampler_table table,
 		return r;
 	for (size_t i = 0; r == 0 && i < drained->n_rows; i++)
 		r = row_add(collector, part, &drained->rows[i]);
+	if (r == 0 && drained->n_snapshots)
+		r = snapshots_look(collector, drained);
 	if (r < 0)
 		return fault_errno(reterr, r, "samples");
 	for (unsigned i = 0; i < SAMPLER_COUNTERS; i++)
@@ -294,7 +319,8 @@ static int log_fill(struct collector *collector, const struct collector_head *he
 		part_account(&collector->parts[i], log);
 	}
 	if (r == 0)
-		r = catalog_log(collector->catalog, &sum, NULL, log);
+		r = catalog_log(collector->catalog, &sum,
+				head->tables >> SAMPLER_MAIN & 1 ? &collector->branches : NULL, log);
 	if (r < 0)
 		return r;
 	log->source = head->source;
@@ -316,6 +342,8 @@ static void parts_reset(struct collector *collector, unsigned tables)
 		histogram_clear(&histogram);
 		*part = (struct part){ .histogram = histogram };
 	}
+	if (tables >> SAMPLER_MAIN & 1)
+		histogram_clear(&collector->branches);
 }
 
 /* Which files that ran were rewritten in place? One lstat() per module. */
@@ -337,7 +365,7 @@ static int forget_all(struct collector *collector)
 	if (catalog_size(collector->catalog) <= MAX_MODULES)
 		return 0;
 	for (unsigned i = 0; i < SAMPLER_TABLES; i++)
-		if (collector->parts[i].histogram.n)
+		if (collector->parts[i].histogram.n || collector->branches.n)
 			return 0;
 	modules_done(collector);
 	collector->n_inodes = 0;

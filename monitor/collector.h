@@ -5,7 +5,8 @@
  * collector.h - from drained rows to sample logs
  *
  *	1. modules announced by the kernel side are resolved at once (collector_event())
- *	2. rows become (module, offset) counts; rows of unknown modules become a named loss
+ *	2. rows become (module, offset) counts; rows of unknown modules become a named loss. Snapshots of registers
+ *	   become branches (observer.h)
  *	3. what tick and reference saw is compared; tick-synchronous modules take the reference's
  *	4. one log with the sums of both clocks, which must obey the law
  *

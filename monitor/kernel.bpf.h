@@ -147,7 +147,7 @@ struct timespec64 {
 /* The registers of an interrupted context: where, and in which mode. */
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs___kernel {
-	unsigned long orig_ax, ip, cs;
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp;
 } __kernel_layout;
 #define REGS_IP ip
 #define REGS_MODE cs

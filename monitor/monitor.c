@@ -35,6 +35,8 @@
 #define CLOCK_MAX_HZ 99.0	  /* of a lone clock that nobody gave a rate */
 #define REFERENCE_ROWS 4096u
 #define MIN_ROWS 512u
+#define MAX_SNAPSHOTS 2048u	    /* per CPU and interval */
+#define MAX_SNAPSHOTS_OF_ALL 65536u
 #define MAX_TABLE_BYTES (32u << 20)
 #define BYTES_PER_ROW 96u /* of the kernel's tables, both epochs */
 #define GUESSED_PROGRAM_NS 2000.0 /* until measured */
@@ -118,6 +120,17 @@ static uint32_t rows_for(double per_second, double seconds, unsigned n_cpus)
 	return rows;
 }
 
+/* Registers of so many samples as this many in one interval, evenly. They are large. */
+static void snapshots_for(double samples, unsigned n_cpus, struct sampler_options *ret)
+{
+	ret->n_snapshots = MAX_SNAPSHOTS;
+	while (ret->n_snapshots > 1 && ret->n_snapshots * MAX(n_cpus, 1u) > MAX_SNAPSHOTS_OF_ALL)
+		ret->n_snapshots /= 2;
+	ret->snapshot_every = 1;
+	while (ret->snapshot_every * (double)ret->n_snapshots < samples)
+		ret->snapshot_every *= 2;
+}
+
 static bool clock_is_denied(const struct monitor *monitor)
 {
 	return deny_reason(DENY_CPU_CLOCK, NULL) && !monitor->settings->is_denied_allowed;
@@ -146,6 +159,8 @@ static int open_sampler(struct monitor *monitor, enum monitor_source source, str
 		rows_for(options.rate_hz, (double)monitor->settings->interval_s, online.n);
 	monitor->capacity[SAMPLER_REFERENCE] = options.n_reference_rows =
 		is_tick ? rows_for(REFERENCE_ROWS, 1, online.n) : MIN_ROWS;
+	if (is_tick)
+		snapshots_for(options.rate_hz * (double)monitor->settings->interval_s, online.n, &options);
 	r = sampler_open(&options, &monitor->sampler, reterr);
 	if (r < 0)
 		return r;

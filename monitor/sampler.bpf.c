@@ -10,7 +10,7 @@
  *	   b. else walk the maple tree of mappings under RCU, and read the mapping and its file
  *	   c. believe it only if nobody is writing to this mapping, before and after; this is what the
  *	      kernel's page fault handler does before it takes a mapping's own lock
- *	3. add one to the table row (device, inode, generation, offset)
+ *	3. add one to the table row (device, inode, generation, offset); some samples leave their registers
  *
  * A tick finds every cache cold, so what counts is how many lines and pages are touched: tables are per
  * CPU and flat, kernel structures are read in place.
@@ -67,6 +67,15 @@ struct {
 	__type(key, u32);
 	__type(value, struct sampler_moved);
 } moved SEC(".maps");
+
+/* The main table's, of both epochs and all CPUs, mapped by the loader. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* the loader decides */
+	__type(key, u32);
+	__type(value, struct sampler_snapshot);
+} snapshots SEC(".maps");
 
 /* Holds nothing; updating it is how the loader waits until no program uses the old epoch. */
 struct fence_inner {
@@ -130,6 +139,8 @@ struct run {
 	struct sampler_state *state;
 	struct sampler_counters *counts;
 	u64 start_ns; /* 0: this run is not timed */
+	u64 registers; /* address of the interrupted ones; 0: not known */
+	u32 epoch;
 	u32 n_buckets, n_moved, bucket_base, moved_base; /* of this set */
 };
 
@@ -519,6 +530,49 @@ static __always_inline bool row_add(struct run *run, struct sampler_bucket *buck
 	return way_clear(run, cpu, bucket, 0) && way_try(bucket, 0, key);
 }
 
+#if defined(__TARGET_ARCH_x86)
+/* Some samples leave their registers: written front to back, as what is moved. */
+static __always_inline void snapshot_take(struct run *run, const struct sampler_key *key)
+{
+	u32 epoch = run->epoch & (SAMPLER_EPOCHS - 1), at;
+	u64 n = run->state->n_snapshots[epoch], regs = run->registers;
+	struct sampler_snapshot *to;
+
+	if (!regs || n >= control.n_snapshots || run->counts->n[SAMPLER_USER_MODE] & control.snapshot_mask)
+		return;
+	at = control.snapshot_base[epoch] + bpf_get_smp_processor_id() * control.n_snapshots + (u32)n;
+	to = bpf_map_lookup_elem(&snapshots, &at);
+	if (!to)
+		return;
+	to->key = *key;
+#define SNAPSHOT(place, field) to->place = KERNEL_READ(regs, struct pt_regs___kernel, field)
+	SNAPSHOT(ip, ip);
+	SNAPSHOT(flags, flags);
+	SNAPSHOT(general[0], ax);
+	SNAPSHOT(general[1], cx);
+	SNAPSHOT(general[2], dx);
+	SNAPSHOT(general[3], bx);
+	SNAPSHOT(general[4], sp);
+	SNAPSHOT(general[5], bp);
+	SNAPSHOT(general[6], si);
+	SNAPSHOT(general[7], di);
+	SNAPSHOT(general[8], r8);
+	SNAPSHOT(general[9], r9);
+	SNAPSHOT(general[10], r10);
+	SNAPSHOT(general[11], r11);
+	SNAPSHOT(general[12], r12);
+	SNAPSHOT(general[13], r13);
+	SNAPSHOT(general[14], r14);
+	SNAPSHOT(general[15], r15);
+#undef SNAPSHOT
+	run->state->n_snapshots[epoch] = n + 1;
+}
+#else
+static __always_inline void snapshot_take(struct run *run, const struct sampler_key *key)
+{
+}
+#endif
+
 static __always_inline void user_sample(struct run *run, u64 ip)
 {
 	struct sampler_bucket *bucket = bucket_of_address(run, ip);
@@ -545,6 +599,8 @@ static __always_inline void user_sample(struct run *run, u64 ip)
 		run->counts->n[SAMPLER_ANONYMOUS_CODE]++;
 	else
 		run->counts->n[SAMPLER_ATTRIBUTED]++;
+	if (key.device && !is_anonymous)
+		snapshot_take(run, &key);
 }
 
 /* @ip 0: nobody knows where */
@@ -569,6 +625,7 @@ static __always_inline bool run_begin(u32 table, struct run *run)
 	u32 kind = table & (SAMPLER_TABLES - 1), epoch = control.epoch[kind] & (SAMPLER_EPOCHS - 1);
 	u32 set = kind * SAMPLER_EPOCHS + epoch, at = bpf_get_smp_processor_id() * SAMPLER_TABLES + kind;
 
+	run->epoch = epoch;
 	run->n_buckets = control.n_buckets[kind];
 	run->n_moved = control.n_moved[kind];
 	run->bucket_base = control.bucket_base[set];
@@ -617,7 +674,7 @@ int on_clock(struct bpf_perf_event_data *context)
  * The registers that the timer interrupt found, from the per-CPU pointer __irq_regs. Its address is
  * not exported; it lies at a fixed distance from hrtimer_bases, which the timer itself points to.
  */
-static __always_inline bool irq_regs_read(struct hrtimer *timer, u64 *retip, bool *retuser)
+static __always_inline bool irq_regs_read(struct hrtimer *timer, u64 *retregs, u64 *retip, bool *retuser)
 {
 	/*
 	 * Read as a number: the verifier would not let an unknown distance be added to a pointer. Both loads are
@@ -629,6 +686,7 @@ static __always_inline bool irq_regs_read(struct hrtimer *timer, u64 *retip, boo
 
 	if (!regs)
 		return false;
+	*retregs = regs;
 	*retip = KERNEL_READ(regs, struct pt_regs___kernel, REGS_IP);
 	*retuser = REGS_MODE_IS_USER(KERNEL_READ(regs, struct pt_regs___kernel, REGS_MODE));
 	return true;
@@ -638,7 +696,7 @@ static __always_inline bool irq_regs_read(struct hrtimer *timer, u64 *retip, boo
  * Without __irq_regs: the task's saved user registers. They are the interrupted ones when the
  * interrupt came in user mode; in a system call they are those of the call, which has a number >= 0.
  */
-static __always_inline void task_regs_read(struct task_struct *task, u64 *retip, bool *retuser)
+static __always_inline void task_regs_read(struct task_struct *task, u64 *retregs, u64 *retip, bool *retuser)
 {
 	u64 regs = (u64)bpf_task_pt_regs(task);
 
@@ -650,6 +708,7 @@ static __always_inline void task_regs_read(struct task_struct *task, u64 *retip,
 	if ((long)KERNEL_READ(regs, struct pt_regs___kernel, orig_ax) >= 0)
 		return;
 #endif
+	*retregs = regs;
 	*retip = KERNEL_READ(regs, struct pt_regs___kernel, REGS_IP);
 	*retuser = true;
 }
@@ -672,8 +731,8 @@ int on_tick(u64 *context)
 	if (divisor > 1 && ++run.state->ticks % divisor)
 		return 0;
 	run.task = (void *)bpf_get_current_task_btf();
-	if (!control.irq_regs_distance || !irq_regs_read(timer, &ip, &is_user))
-		task_regs_read(run.task, &ip, &is_user);
+	if (!control.irq_regs_distance || !irq_regs_read(timer, &run.registers, &ip, &is_user))
+		task_regs_read(run.task, &run.registers, &ip, &is_user);
 	return sample(&run, is_user, ip);
 }
 

@@ -52,6 +52,15 @@ struct sampler_moved {
 };
 
 /*
+ * The user's registers at some of the samples of files that the tick takes, general ones by their numbers in x86-64's
+ * instructions. They tell about the branches ahead (interpret.h), and are forgotten then.
+ */
+struct sampler_snapshot {
+	struct sampler_key key;
+	__u64 ip, flags, general[16];
+};
+
+/*
  * Per CPU, table and epoch; zeroed when drained.
  *	fired = idle + kernel + user
  *	user = attributed + anonymous + no_mapping + race + user_full
@@ -102,7 +111,8 @@ struct sampler_state {
 	struct sampler_counters counters[SAMPLER_EPOCHS];
 	__u64 ticks;
 	__u64 n_cached; /* filled so far: chooses the way */
-	__u64 unused[6];
+	__u64 n_snapshots[SAMPLER_EPOCHS];
+	__u64 unused[4];
 	struct sampler_cached cache[SAMPLER_CACHED];
 };
 
@@ -127,6 +137,8 @@ struct sampler_control {
 	__u32 n_buckets[SAMPLER_TABLES], n_moved[SAMPLER_TABLES];
 	__u32 bucket_base[SAMPLER_TABLES * SAMPLER_EPOCHS];
 	__u32 moved_base[SAMPLER_TABLES * SAMPLER_EPOCHS];
+	/* Snapshots per CPU and epoch of the main table (0: none), and which user samples leave one: number & mask == 0 */
+	__u32 n_snapshots, snapshot_mask, snapshot_base[SAMPLER_EPOCHS];
 	__u32 tick_divisor;  /* take every n-th tick; 0 and 1: all */
 	__u32 cache_flushes; /* entries of the cache from before the last one are not used */
 	__u32 epoch[SAMPLER_TABLES];

@@ -40,6 +40,8 @@ struct sampler {
 	struct sampler_state *states; /* the kernel's own, mapped */
 	struct sampler_bucket *buckets;
 	struct sampler_moved *moved;
+	struct sampler_snapshot *snapshots;
+	struct sampler_snapshot *taken; /* owned; of the last drain */
 	size_t n_all_buckets, n_all_moved;
 	void (*each)(const struct sampler_event *event, size_t size, void *closure);
 	void *closure;
@@ -104,8 +106,18 @@ static void layout(struct sampler *sampler)
 			n_moved += n_cpus * rows;
 		}
 	}
+	sampler->bpf->bss->control.n_snapshots = options->n_snapshots;
+	sampler->bpf->bss->control.snapshot_mask = MAX(options->snapshot_every, 1u) - 1;
+	for (uint32_t epoch = 0; epoch < SAMPLER_EPOCHS; epoch++)
+		sampler->bpf->bss->control.snapshot_base[epoch] = epoch * n_cpus * options->n_snapshots;
 	sampler->n_all_buckets = n_buckets;
 	sampler->n_all_moved = n_moved;
+}
+
+/* Of both epochs. At least one: the map has to be. */
+static size_t n_all_snapshots(const struct sampler *sampler)
+{
+	return MAX((size_t)sampler->n_possible * SAMPLER_EPOCHS * sampler->options.n_snapshots, (size_t)1);
 }
 
 static int configure(struct sampler *sampler, struct fault *reterr)
@@ -135,7 +147,8 @@ static int configure(struct sampler *sampler, struct fault *reterr)
 	layout(sampler);
 	if (bpf_map__set_max_entries(bpf->maps.states, (uint32_t)sampler->n_possible * SAMPLER_TABLES) < 0 ||
 	    bpf_map__set_max_entries(bpf->maps.buckets, (uint32_t)sampler->n_all_buckets) < 0 ||
-	    bpf_map__set_max_entries(bpf->maps.moved, (uint32_t)sampler->n_all_moved) < 0)
+	    bpf_map__set_max_entries(bpf->maps.moved, (uint32_t)sampler->n_all_moved) < 0 ||
+	    bpf_map__set_max_entries(bpf->maps.snapshots, (uint32_t)n_all_snapshots(sampler)) < 0)
 		r = -EINVAL;
 	return r < 0 ? fault_errno(reterr, r, "size of the sampler's tables") : 0;
 }
@@ -156,7 +169,8 @@ static int memory_reserve(struct sampler *sampler)
 	sampler->n_clocks = (unsigned)sampler->n_possible;
 	sampler->clocks = calloc(sampler->n_clocks, sizeof(*sampler->clocks));
 	sampler->per_cpu = calloc((size_t)sampler->n_possible, sizeof(*sampler->per_cpu));
-	if (!sampler->clocks || !sampler->per_cpu)
+	sampler->taken = calloc((size_t)sampler->n_possible * sampler->options.n_snapshots + 1, sizeof(*sampler->taken));
+	if (!sampler->clocks || !sampler->per_cpu || !sampler->taken)
 		return -ENOMEM;
 	for (unsigned i = 0; i < sampler->n_clocks; i++)
 		sampler->clocks[i] = -1;
@@ -198,7 +212,9 @@ static int load(struct sampler *sampler, struct fault *reterr)
 	sampler->buckets = map_memory(sampler->bpf->maps.buckets, sampler->n_all_buckets,
 				      sizeof(*sampler->buckets));
 	sampler->moved = map_memory(sampler->bpf->maps.moved, sampler->n_all_moved, sizeof(*sampler->moved));
-	if (!sampler->states || !sampler->buckets || !sampler->moved)
+	sampler->snapshots = map_memory(sampler->bpf->maps.snapshots, n_all_snapshots(sampler),
+					sizeof(*sampler->snapshots));
+	if (!sampler->states || !sampler->buckets || !sampler->moved || !sampler->snapshots)
 		return refusal(-errno, "map the sampler's tables", reterr);
 	sampler->ring = ring_buffer__new(bpf_map__fd(sampler->bpf->maps.events), on_event, sampler, NULL);
 	return sampler->ring ? 0 : refusal(-errno, "map the sampler's ring buffer", reterr);
@@ -314,10 +330,13 @@ void sampler_free(struct sampler *sampler)
 		munmap(sampler->buckets, sampler->n_all_buckets * sizeof(*sampler->buckets));
 	if (sampler->moved)
 		munmap(sampler->moved, sampler->n_all_moved * sizeof(*sampler->moved));
+	if (sampler->snapshots)
+		munmap(sampler->snapshots, n_all_snapshots(sampler) * sizeof(*sampler->snapshots));
 	if (sampler->bpf)
 		sampler_bpf__destroy(sampler->bpf);
 	free(sampler->clocks);
 	free(sampler->per_cpu);
+	free(sampler->taken);
 	free(sampler->rows);
 	free(sampler);
 }
@@ -395,6 +414,25 @@ static int rows_take(struct sampler *sampler, uint32_t table, uint32_t set, doub
 	return r;
 }
 
+/* All CPUs' one after the other; the kernel side's are forgotten, for they are somebody's secrets. */
+static size_t snapshots_take(struct sampler *sampler, uint32_t epoch)
+{
+	size_t per_cpu = sampler->options.n_snapshots, n = 0;
+
+	for (size_t cpu = 0; cpu < (size_t)sampler->n_possible; cpu++) {
+		uint64_t *n_here = (uint64_t *)&sampler->states[cpu * SAMPLER_TABLES + SAMPLER_MAIN].n_snapshots[epoch];
+		struct sampler_snapshot *from =
+			sampler->snapshots + (epoch * (size_t)sampler->n_possible + cpu) * per_cpu;
+		size_t used = MIN((size_t)*n_here, per_cpu);
+
+		memcpy(sampler->taken + n, from, used * sizeof(*from));
+		memset(from, 0, used * sizeof(*from));
+		*n_here = 0;
+		n += used;
+	}
+	return n;
+}
+
 static void counters_zero(struct sampler *sampler, uint32_t set)
 {
 	for (int cpu = 0; cpu < sampler->n_possible; cpu++)
@@ -435,6 +473,10 @@ int sampler_drain(struct sampler *sampler, enum sampler_table table, struct samp
 	drained.rows = sampler->rows;
 	drained.n_rows = sampler->n_rows;
 	drained.per_cpu = sampler->per_cpu;
+	if (table == SAMPLER_MAIN) {
+		drained.snapshots = sampler->taken;
+		drained.n_snapshots = snapshots_take(sampler, set % SAMPLER_EPOCHS);
+	}
 	*ret = drained;
 	return 0;
 }

@@ -24,6 +24,8 @@ struct sampler_options {
 	bool has_reference;	   /* with TICK only */
 	/* Samples per CPU that each table must hold between two drains, should all be different. */
 	uint32_t n_main_rows, n_reference_rows;
+	uint32_t n_snapshots;	   /* per CPU, of registers, between two drains; a power of two, or 0 */
+	uint32_t snapshot_every;   /* so many user samples leave one; a power of two */
 	bool no_cache;		   /* for measurements */
 	bool no_lifecycle;	   /* no exec, exit and signal events */
 };
@@ -37,6 +39,8 @@ struct sampler_drained {
 	struct sampler_counters counters; /* summed over CPUs */
 	const struct sampler_row *rows;	  /* borrowed until the next drain */
 	size_t n_rows; /* the same key may come more than once */
+	const struct sampler_snapshot *snapshots; /* borrowed until the next drain; of the main table only */
+	size_t n_snapshots;
 	double fill;   /* 0 to 1: of the CPU whose table was fullest */
 	const struct sampler_counters *per_cpu; /* borrowed; sampler_n_cpus() of them */
 };

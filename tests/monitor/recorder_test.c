@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "module/image.h"
 #include "monitor/launch.h"
+#include "tests/monitor/watched_jump.h"
 #include "tests/test.h"
 
 static volatile unsigned long sink;
@@ -99,35 +99,16 @@ TEST(a_command_and_its_children_are_attributed_by_build_id)
 
 #ifdef __x86_64__
 
-/* Counts from @from to @to; the jump at watched_jump is taken every fourth time. */
-void count_up(unsigned from, unsigned to);
-extern const char watched_jump[], __executable_start[];
-__asm__(".text\n"
-	".globl count_up, watched_jump\n"
-	"count_up:\n"
-	"1:	add $1, %edi\n"
-	"	test $3, %dil\n"
-	"watched_jump:\n"
-	"	jz 2f\n"
-	"	nop\n"
-	"	nop\n"
-	"2:	cmp %esi, %edi\n"
-	"	jne 1b\n"
-	"	ret\n");
-
 /* Nobody asked hardware which way it went: the registers of the samples tell. */
 TEST(registers_tell_how_often_a_jump_is_taken)
 {
 	struct recorder_options options = { .target = RECORDER_TASKS, .n_pids = 1, .rate_hz = 4999 };
 	_clean_(recorder_freep) struct recorder *recorder = NULL;
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
-	_clean_(image_freep) struct image *image = NULL;
-	uint64_t offset, taken = 0, all = 0;
+	uint64_t taken, all;
 	struct fault fault;
 	pid_t self = getpid();
 
-	CHECK_INT(image_open("/proc/self/exe", &image, &fault), 0);
-	CHECK(image_address_to_offset(image, (uint64_t)(watched_jump - __executable_start), &offset));
 	options.pids = &self;
 	recorder = opened(&options);
 	for (double start = cpu_s(); cpu_s() - start < 0.4;)
@@ -136,15 +117,7 @@ TEST(registers_tell_how_often_a_jump_is_taken)
 	CHECK_INT(recorder_log(recorder, &log, &fault), 0);
 	CHECK_INT(sample_log_check(log, &fault), 0);
 	CHECK(sample_log_sees_both_ways(log));
-	for (size_t i = 0; i < log->n_modules; i++)
-		for (size_t k = 0; k < log->modules[i].n_branches; k++) {
-			const struct sample_branch *branch = &log->modules[i].branches[k];
-
-			if (!strstr(log->modules[i].path, "test-monitor-recorder") || branch->from != offset)
-				continue;
-			all += branch->count;
-			taken += branch->to != offset + 2 ? branch->count : 0;
-		}
+	watched_jump_find(log, "test-monitor-recorder", &taken, &all);
 	CHECK(all > 500);
 	CHECK(taken * 100 > all * 10 && taken * 100 < all * 40);
 }

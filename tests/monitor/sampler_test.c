@@ -24,6 +24,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "tests/monitor/watched_jump.h"
 #include "tests/test.h"
 
 struct setup {
@@ -33,7 +34,8 @@ struct setup {
 };
 
 static const struct sampler_options tick = { .source = SAMPLE_SOURCE_TICK, .has_reference = true,
-					     .n_main_rows = 4096, .n_reference_rows = 4096 };
+					     .n_main_rows = 4096, .n_reference_rows = 4096,
+					     .n_snapshots = 1024, .snapshot_every = 1 };
 static const struct sampler_options fast = { .source = SAMPLE_SOURCE_CPU_CLOCK, .rate_hz = 1999,
 					     .n_main_rows = 16384 };
 
@@ -184,6 +186,28 @@ TEST(ticks_in_the_kernel_are_told_from_those_in_programs_and_have_addresses)
 	CHECK(log->kernel > 10);
 	CHECK(samples_in(log, "[kernel") * 100 >= log->kernel * 95);
 }
+
+#ifdef __x86_64__
+
+TEST(registers_at_the_tick_tell_how_often_a_jump_is_taken)
+{
+	struct setup *setup = shared(&tick);
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	uint64_t taken, all;
+	clock_t start = clock();
+
+	while (clock() - start < 2 * CLOCKS_PER_SEC) {
+		count_up(0, 1000000);
+		sampler_events(setup->sampler, on_event, setup);
+	}
+	log = log_of(setup, true);
+	CHECK(sample_log_sees_both_ways(log));
+	watched_jump_find(log, "test-monitor-sampler", &taken, &all);
+	CHECK(all > 50);
+	CHECK(taken * 100 > all * 8 && taken * 100 < all * 45);
+}
+
+#endif
 
 TEST(processes_that_live_five_milliseconds_are_attributed)
 {
