@@ -214,6 +214,7 @@ static int window_run(struct sampler *sampler, double seconds, unsigned i, struc
 static int program(int argc, char **argv, struct fault *reterr)
 {
 	struct sampler_options options = { .source = SAMPLE_SOURCE_TICK, .n_main_rows = 16384,
+					   .n_snapshots = WAYS_SNAPSHOTS, .snapshot_every = WAYS_SNAPSHOT_EVERY,
 					   .no_lifecycle = true,
 					   .no_cache = argc > 3 && strcmp(argv[3], "nocache") == 0 };
 	_clean_(sampler_freep) struct sampler *sampler = NULL;

@@ -53,7 +53,7 @@ static int perf_start(struct kind *kind, struct fault *reterr)
 int kind_open(const char *name, struct kind *ret, struct fault *reterr)
 {
 	struct sampler_options options = { .n_main_rows = ROWS, .n_reference_rows = ROWS,
-					   .no_lifecycle = false };
+					   .n_snapshots = WAYS_SNAPSHOTS, .snapshot_every = WAYS_SNAPSHOT_EVERY };
 	const char *colon = strchr(name, ':'), *slash = strchr(name, '/');
 	int r = 0;
 

@@ -14,6 +14,10 @@
 
 #define WAYS_ROUNDS_MAX 16384u
 
+/* Of registers, as the monitor has them on a machine of a few CPUs. */
+#define WAYS_SNAPSHOTS 2048u
+#define WAYS_SNAPSHOT_EVERY 2u
+
 enum way { WAY_NONE, WAY_TICK, WAY_DEFAULT, WAY_CLOCK, WAY_PERF };
 
 struct kind {

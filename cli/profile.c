@@ -216,8 +216,6 @@ static int logs_add(const struct request *request, struct work *work, struct fau
 			times_add(log, work->profile);
 			found = true;
 		}
-		if (!sample_log_sees_both_ways(log))
-			sample_log_forget_branches(log);
 		if (sample_log_merge(work->sum, log) < 0)
 			r = fault_errno(reterr, -ENOMEM, "%s", request->logs[i]);
 	}

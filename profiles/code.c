@@ -328,14 +328,65 @@ static void branch_place(struct code *code, const struct sample_branch *branch)
 		code->left[b] += (double)branch->count;
 }
 
+/*
+ * Branch stacks hold taken jumps only. What arrives at a block, by jumps or from the block above, and does not jump away at
+ * its end falls through.
+ */
+static void fallthroughs_place(struct code *code, const double *arrived)
+{
+	const struct block_map *map = code->map;
+
+	for (size_t f = 0; f < map->n_functions; f++) {
+		double falls = 0;
+
+		for (uint32_t i = 0; i < map->functions[f].n_blocks; i++) {
+			uint32_t b = map->functions[f].first_block + i;
+			const struct block *block = &map->blocks[b];
+			double stays = arrived[b] + falls;
+
+			for (uint32_t e = block->first_edge; e < block->first_edge + block->n_edges; e++)
+				stays -= code->went[e];
+			falls = 0;
+			for (uint32_t e = block->first_edge; e < block->first_edge + block->n_edges; e++)
+				if (map->edges[e].target == b + 1 && block->flags & BLOCK_FALLS_THROUGH && stays > 0) {
+					falls = stays;
+					code->went[e] += stays;
+				}
+		}
+	}
+}
+
+/* How often jumps were seen to arrive at the start of each block. */
+static void arrivals_count(const struct code *code, const struct sample_module *module, double *ret)
+{
+	for (size_t i = 0; i < module->n_branches; i++) {
+		uint64_t to;
+		uint32_t b = image_offset_to_address(code->image, module->branches[i].to, &to) ?
+				     block_map_find(code->map, to) : BLOCK_NONE;
+
+		if (b != BLOCK_NONE && code->map->blocks[b].address == to)
+			ret[b] += (double)module->branches[i].count;
+	}
+}
+
 static int branches_place(struct code *code, const struct sample_module *module, struct arena *arena)
 {
+	double *arrived;
+
 	code->went = arena_array(arena, double, code->map->n_edges);
 	code->left = arena_array(arena, double, code->map->n_blocks);
 	if (!code->went || !code->left)
 		return -ENOMEM;
 	for (size_t i = 0; i < module->n_branches; i++)
 		branch_place(code, &module->branches[i]);
+	if (!module->branches_one_way || !module->n_branches)
+		return 0;
+	memset(code->left, 0, code->map->n_blocks * sizeof(*code->left)); /* calls are among them */
+	arrived = arena_array(arena, double, code->map->n_blocks);
+	if (!arrived)
+		return -ENOMEM;
+	arrivals_count(code, module, arrived);
+	fallthroughs_place(code, arrived);
 	return 0;
 }
 

@@ -316,7 +316,9 @@ static int module_merge(struct sample_log *into, const struct sample_module *fro
 		module->mtime_ns = from->mtime_ns;
 	}
 	r = counts_merge(module, from);
-	for (size_t i = 0; r == 0 && i < from->n_branches; i++)
+	if (!module->n_branches)
+		module->branches_one_way = from->branches_one_way;
+	for (size_t i = 0; r == 0 && i < from->n_branches && module->branches_one_way == from->branches_one_way; i++)
 		r = sample_module_add_branch(module, from->branches[i].from, from->branches[i].to,
 					     from->branches[i].count);
 	branches_normalize(module);
@@ -363,12 +365,6 @@ int sample_log_merge(struct sample_log *into, const struct sample_log *from)
 bool sample_log_sees_both_ways(const struct sample_log *log)
 {
 	return log->source == SAMPLE_SOURCE_TICK || log->source == SAMPLE_SOURCE_CPU_CLOCK;
-}
-
-void sample_log_forget_branches(struct sample_log *log)
-{
-	for (size_t i = 0; i < log->n_modules; i++)
-		log->modules[i].n_branches = 0;
 }
 
 const struct sample_module *sample_log_find(const struct sample_log *log, const struct build_id *id)

@@ -80,6 +80,7 @@ struct sample_module {
 	size_t n_counts;
 	struct sample_branch *branches; /* owned; sorted by (from, to), unique; usually none */
 	size_t n_branches;
+	bool branches_one_way; /* they come from a log that does not see both ways; not stored, but known by the log's source */
 	uint64_t total; /* sum of counts[].count */
 };
 
@@ -126,12 +127,13 @@ void sample_log_normalize(struct sample_log *log);
 void sample_log_balance(struct sample_log *log);
 /** sample_log_drained() - the sum of all user modules' counts */
 uint64_t sample_log_drained(const struct sample_log *log);
-/** sample_log_merge() - add @from to @into (both normalized); rate becomes the duration-weighted mean */
+/**
+ * sample_log_merge() - add @from to @into (both normalized); rate becomes the duration-weighted mean
+ * Branches of logs that see both ways and of such that do not cannot be added: a module's first ones stay.
+ */
 int sample_log_merge(struct sample_log *into, const struct sample_log *from);
-/** sample_log_sees_both_ways() - do the branches of this log tell how often conditional jumps are taken? */
+/** sample_log_sees_both_ways() - do the branches of this log tell of conditional jumps that were not taken, too? */
 bool sample_log_sees_both_ways(const struct sample_log *log);
-/** sample_log_forget_branches() - all of them */
-void sample_log_forget_branches(struct sample_log *log);
 /** sample_log_find() - by build ID, or NULL */
 const struct sample_module *sample_log_find(const struct sample_log *log, const struct build_id *id);
 /** sample_log_check() - the conservation law; -ERANGE with @reterr naming the equation that fails */

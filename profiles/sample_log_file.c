@@ -216,8 +216,10 @@ static int payload_decode(struct reader *reader, struct sample_log *log)
 		return -ENOMEM;
 	log->capacity = n;
 	while (log->n_modules < n && !reader->bad) {
-		int r = module_decode(reader, &log->modules[log->n_modules++]);
+		struct sample_module *module = &log->modules[log->n_modules++];
+		int r = module_decode(reader, module);
 
+		module->branches_one_way = !sample_log_sees_both_ways(log);
 		if (r < 0)
 			return r;
 	}

@@ -165,6 +165,24 @@ TEST(jumps_that_were_seen_decide_where_samples_are_silent)
 	program_free();
 }
 
+/* A branch stack has the calls of foo and the jumps to block 2; that the others fall into block 1 follows. */
+TEST(what_a_branch_stack_does_not_see_jump_falls_through)
+{
+	struct sample_count counts[] = { { TEXT, 40 }, { TEXT + 5, 60 }, { TEXT + 25, 88 } };
+	struct sample_branch seen[] = { { TEXT + 10, TEXT + 16, 30 }, { TEXT + 35, TEXT, 40 } };
+	struct sample_module module = { .counts = counts, .n_counts = 3, .branches = seen, .n_branches = 2,
+					.branches_one_way = true };
+	struct estimate e;
+
+	program_make(EM_X86_64);
+	CHECK_INT(estimate_blocks(map, image, &module, ESTIMATOR_BEST, &e, &fault), 0);
+	check_consistent(&e);
+	CHECK(e.edges[1] > 2 * e.edges[0] && e.edges[1] < 4 * e.edges[0]);
+	CHECK(e.edges[0] > 0.1 * e.edges[1]);
+	estimate_done(&e);
+	program_free();
+}
+
 /* "jne 2; jmp 1" ends block 0: what falls to the second jump goes where that leads. */
 TEST(a_jump_behind_a_branch_is_followed)
 {
