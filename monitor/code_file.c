@@ -50,9 +50,9 @@ struct code_file *code_file_open(const char *path, const struct build_id *build_
 	_clean_(code_file_freep) struct code_file *file = calloc(1, sizeof(*file));
 	struct identity identity;
 
-	if (!file || !build_id->size)
+	if (!file)
 		return NULL;
-	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	file->fd = build_id->size ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 	if (file->fd < 0 || identity_of_fd(file->fd, &identity) < 0 ||
 	    !build_id_is_equal(&identity.build_id, build_id) || !segments_read(file))
 		return NULL;

@@ -34,6 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		format.sample_type |= PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK;
 	if (data[0] & 2)
 		format.sample_type |= PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER;
+	if (data[0] & 16) {
+		format.sample_type |= PERF_SAMPLE_REGS_USER;
+		format.n_registers = data[0] >> 5;
+	}
 	format.has_branch_counters = data[0] & 4;
 	format.sample_id_all = !(data[0] & 8);
 	records = malloc(size);
