@@ -20,6 +20,7 @@
 
 #include "base/fault.h"
 #include "base/json.h"
+#include "bench/commands.h"
 #include "bench/work.h"
 
 static volatile bool stop;
@@ -123,20 +124,11 @@ static int spawn(int argc, char **argv, struct fault *reterr)
 
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		int (*run)(int argc, char **argv, struct fault *reterr);
-	} commands[] = { { "churn", churn }, { "burst", burst }, { "spawn", spawn } };
-	struct fault fault;
+	static const struct command commands[] = {
+		{ "churn", churn },
+		{ "burst", burst },
+		{ "spawn", spawn },
+	};
 
-	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(commands); i++)
-		if (strcmp(argv[1], commands[i].name) == 0) {
-			int r = commands[i].run(argc, argv, &fault);
-
-			if (r < 0)
-				fprintf(stderr, "bench-load: %s\n", fault.text);
-			return r < 0;
-		}
-	fputs("usage: bench-load churn|burst|spawn ARGUMENT...\n", stderr);
-	return 2;
+	return commands_main(commands, ARRAY_SIZE(commands), argc, argv);
 }

@@ -25,6 +25,7 @@
 
 #include "base/json.h"
 #include "bench/agree.h"
+#include "bench/commands.h"
 #include "bench/stats.h"
 #include "bench/ways.h"
 #include "bench/work.h"
@@ -39,12 +40,6 @@
 #define MAX_KINDS 16
 #define SETTLE_US 4000 /* a sleep before every slice, since some ways of switching sleep and some do not */
 #define DRAIN_EVERY 64
-
-static int usage(void)
-{
-	fputs("usage: bench-overhead slices|program|outside|wakeups|agree ARGUMENT...\n", stderr);
-	return 2;
-}
 
 static int pin(int cpu)
 {
@@ -534,19 +529,13 @@ static int agree(int argc, char **argv, struct fault *reterr)
 
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		int (*run)(int argc, char **argv, struct fault *reterr);
-	} commands[] = { { "slices", slices }, { "program", program }, { "outside", outside }, { "wakeups", wakeups }, { "agree", agree } };
-	struct fault fault;
+	static const struct command commands[] = {
+		{ "slices", slices },
+		{ "program", program },
+		{ "outside", outside },
+		{ "wakeups", wakeups },
+		{ "agree", agree },
+	};
 
-	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(commands); i++)
-		if (strcmp(argv[1], commands[i].name) == 0) {
-			int r = commands[i].run(argc, argv, &fault);
-
-			if (r < 0)
-				fprintf(stderr, "bench-overhead: %s\n", fault.text);
-			return r < 0;
-		}
-	return usage();
+	return commands_main(commands, ARRAY_SIZE(commands), argc, argv);
 }

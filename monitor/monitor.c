@@ -120,7 +120,7 @@ static uint32_t rows_for(double per_second, double seconds, unsigned n_cpus)
 	return rows;
 }
 
-/* Registers of so many samples as this many in one interval, evenly. They are large. */
+/* Registers are large: of the @samples that a CPU takes in one interval, as many leave theirs as there is room for, evenly. */
 static void snapshots_for(double samples, unsigned n_cpus, struct sampler_options *ret)
 {
 	ret->n_snapshots = MAX_SNAPSHOTS;
