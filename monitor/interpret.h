@@ -8,291 +8,15 @@
  * paper, until something unknown would decide: each conditional jump passed on the way has told where it went.
  * DCPI (Anderson et al. 1997, section 7) names this "interpretation" as a way to branch directions without hardware.
  *
- * Integer instructions that compilers use are known; at any other, and at calls, interpretation stops. What is not known is
- * never guessed: a register, a flag or a byte of memory that cannot be had makes what depends on it unknown.
+ * Integer instructions that compilers use are known, and vector ones are got over; at any other, and at calls,
+ * interpretation stops. What is not known is never guessed: a register, a flag or a byte of memory that cannot be had
+ * makes what depends on it unknown.
  *
  * Whoever includes this defines interpret_fetch() and interpret_load(). (Functions by name, not by pointer: the
  * sampler's BPF program can have no others.)
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#define INTERPRET_BYTES 16u /* the longest instruction has 15 */
-#define INTERPRET_STORES 4u
-
-enum { X86_AX, X86_CX, X86_DX, X86_BX, X86_SP, X86_BP, X86_SI, X86_DI, X86_REGISTERS = 16 };
-enum {
-	X86_CARRY = 1u << 0,
-	X86_PARITY = 1u << 2,
-	X86_ZERO = 1u << 6,
-	X86_SIGN = 1u << 7,
-	X86_OVERFLOW = 1u << 11,
-	X86_STATUS = X86_CARRY | X86_PARITY | X86_ZERO | X86_SIGN | X86_OVERFLOW
-};
-
-struct interpreter {
-	uint64_t registers[X86_REGISTERS]; /* by their numbers in instructions */
-	uint64_t ip;
-	uint32_t flags, known_flags;	   /* as in RFLAGS; of X86_STATUS, those that are known */
-	uint32_t known;			   /* registers, a bit each */
-	uint64_t stores[INTERPRET_STORES]; /* addresses written meanwhile: memory is as it was before */
-	uint32_t n_stores;
-	bool stores_anywhere; /* at an unknown address, or too many */
-	const void *user;     /* of the two functions */
-};
-
-/** interpret_fetch() - bytes of code at @address, zeros behind them; how many there are */
-static unsigned interpret_fetch(struct interpreter *m, uint64_t address, uint8_t code[INTERPRET_BYTES]);
-/** interpret_load() - 1, 2, 4 or 8 bytes of memory as they were when the registers were taken; false: unknown */
-static bool interpret_load(struct interpreter *m, uint64_t address, unsigned size, uint64_t *ret);
-
-enum interpret_event {
-	INTERPRET_STOP,	  /* nothing was changed that matters: this instruction is not known */
-	INTERPRET_NEXT,	  /* done; ip is at the next one */
-	INTERPRET_BRANCH, /* a conditional jump, or one through a register or memory: ip is where it went */
-};
-
-/* One instruction being read. */
-struct interpret_insn {
-	uint8_t code[INTERPRET_BYTES];
-	unsigned n, at; /* bytes there are, bytes read */
-	uint8_t rex;
-	bool is_word, has_rep, has_segment; /* prefixes 66, F2 or F3, 64 or 65 */
-	unsigned width;			    /* of the operands, bytes */
-	/* ModRM: */
-	unsigned reg, rm;
-	bool is_memory, is_relative, has_base, has_index;
-	unsigned base, index, scale;
-	int64_t displacement;
-};
-
-#define INTERPRET_INLINE static inline __attribute__((always_inline))
-
-INTERPRET_INLINE uint64_t interpret_mask(unsigned width)
-{
-	return width >= 8 ? UINT64_MAX : (1ull << 8 * width) - 1;
-}
-
-INTERPRET_INLINE uint64_t interpret_extend(uint64_t value, unsigned width)
-{
-	unsigned shift = 64 - 8 * width;
-
-	return (uint64_t)((int64_t)(value << shift) >> shift);
-}
-
-/* ---- reading an instruction ---- */
-
-INTERPRET_INLINE uint8_t interpret_u8(struct interpret_insn *x)
-{
-	uint8_t byte = x->at < INTERPRET_BYTES ? x->code[x->at & (INTERPRET_BYTES - 1)] : 0;
-
-	x->at++;
-	return byte;
-}
-
-/* A signed number of @width bytes. */
-INTERPRET_INLINE int64_t interpret_number(struct interpret_insn *x, unsigned width)
-{
-	uint64_t value = 0;
-
-	for (unsigned i = 0; i < width && i < 8; i++)
-		value |= (uint64_t)interpret_u8(x) << 8 * i;
-	return (int64_t)interpret_extend(value, width);
-}
-
-/* The immediate that goes with the operands' width: four bytes at most. */
-INTERPRET_INLINE int64_t interpret_immediate(struct interpret_insn *x)
-{
-	return interpret_number(x, x->width > 4 ? 4 : x->width);
-}
-
-INTERPRET_INLINE void interpret_modrm(struct interpret_insn *x)
-{
-	uint8_t byte = interpret_u8(x);
-	unsigned mod = byte >> 6, sib;
-
-	x->reg = (byte >> 3 & 7) | (x->rex & 4) << 1;
-	x->rm = byte & 7;
-	x->is_memory = mod != 3;
-	if (!x->is_memory) {
-		x->rm |= (x->rex & 1u) << 3;
-		return;
-	}
-	x->base = x->rm | (x->rex & 1u) << 3;
-	x->has_base = true;
-	if (x->rm == 4) {
-		sib = interpret_u8(x);
-		x->base = (sib & 7) | (x->rex & 1u) << 3;
-		x->index = (sib >> 3 & 7) | (x->rex & 2u) << 2;
-		x->scale = sib >> 6;
-		x->has_index = x->index != 4;
-		x->has_base = !((sib & 7) == 5 && mod == 0);
-		if (!x->has_base)
-			x->displacement = interpret_number(x, 4);
-	} else if (x->rm == 5 && mod == 0) {
-		x->has_base = false;
-		x->is_relative = true;
-		x->displacement = interpret_number(x, 4);
-	}
-	if (mod == 1)
-		x->displacement = interpret_number(x, 1);
-	else if (mod == 2)
-		x->displacement = interpret_number(x, 4);
-}
-
-/* ---- operands; an instruction has been read to its end before its operands are looked at ---- */
-
-INTERPRET_INLINE bool interpret_address(const struct interpreter *m, const struct interpret_insn *x, uint64_t *ret)
-{
-	uint64_t address = (uint64_t)x->displacement;
-
-	if (x->has_segment)
-		return false;
-	if (x->is_relative)
-		address += m->ip + x->at;
-	if (x->has_base) {
-		if (!(m->known >> (x->base & 15) & 1))
-			return false;
-		address += m->registers[x->base & 15];
-	}
-	if (x->has_index) {
-		if (!(m->known >> (x->index & 15) & 1))
-			return false;
-		address += m->registers[x->index & 15] << x->scale;
-	}
-	*ret = address;
-	return true;
-}
-
-/* Memory at @address, unless it was written meanwhile. Writes are at most 16 bytes long. */
-INTERPRET_INLINE bool interpret_memory(struct interpreter *m, uint64_t address, unsigned width, uint64_t *ret)
-{
-	if (m->stores_anywhere)
-		return false;
-	for (unsigned i = 0; i < INTERPRET_STORES; i++)
-		if (i < m->n_stores && address + 15 - m->stores[i] < 31)
-			return false;
-	return interpret_load(m, address, width, ret);
-}
-
-INTERPRET_INLINE void interpret_store(struct interpreter *m, uint64_t address)
-{
-	if (m->n_stores >= INTERPRET_STORES)
-		m->stores_anywhere = true;
-	else
-		m->stores[m->n_stores++ & (INTERPRET_STORES - 1)] = address;
-}
-
-/* Without a REX prefix, bytes 4 to 7 are the second bytes of the first four registers. */
-INTERPRET_INLINE bool interpret_is_high(const struct interpret_insn *x, unsigned r, unsigned width)
-{
-	return width == 1 && !x->rex && r >= 4 && r < 8;
-}
-
-INTERPRET_INLINE bool interpret_get(const struct interpreter *m, const struct interpret_insn *x, unsigned r,
-				    unsigned width, uint64_t *ret)
-{
-	bool is_high = interpret_is_high(x, r, width);
-	unsigned number = (is_high ? r - 4 : r) & 15;
-
-	*ret = (m->registers[number] >> (is_high ? 8 : 0)) & interpret_mask(width);
-	return m->known >> number & 1;
-}
-
-/* Of the narrow ones the rest of the register stays: it is known afterwards if it was, and what is written is. */
-INTERPRET_INLINE void interpret_set(struct interpreter *m, const struct interpret_insn *x, unsigned r, unsigned width,
-				    uint64_t value, bool is_known)
-{
-	bool is_high = interpret_is_high(x, r, width);
-	unsigned number = (is_high ? r - 4 : r) & 15, shift = is_high ? 8 : 0;
-	uint64_t mask = interpret_mask(width);
-
-	if (width >= 4)
-		m->registers[number] = value & mask;
-	else
-		m->registers[number] = (m->registers[number] & ~(mask << shift)) | (value & mask) << shift;
-	if (!is_known)
-		m->known &= ~(1u << number);
-	else if (width >= 4)
-		m->known |= 1u << number;
-}
-
-INTERPRET_INLINE bool interpret_get_rm(struct interpreter *m, const struct interpret_insn *x, unsigned width, uint64_t *ret)
-{
-	uint64_t address;
-
-	*ret = 0;
-	if (!x->is_memory)
-		return interpret_get(m, x, x->rm, width, ret);
-	return interpret_address(m, x, &address) && interpret_memory(m, address, width, ret);
-}
-
-INTERPRET_INLINE void interpret_set_rm(struct interpreter *m, const struct interpret_insn *x, unsigned width, uint64_t value,
-				       bool is_known)
-{
-	uint64_t address;
-
-	if (!x->is_memory)
-		interpret_set(m, x, x->rm, width, value, is_known);
-	else if (interpret_address(m, x, &address))
-		interpret_store(m, address);
-	else
-		m->stores_anywhere = true;
-}
-
-/* ---- flags ---- */
-
-INTERPRET_INLINE void interpret_flags(struct interpreter *m, uint64_t result, unsigned width, bool carry, bool overflow,
-				      bool is_known)
-{
-	uint64_t sign = 1ull << (8 * width - 1);
-	unsigned low = result & 255;
-
-	low ^= low >> 4;
-	low ^= low >> 2;
-	low ^= low >> 1;
-	m->flags = (carry ? X86_CARRY : 0) | (low & 1 ? 0 : X86_PARITY) |
-		   ((result & interpret_mask(width)) == 0 ? X86_ZERO : 0) | (result & sign ? X86_SIGN : 0) |
-		   (overflow ? X86_OVERFLOW : 0);
-	m->known_flags = is_known ? X86_STATUS : 0;
-}
-
-INTERPRET_INLINE uint64_t interpret_add(struct interpreter *m, uint64_t a, uint64_t b, unsigned width, bool is_known)
-{
-	uint64_t mask = interpret_mask(width), result = (a + b) & mask;
-
-	interpret_flags(m, result, width, result < (a & mask), ((a ^ result) & (b ^ result)) >> (8 * width - 1) & 1, is_known);
-	return result;
-}
-
-INTERPRET_INLINE uint64_t interpret_subtract(struct interpreter *m, uint64_t a, uint64_t b, unsigned width, bool is_known)
-{
-	uint64_t mask = interpret_mask(width), result = (a - b) & mask;
-
-	interpret_flags(m, result, width, (a & mask) < (b & mask), ((a ^ b) & (a ^ result)) >> (8 * width - 1) & 1, is_known);
-	return result;
-}
-
-/* Condition @code of jcc, setcc and cmovcc; false: it depends on a flag that is not known. */
-INTERPRET_INLINE bool interpret_condition(const struct interpreter *m, unsigned code, bool *ret)
-{
-	uint32_t flags = m->flags, wanted;
-	bool sign_differs = !(flags & X86_SIGN) != !(flags & X86_OVERFLOW), holds;
-
-	switch (code >> 1 & 7) {
-	case 0: wanted = X86_OVERFLOW; holds = flags & X86_OVERFLOW; break;
-	case 1: wanted = X86_CARRY; holds = flags & X86_CARRY; break;
-	case 2: wanted = X86_ZERO; holds = flags & X86_ZERO; break;
-	case 3: wanted = X86_CARRY | X86_ZERO; holds = flags & (X86_CARRY | X86_ZERO); break;
-	case 4: wanted = X86_SIGN; holds = flags & X86_SIGN; break;
-	case 5: wanted = X86_PARITY; holds = flags & X86_PARITY; break;
-	case 6: wanted = X86_SIGN | X86_OVERFLOW; holds = sign_differs; break;
-	default: wanted = X86_ZERO | X86_SIGN | X86_OVERFLOW; holds = flags & X86_ZERO || sign_differs; break;
-	}
-	*ret = holds != (code & 1);
-	return (m->known_flags & wanted) == wanted;
-}
+#include "monitor/interpret_vector.h"
 
 /* ---- groups of instructions; the value is the event, INTERPRET_NEXT leaves the ip to interpret_step() ---- */
 
@@ -489,20 +213,6 @@ INTERPRET_INLINE void interpret_move(struct interpreter *m, struct interpret_ins
 
 /* ---- opcodes behind 0F ---- */
 
-/* Vector instructions without an immediate that change neither flags nor a general register. */
-INTERPRET_INLINE bool interpret_is_vector(uint8_t opcode)
-{
-	return (opcode >= 0x10 && opcode <= 0x17) || opcode == 0x28 || opcode == 0x29 || opcode == 0x2A || opcode == 0x2B ||
-	       (opcode >= 0x51 && opcode <= 0x6F) || (opcode >= 0x74 && opcode <= 0x76) || opcode == 0x7F ||
-	       (opcode >= 0xD0 && opcode <= 0xFE && opcode != 0xD7 && opcode != 0xF7);
-}
-
-INTERPRET_INLINE bool interpret_vector_stores(uint8_t opcode)
-{
-	return opcode == 0x11 || opcode == 0x13 || opcode == 0x17 || opcode == 0x29 || opcode == 0x2B || opcode == 0x7F ||
-	       opcode == 0xD6 || opcode == 0xE7;
-}
-
 INTERPRET_INLINE enum interpret_event interpret_jump_if(struct interpreter *m, struct interpret_insn *x, unsigned code,
 							unsigned width)
 {
@@ -513,6 +223,35 @@ INTERPRET_INLINE enum interpret_event interpret_jump_if(struct interpreter *m, s
 		return INTERPRET_STOP;
 	m->ip += x->at + (holds ? distance : 0);
 	return INTERPRET_BRANCH;
+}
+
+/* B8, BC, BD: popcnt, and scans, which of nothing find nothing that all processors agree on */
+INTERPRET_INLINE enum interpret_event interpret_bits_count(struct interpreter *m, struct interpret_insn *x, uint8_t opcode)
+{
+	uint64_t a, result = 0;
+	bool known;
+
+	if (opcode == 0xB8 && !x->has_f3)
+		return INTERPRET_STOP;
+	interpret_modrm(x);
+	known = interpret_get_rm(m, x, x->width, &a);
+	m->known_flags = 0;
+	if (opcode == 0xB8) {
+		for (unsigned i = 0; i < 64; i++)
+			result += a >> i & 1;
+		interpret_flags(m, result, x->width, false, false, known);
+		m->flags &= X86_ZERO; /* the others are cleared */
+	} else {
+		known = known && a;
+		while (known && !(a >> (opcode == 0xBC ? result : 8 * x->width - 1 - result) & 1))
+			result++;
+		if (opcode == 0xBD && !x->has_f3) /* the number of the bit, not of the zeros above */
+			result = 8 * x->width - 1 - result;
+		m->flags = 0;
+		m->known_flags = known && !x->has_f3 ? X86_ZERO : 0;
+	}
+	interpret_set(m, x, x->reg, x->width, result, known);
+	return INTERPRET_NEXT;
 }
 
 INTERPRET_INLINE enum interpret_event interpret_two_bytes(struct interpreter *m, struct interpret_insn *x)
@@ -546,12 +285,6 @@ INTERPRET_INLINE enum interpret_event interpret_two_bytes(struct interpreter *m,
 		interpret_modrm(x);
 		return INTERPRET_NEXT;
 	}
-	if (interpret_is_vector(opcode)) {
-		interpret_modrm(x);
-		if (x->is_memory && interpret_vector_stores(opcode))
-			interpret_set_rm(m, x, 16, 0, false);
-		return INTERPRET_NEXT;
-	}
 	switch (opcode) {
 	case 0xA3: /* bt */
 	case 0xBA:
@@ -580,35 +313,12 @@ INTERPRET_INLINE enum interpret_event interpret_two_bytes(struct interpreter *m,
 	case 0xBF:
 		interpret_move(m, x, opcode & 1 ? 2 : 1, opcode >= 0xBE);
 		return INTERPRET_NEXT;
-	case 0x2E: /* ucomis, comis */
-	case 0x2F:
-		interpret_modrm(x);
-		m->known_flags = 0;
-		return INTERPRET_NEXT;
-	case 0x70: /* shuffles and comparisons with an immediate */
-	case 0xC2:
-	case 0xC6:
-		interpret_modrm(x);
-		interpret_u8(x);
-		return INTERPRET_NEXT;
-	case 0x2C: /* cvtt, cvt, movmsk, pmovmskb, bit scans: a general register that is not known then */
-	case 0x2D:
-	case 0x50:
-	case 0xD7:
+	case 0xB8: /* popcnt */
 	case 0xBC:
 	case 0xBD:
-		interpret_modrm(x);
-		if (opcode >= 0xBC && opcode <= 0xBD)
-			m->known_flags = 0;
-		interpret_set(m, x, x->reg, 8, 0, false);
-		return INTERPRET_NEXT;
-	case 0x7E: /* movd, or with F3 movq between vectors */
-		interpret_modrm(x);
-		if (!x->has_rep)
-			interpret_set_rm(m, x, 8, 0, false);
-		return INTERPRET_NEXT;
+		return interpret_bits_count(m, x, opcode);
 	default:
-		return INTERPRET_STOP;
+		return interpret_vector(m, x, opcode);
 	}
 }
 
@@ -759,8 +469,10 @@ INTERPRET_INLINE enum interpret_event interpret_step(struct interpreter *m)
 	for (unsigned i = 0; i < 4; i++) {
 		if (byte == 0x66)
 			x.is_word = true;
-		else if (byte == 0xF2 || byte == 0xF3)
+		else if (byte == 0xF2)
 			x.has_rep = true;
+		else if (byte == 0xF3)
+			x.has_rep = x.has_f3 = true;
 		else if (byte == 0x64 || byte == 0x65)
 			x.has_segment = true;
 		else if (byte != 0x2E && byte != 0x3E)
@@ -772,7 +484,10 @@ INTERPRET_INLINE enum interpret_event interpret_step(struct interpreter *m)
 		byte = interpret_u8(&x);
 	}
 	x.width = x.rex & 8 ? 8 : x.is_word ? 2 : 4;
-	event = byte == 0x0F ? interpret_two_bytes(m, &x) : interpret_one_byte(m, &x, byte);
+	if (byte == 0xC4 || byte == 0xC5)
+		event = interpret_vex(m, &x, byte);
+	else
+		event = byte == 0x0F ? interpret_two_bytes(m, &x) : interpret_one_byte(m, &x, byte);
 	if (x.at > x.n)
 		return INTERPRET_STOP;
 	if (event == INTERPRET_NEXT)
