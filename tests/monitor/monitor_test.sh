@@ -114,15 +114,20 @@ jq -se '[.[] | select(.source == "cpu-clock")] | length == 1 and .[0].fired > 60
 echo "work in step with the tick is found, and takes the reference's counts"
 # With the usual budget an interrupt of 20 us leaves 5 samples per second: enough for minutes, not for this test.
 echo 'overhead_budget = 2 %' >"$dir/rich.conf"
-monitor sync --config "$dir/rich.conf" --interval 5s --duration 17 &
-sync=$!
-pids+=("$sync")
-"$bin/test-monitor-victim" step 16
-wait "$sync" || fail "exit status $?"
-for log in "$dir"/sync.spool/*.samples; do "$bin/morph" dump --json "$log"; done >"$dir/dump"
-jq -se 'map(.adds_up) | all' "$dir/dump" >/dev/null || fail "the law was broken"
-jq -se '[.[].modules[] | select(.path | endswith("victim")) | select(.tick_synchronous) | .samples] | add > 0' \
-	"$dir/dump" >/dev/null || fail "not found"
+# A host that takes the CPU away moves the work to where the tick sees it: three attempts.
+found=
+for attempt in 1 2 3; do
+	monitor "sync$attempt" --config "$dir/rich.conf" --interval 5s --duration 17 &
+	sync=$!
+	pids+=("$sync")
+	"$bin/test-monitor-victim" step 16
+	wait "$sync" || fail "exit status $?"
+	for log in "$dir/sync$attempt".spool/*.samples; do "$bin/morph" dump --json "$log"; done >"$dir/dump"
+	jq -se 'map(.adds_up) | all' "$dir/dump" >/dev/null || fail "the law was broken"
+	jq -se '[.[].modules[] | select(.path | endswith("victim")) | select(.tick_synchronous) | .samples] | add > 0' \
+		"$dir/dump" >/dev/null && found=yes && break
+done
+[ "$found" ] || fail "not found"
 
 echo "starts and ends of a watched program are reported, on request of the manager"
 monitor w --interval 1s --duration 7 &
