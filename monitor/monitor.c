@@ -14,17 +14,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "base/log.h"
 #include "monitor/collector.h"
 #include "monitor/control.h"
-#include "monitor/deny.h"
 #include "monitor/lives.h"
 #include "monitor/outlet.h"
 #include "monitor/pace.h"
-#include "monitor/recorder.h"
+#include "monitor/source.h"
 
 #define FIRST_INTERVAL_NS 2000000000u
 #define MIN_INTERVAL_NS 100000000u
@@ -33,12 +31,6 @@
 #define FILL_HIGH 0.5
 #define FILL_LOW 0.2
 #define CLOCK_MAX_HZ 99.0	  /* of a lone clock that nobody gave a rate */
-#define REFERENCE_ROWS 4096u
-#define MIN_ROWS 512u
-#define MAX_SNAPSHOTS 2048u	    /* per CPU and interval */
-#define MAX_SNAPSHOTS_OF_ALL 65536u
-#define MAX_TABLE_BYTES (32u << 20)
-#define BYTES_PER_ROW 96u /* of the kernel's tables, both epochs */
 #define GUESSED_PROGRAM_NS 2000.0 /* until measured */
 #define GUESSED_OWN_PART 0.3	  /* of the budget, for the monitor itself, until measured */
 #define HALVE_AFTER 4096.0	  /* timed runs, so that old ones fade */
@@ -52,13 +44,11 @@ struct mean {
 struct monitor {
 	const struct monitor_settings *settings; /* borrowed */
 	struct monitor_status status;
-	char source_reason[sizeof(struct fault) + 16];
+	struct source source;
 
-	struct sampler *sampler; /* or recorder */
 	struct collector *collector;
 	struct lives *lives;
 	struct pace pace;
-	struct recorder *recorder;
 	struct control control;
 	struct outlet outlet;
 	struct budget_credit credit;
@@ -69,7 +59,6 @@ struct monitor {
 	uint64_t start_ns;			 /* CLOCK_REALTIME of the log in the making */
 	uint64_t urgent_ns; /* when events must be written, if before next_ns */
 	uint64_t opened_ns, events_retry_ns;
-	uint32_t capacity[SAMPLER_TABLES];
 	double used_cpu_s;
 	bool reference_ran; /* all the interval */
 	bool was_writable;
@@ -98,134 +87,7 @@ static double own_cpu_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* The coarse clocks advance once per tick, and say so. */
-static double tick_hz(void)
-{
-	struct timespec t;
-
-	if (clock_getres(CLOCK_MONOTONIC_COARSE, &t) < 0 || t.tv_sec || !t.tv_nsec)
-		return 0;
-	return 1e9 / (double)t.tv_nsec;
-}
-
 /* --- step 1: open --------------------------------------------------------------------------------- */
-
-/* Per CPU: what comes in one interval, but not more than a large machine's memory is worth. */
-static uint32_t rows_for(double per_second, double seconds, unsigned n_cpus)
-{
-	uint32_t rows = MIN_ROWS;
-
-	while (rows < per_second * seconds && rows * 2 * BYTES_PER_ROW * MAX(n_cpus, 1u) <= MAX_TABLE_BYTES)
-		rows *= 2;
-	return rows;
-}
-
-/* Registers are large: of the @samples that a CPU takes in one interval, as many leave theirs as there is room for, evenly. */
-static void snapshots_for(double samples, unsigned n_cpus, struct sampler_options *ret)
-{
-	ret->n_snapshots = MAX_SNAPSHOTS;
-	while (ret->n_snapshots > 1 && ret->n_snapshots * MAX(n_cpus, 1u) > MAX_SNAPSHOTS_OF_ALL)
-		ret->n_snapshots /= 2;
-	ret->snapshot_every = 1;
-	while (ret->snapshot_every * (double)ret->n_snapshots < samples)
-		ret->snapshot_every *= 2;
-}
-
-static bool clock_is_denied(const struct monitor *monitor)
-{
-	return deny_reason(DENY_CPU_CLOCK, NULL) && !monitor->settings->is_denied_allowed;
-}
-
-static int open_sampler(struct monitor *monitor, enum monitor_source source, struct fault *reterr)
-{
-	bool is_tick = source == MONITOR_TICK;
-	struct sampler_options options = {
-		.source = is_tick		    ? SAMPLE_SOURCE_TICK :
-			  source == MONITOR_CYCLES ? SAMPLE_SOURCE_CYCLES :
-						     SAMPLE_SOURCE_CPU_CLOCK,
-		.has_reference = is_tick && !clock_is_denied(monitor),
-		.no_lifecycle = !monitor->settings->lifecycle || monitor->settings->output,
-	};
-	struct cpu_list online;
-	int r;
-
-	if (deny_reason(DENY_BPF_WALK, NULL))
-		return fault_set(reterr, -EOPNOTSUPP, "%s", deny_reason(DENY_BPF_WALK, NULL));
-	if (source == MONITOR_CPU_CLOCK && clock_is_denied(monitor))
-		return fault_set(reterr, -EOPNOTSUPP, "%s", deny_reason(DENY_CPU_CLOCK, NULL));
-	cpu_list_online(&online);
-	options.rate_hz = is_tick ? tick_hz() : monitor->status.clock_hz;
-	monitor->capacity[SAMPLER_MAIN] = options.n_main_rows =
-		rows_for(options.rate_hz, (double)monitor->settings->interval_s, online.n);
-	monitor->capacity[SAMPLER_REFERENCE] = options.n_reference_rows =
-		is_tick ? rows_for(REFERENCE_ROWS, 1, online.n) : MIN_ROWS;
-	if (is_tick)
-		snapshots_for(options.rate_hz * (double)monitor->settings->interval_s, online.n, &options);
-	r = sampler_open(&options, &monitor->sampler, reterr);
-	if (r < 0)
-		return r;
-	monitor->status.sees_kernel_addresses = sampler_has_kernel_addresses(monitor->sampler);
-	if (!is_tick)
-		monitor->status.reference_reason = "the main clock is unbiased itself";
-	else if (!options.has_reference)
-		monitor->status.reference_reason = deny_reason(DENY_CPU_CLOCK, NULL);
-	else if (!monitor->settings->reference)
-		monitor->status.reference_reason = "switched off in the configuration";
-	return 0;
-}
-
-static int open_recorder(struct monitor *monitor, enum monitor_source source, struct fault *reterr)
-{
-	struct recorder_options options = { .target = RECORDER_ALL, .rate_hz = monitor->status.clock_hz };
-	struct rlimit files;
-	int r;
-
-	if (clock_is_denied(monitor))
-		return fault_set(reterr, -EOPNOTSUPP, "%s", deny_reason(DENY_CPU_CLOCK, NULL));
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-	if (source == MONITOR_USER)
-		options.target = RECORDER_TASKS;
-	monitor->status.reference_reason = "the main clock is unbiased itself";
-	monitor->status.sees_kernel_addresses = true;
-	r = recorder_open(&options, &monitor->recorder, reterr);
-	if (r == 0 && source == MONITOR_USER)
-		r = recorder_add_own(monitor->recorder, reterr);
-	return r;
-}
-
-static int open_source(struct monitor *monitor, enum monitor_source source, struct fault *reterr)
-{
-	int r = source >= MONITOR_PERF ? open_recorder(monitor, source, reterr) :
-					 open_sampler(monitor, source, reterr);
-
-	if (r == 0)
-		monitor->status.source = source;
-	return r;
-}
-
-/* The fallback ladder. A user without privilege gets the last rung only on request. */
-static int open_best(struct monitor *monitor, struct fault *reterr)
-{
-	static const enum monitor_source ladder[] = { MONITOR_TICK, MONITOR_CPU_CLOCK, MONITOR_PERF };
-	int r = -EINVAL;
-
-	if (monitor->settings->source != MONITOR_AUTO)
-		return open_source(monitor, monitor->settings->source, reterr);
-	for (size_t i = 0; i < ARRAY_SIZE(ladder); i++) {
-		r = open_source(monitor, ladder[i], reterr);
-		if (r == 0)
-			return 0;
-		/* The first reason is the one to mend. */
-		if (!monitor->source_reason[0])
-			snprintf(monitor->source_reason, sizeof(monitor->source_reason), "%s: %s",
-				 monitor_source_name(ladder[i]), reterr->text);
-	}
-	return fault_set(reterr, r, "nothing can be sampled: %.500s%s", monitor->source_reason,
-			 geteuid() ? "; --source user samples your own processes" : "");
-}
 
 static int poll_add(struct monitor *monitor, int fd)
 {
@@ -260,10 +122,10 @@ static int start(struct monitor *monitor, struct fault *reterr)
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
 	int r = 0;
 
-	if (monitor->sampler)
-		r = pace_init(&monitor->pace, sampler_n_cpus(monitor->sampler));
-	if (r == 0 && monitor->sampler)
-		r = poll_add(monitor, sampler_events_fd(monitor->sampler));
+	if (monitor->source.sampler)
+		r = pace_init(&monitor->pace, sampler_n_cpus(monitor->source.sampler));
+	if (r == 0 && monitor->source.sampler)
+		r = poll_add(monitor, sampler_events_fd(monitor->source.sampler));
 	if (r == 0 && monitor->control.fd >= 0)
 		r = poll_add(monitor, monitor->control.fd);
 	if (r < 0)
@@ -293,22 +155,25 @@ int monitor_open(const struct monitor_settings *settings, struct monitor **ret, 
 	monitor->epoll = monitor->control.fd = monitor->outlet.spool.lock = -1;
 	monitor->was_writable = true;
 	monitor->urgent_ns = UINT64_MAX;
-	monitor->status.reference_reason = "";
 	monitor->status.budget = settings->budget;
-	monitor->status.tick_hz = tick_hz();
+	monitor->status.tick_hz = source_tick_hz();
 	r = open_parts(monitor, reterr);
 	if (r < 0)
 		return r;
 	cost = &monitor->status.cost;
 	cost->tick_ns = cost->clock_ns = GUESSED_PROGRAM_NS;
 	cost->own = monitor->status.budget * GUESSED_OWN_PART;
-	if (clock_is_denied(monitor) || budget_measure(&cost->interrupt_ns, &fault) < 0)
+	if (source_clock_is_denied(monitor->settings) || budget_measure(&cost->interrupt_ns, &fault) < 0)
 		cost->interrupt_ns = 0;
 	monitor->status.clock_hz = settings->rate_hz > 0 ? settings->rate_hz :
 							   budget_clock_hz(settings->budget, cost, CLOCK_MAX_HZ);
-	r = open_best(monitor, reterr);
-	if (r == 0)
-		r = start(monitor, reterr);
+	r = source_open(settings, monitor->status.clock_hz, &monitor->source, reterr);
+	if (r < 0)
+		return r;
+	monitor->status.source = monitor->source.kind;
+	monitor->status.reference_reason = monitor->source.reference_reason;
+	monitor->status.sees_kernel_addresses = monitor->source.sees_kernel_addresses;
+	r = start(monitor, reterr);
 	if (r < 0)
 		return r;
 	*ret = TAKE(monitor);
@@ -319,8 +184,7 @@ void monitor_free(struct monitor *monitor)
 {
 	if (!monitor)
 		return;
-	sampler_free(monitor->sampler);
-	recorder_free(monitor->recorder);
+	source_close(&monitor->source);
 	collector_free(monitor->collector);
 	lives_free(monitor->lives);
 	pace_done(&monitor->pace);
@@ -339,7 +203,7 @@ static void on_event(const struct sampler_event *event, size_t size, void *closu
 
 	if (event->type == SAMPLER_EVENT_MODULE) {
 		if (!collector_event(monitor->collector, event, size))
-			sampler_forget(monitor->sampler, &event->module);
+			sampler_forget(monitor->source.sampler, &event->module);
 		return;
 	}
 	if (lives_event(monitor->lives, monitor->collector, event, size) < 0)
@@ -358,16 +222,16 @@ int monitor_work(struct monitor *monitor, int timeout_ms, struct fault *reterr)
 	struct epoll_event events[4];
 	int r;
 
-	if (monitor->recorder)
-		r = recorder_wait(monitor->recorder, monitor->epoll, timeout_ms, reterr);
+	if (monitor->source.recorder)
+		r = recorder_wait(monitor->source.recorder, monitor->epoll, timeout_ms, reterr);
 	else
 		r = epoll_wait(monitor->epoll, events, ARRAY_SIZE(events), timeout_ms) < 0 &&
 			    errno != EINTR ?
 			    fault_errno(reterr, -errno, "epoll") : 0;
 	if (r < 0)
 		return r;
-	if (monitor->sampler)
-		sampler_events(monitor->sampler, on_event, monitor);
+	if (monitor->source.sampler)
+		sampler_events(monitor->source.sampler, on_event, monitor);
 	if (monitor->control.fd >= 0) {
 		control_drain(&monitor->control);
 		monitor_requests(monitor);
@@ -412,16 +276,16 @@ static int drain(struct monitor *monitor, enum sampler_table table, double elaps
 		 struct fault *reterr)
 {
 	struct sampler_drained drained;
-	int r = sampler_drain(monitor->sampler, table, &drained, reterr);
+	int r = sampler_drain(monitor->source.sampler, table, &drained, reterr);
 
 	if (r < 0)
 		return r;
 	/* Modules were announced before their samples were counted: now all of them are known. */
-	sampler_events(monitor->sampler, on_event, monitor);
+	sampler_events(monitor->source.sampler, on_event, monitor);
 	*retfill = MAX(*retfill, drained.fill);
 	drained_account(monitor, table, &drained);
 	if (table == SAMPLER_REFERENCE || monitor->status.source != MONITOR_TICK) {
-		pace_heal(&monitor->pace, monitor->sampler, drained.per_cpu, elapsed_s);
+		pace_heal(&monitor->pace, monitor->source.sampler, drained.per_cpu, elapsed_s);
 		monitor->status.expected_reference += (uint64_t)pace_expected(&monitor->pace, elapsed_s);
 	}
 	r = collector_add(monitor->collector, table, &drained, reterr);
@@ -486,9 +350,9 @@ static void stale_forget(struct monitor *monitor)
 	struct sampler_inode inode;
 
 	while (collector_stale(monitor->collector, &inode))
-		sampler_forget(monitor->sampler, &inode);
+		sampler_forget(monitor->source.sampler, &inode);
 	if (collector_forgotten(monitor->collector))
-		sampler_forget_all(monitor->sampler);
+		sampler_forget_all(monitor->source.sampler);
 }
 
 static void events_write(struct monitor *monitor, uint64_t now)
@@ -512,22 +376,22 @@ static void rates_set(struct monitor *monitor)
 	double reference_hz;
 	int r;
 
-	if (!monitor->sampler)
+	if (!monitor->source.sampler)
 		return;
 	status->on_battery = pace_on_battery(POWER_SUPPLIES);
 	if (status->source != MONITOR_TICK) {
 		if (monitor->settings->rate_hz <= 0 && status->source == MONITOR_CPU_CLOCK)
 			status->clock_hz = budget_clock_hz(status->budget, &status->cost, CLOCK_MAX_HZ);
-		r = pace_set(&monitor->pace, monitor->sampler, status->clock_hz, false);
+		r = pace_set(&monitor->pace, monitor->source.sampler, status->clock_hz, false);
 		status->rates.total_share = status->clock_hz *
 					    (status->cost.interrupt_ns + status->cost.clock_ns) / 1e9 +
 					    status->cost.own;
 	} else {
 		status->rates = budget_rates(status->budget, &status->cost, status->tick_hz);
-		sampler_set_tick_divisor(monitor->sampler, status->rates.tick_divisor);
+		sampler_set_tick_divisor(monitor->source.sampler, status->rates.tick_divisor);
 		reference_hz = *status->reference_reason || status->on_battery ? 0 :
 										 status->rates.reference_hz;
-		r = *status->reference_reason ? 0 : pace_set(&monitor->pace, monitor->sampler, reference_hz, true);
+		r = *status->reference_reason ? 0 : pace_set(&monitor->pace, monitor->source.sampler, reference_hz, true);
 		monitor->reference_ran = reference_hz > 0 && r == 0;
 	}
 	if (r < 0)
@@ -567,7 +431,7 @@ static void spending_account(struct monitor *monitor, double elapsed_s)
 
 static uint64_t burst_drain_ns(const struct monitor *monitor)
 {
-	double seconds = monitor->capacity[monitor->burst.table] * FILL_HIGH / monitor->burst.rate_hz;
+	double seconds = monitor->source.capacity[monitor->burst.table] * FILL_HIGH / monitor->burst.rate_hz;
 
 	return MAX((uint64_t)(MIN(seconds, 5.0) * 1e9), MIN_INTERVAL_NS);
 }
@@ -580,8 +444,8 @@ static void burst_begin(struct monitor *monitor, const struct control_burst *req
 	struct fault fault;
 	double hz;
 
-	if (!monitor->sampler || monitor->burst.is_on || (has_reference && *status->reference_reason &&
-							   clock_is_denied(monitor))) {
+	if (!monitor->source.sampler || monitor->burst.is_on || (has_reference && *status->reference_reason &&
+							   source_clock_is_denied(monitor->settings))) {
 		log_warning("a burst was asked for, but cannot be had now");
 		return;
 	}
@@ -603,7 +467,7 @@ static void burst_begin(struct monitor *monitor, const struct control_burst *req
 	monitor->burst.realtime_ns = now_ns(CLOCK_REALTIME);
 	monitor->burst.end_ns = now + (uint64_t)(request->seconds * 1e9);
 	monitor->reference_ran = false;
-	pace_set(&monitor->pace, monitor->sampler, hz, false);
+	pace_set(&monitor->pace, monitor->source.sampler, hz, false);
 	monitor->next_ns = MIN(monitor->next_ns, now + burst_drain_ns(monitor));
 	status->n_bursts++;
 	log_info("burst: %.0f Hz for %.1f s%s%s", hz, request->seconds, request->module ? ", for " : "",
@@ -635,10 +499,10 @@ void monitor_requests(struct monitor *monitor)
 	struct fault fault;
 	int r;
 
-	if (monitor->control.fd < 0 || !monitor->sampler)
+	if (monitor->control.fd < 0 || !monitor->source.sampler)
 		return;
 	snprintf(path, sizeof(path), "%s/" CONTROL_WATCH, monitor->control.directory);
-	r = monitor->settings->lifecycle ? lives_watch(monitor->lives, monitor->sampler, path, &fault) : 0;
+	r = monitor->settings->lifecycle ? lives_watch(monitor->lives, monitor->source.sampler, path, &fault) : 0;
 	if (r < 0)
 		log_warning("%s", fault.text);
 	else
@@ -681,24 +545,13 @@ static int main_log(struct monitor *monitor, uint64_t now, struct fault *reterr)
 	return make_log(monitor, &head, reterr);
 }
 
-/* Which processes are there by now, and which CPUs? What was sampled until now has been taken. */
-static int recorder_renew(struct monitor *monitor, struct fault *reterr)
-{
-	if (recorder_is_stale(monitor->recorder)) {
-		/* First: its descriptors and memory may be what the new one needs. */
-		recorder_free(TAKE(monitor->recorder));
-		return open_recorder(monitor, monitor->status.source, reterr);
-	}
-	return monitor->status.source == MONITOR_USER ? recorder_add_own(monitor->recorder, reterr) : 0;
-}
-
 static int recorder_cycle(struct monitor *monitor, bool last, struct fault *reterr)
 {
 	struct sample_log *log = NULL;
-	int r = last ? recorder_stop(monitor->recorder, reterr) : 0;
+	int r = last ? recorder_stop(monitor->source.recorder, reterr) : 0;
 
 	if (r == 0)
-		r = recorder_log(monitor->recorder, &log, reterr);
+		r = recorder_log(monitor->source.recorder, &log, reterr);
 	if (r < 0)
 		return r;
 	monitor->status.n_cpus = log->n_cpus;
@@ -711,13 +564,13 @@ static int recorder_cycle(struct monitor *monitor, bool last, struct fault *rete
 	}
 	monitor->cycle_ns = now_ns(CLOCK_MONOTONIC);
 	r = write_log(monitor, log, reterr);
-	return r < 0 || last ? r : recorder_renew(monitor, reterr);
+	return r < 0 || last ? r : source_renew(monitor->settings, monitor->status.clock_hz, &monitor->source, reterr);
 }
 
 static int sampler_cycle(struct monitor *monitor, bool last, struct fault *reterr)
 {
 	double elapsed_s = (double)(now_ns(CLOCK_MONOTONIC) - monitor->cycle_ns) / 1e9, fill = 0;
-	bool has_reference = monitor->status.source == MONITOR_TICK && !clock_is_denied(monitor);
+	bool has_reference = monitor->status.source == MONITOR_TICK && !source_clock_is_denied(monitor->settings);
 	bool burst_is_over;
 	int r = drain(monitor, SAMPLER_MAIN, elapsed_s, &fill, reterr);
 	uint64_t now;
@@ -764,7 +617,7 @@ int monitor_cycle(struct monitor *monitor, bool last, struct fault *reterr)
 		events_write(monitor, now);
 		return 0;
 	}
-	r = monitor->recorder ? recorder_cycle(monitor, last, reterr) :
+	r = monitor->source.recorder ? recorder_cycle(monitor, last, reterr) :
 				sampler_cycle(monitor, last, reterr);
 	if (r < 0)
 		return r;
@@ -797,7 +650,7 @@ void monitor_status(struct monitor *monitor, struct monitor_status *ret)
 {
 	struct monitor_status *status = &monitor->status;
 
-	status->source_reason = monitor->source_reason;
+	status->source_reason = monitor->source.reason;
 	status->n_modules = collector_n_modules(monitor->collector);
 	status->n_synchronous = collector_n_synchronous(monitor->collector);
 	status->n_logs = monitor->outlet.n_logs;

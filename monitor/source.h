@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * source.h - what samples the machine: the first of tick, clock in BPF and perf events that kernel and privileges allow
+ */
+
+#include "monitor/recorder.h"
+#include "monitor/sampler_load.h"
+#include "monitor/settings.h"
+
+struct source {
+	enum monitor_source kind;
+	struct sampler *sampler;   /* owned; NULL: the other one */
+	struct recorder *recorder; /* owned */
+	uint32_t capacity[SAMPLER_TABLES]; /* rows per CPU of the sampler's tables */
+	bool sees_kernel_addresses;
+	const char *reference_reason; /* why no reference clock runs beside it; "" when one does; static */
+	char reason[sizeof(struct fault) + 16]; /* why not a better one; "" when it is the best */
+};
+
+/**
+ * source_open() - @ret: all zeros before
+ * @clock_hz: of sources that have no rate of their own. -EOPNOTSUPP, -EPERM, ...: @reterr has the first reason
+ */
+int source_open(const struct monitor_settings *settings, double clock_hz, struct source *ret, struct fault *reterr);
+/** source_renew() - of a recorder, whose samples have been taken: which processes and CPUs are there by now? */
+int source_renew(const struct monitor_settings *settings, double clock_hz, struct source *source, struct fault *reterr);
+void source_close(struct source *source);
+
+/** source_tick_hz() - of the scheduler's tick; 0: unknown */
+double source_tick_hz(void);
+/** source_clock_is_denied() - this kernel's clock events are not to be used (deny.h) */
+bool source_clock_is_denied(const struct monitor_settings *settings);
