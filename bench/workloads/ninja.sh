@@ -33,7 +33,7 @@ workload_script()
 	data_make "$data/build.ninja" ninja_deep $((percent * 2000))
 	printf '$RUN bin/ninja -C %s -n\n' "$data"
 	printf '$RUN bin/ninja -C %s -t commands\n' "$data"
-	printf '$RUN bin/ninja -C %s -t graph\n' "$data"
+	printf '$RUN bin/ninja -C %s -t compdb step join\n' "$data"
 }
 
 ninja_wide()

@@ -31,7 +31,8 @@ workload_script()
 			"8/5pk1/4p1p1/1p1pP2p/1P1P1P1P/3K2P1/8/8 w - - 0 40" \
 			"4r1k1/5ppp/p2b4/1p1p4/3P1B2/1P3P2/P4KPP/2R5 w - - 0 28"
 	fi
-	printf '$RUN bin/phalanx -b- -l- -p- -o- -x+ -t 16384 <%s\n' "$data/$kind-$percent"
+	# What it took is not the same twice.
+	printf '$RUN bin/phalanx -b- -l- -p- -o- -x+ -t 16384 <%s | grep -v "^Processor time\\|^Average NPS"\n' "$data/$kind-$percent"
 }
 
 # chess_positions PERCENT DEPTH FEN...: commands; deeper for every doubling of the scale would be too coarse,
