@@ -6,6 +6,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,14 +63,22 @@ char *host_tune(void)
 	return copy;
 }
 
-static bool has_feature(LLVMValueRef function, const char *feature)
+/* What a function adds to its target or takes away: "+fma,-sse" */
+static const char *features_of(LLVMValueRef function, unsigned *retsize)
 {
 	LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
 							   "target-features", strlen("target-features"));
-	unsigned size;
-	const char *text = a ? LLVMGetStringAttributeValue(a, &size) : NULL;
 
-	return text && has_word(text, size, feature);
+	*retsize = 0;
+	return a ? LLVMGetStringAttributeValue(a, retsize) : "";
+}
+
+static bool has_feature(LLVMValueRef function, const char *feature)
+{
+	unsigned size;
+	const char *text = features_of(function, &size);
+
+	return has_word(text, size, feature);
 }
 
 static void string_attribute_set(LLVMValueRef function, const char *key, const char *value)
@@ -77,6 +86,24 @@ static void string_attribute_set(LLVMValueRef function, const char *key, const c
 	LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
 				LLVMCreateStringAttribute(ir_context(), key, (unsigned)strlen(key), value,
 							  (unsigned)strlen(value)));
+}
+
+/*
+ * What the target has, but no code should take: a load that swaps bytes is two operations on Zen, and one of 16 bits waits for the
+ * register's old value (docs/decisions/0024-generations-are-for-this-cpu.md).
+ */
+static void movbe_avoid(LLVMValueRef function)
+{
+	unsigned size;
+	const char *text = features_of(function, &size);
+	char *features;
+
+	if (has_word(text, size, "+movbe") || has_word(text, size, "-movbe"))
+		return;
+	if (asprintf(&features, "%.*s%s-movbe", (int)size, text, size ? "," : "") < 0)
+		return;
+	string_attribute_set(function, "target-features", features);
+	free(features);
 }
 
 static bool is_fmuladd(LLVMValueRef instruction)
@@ -117,6 +144,8 @@ static void contraction_forbid(LLVMValueRef function)
 
 void host_retarget(LLVMModuleRef module, const char *cpu, const char *tune)
 {
+	bool is_x86 = strncmp(LLVMGetTarget(module), "x86_64", strlen("x86_64")) == 0;
+
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
 		if (LLVMIsDeclaration(f))
 			continue;
@@ -124,5 +153,7 @@ void host_retarget(LLVMModuleRef module, const char *cpu, const char *tune)
 			contraction_forbid(f);
 		string_attribute_set(f, "target-cpu", cpu);
 		string_attribute_set(f, "tune-cpu", tune);
+		if (is_x86)
+			movbe_avoid(f);
 	}
 }

@@ -11,6 +11,7 @@
 #include "tests/editor/ir_text.h"
 
 static const char text[] =
+	"target triple = \"x86_64-unknown-linux-gnu\"\n"
 	"define float @plain(float %a) #0 {\n"
 	"  %r = call float @llvm.fmuladd.f32(float %a, float %a, float %a)\n"
 	"  ret float %r\n"
@@ -21,11 +22,14 @@ static const char text[] =
 	"}\n"
 	"define i32 @wide(i32 %a) #2 {\n  ret i32 %a\n}\n"
 	"define i32 @without(i32 %a) #3 {\n  ret i32 %a\n}\n"
+	"define i32 @swaps(i32 %a) #4 {\n  ret i32 %a\n}\n"
+	"define i32 @free(i32 %a) {\n  ret i32 %a\n}\n"
 	"declare float @llvm.fmuladd.f32(float, float, float)\n"
 	"attributes #0 = { \"target-cpu\"=\"x86-64\" \"target-features\"=\"+cx8,+fxsr,+mmx,+sse,+sse2,+x87\" }\n"
 	"attributes #1 = { \"target-cpu\"=\"x86-64\" \"target-features\"=\"+cx8,+fma,+sse,+sse2\" }\n"
 	"attributes #2 = { \"target-cpu\"=\"x86-64\" \"target-features\"=\"+avx512f,+cx8\" }\n"
-	"attributes #3 = { \"target-cpu\"=\"x86-64\" \"target-features\"=\"+cx8,-sse\" }\n";
+	"attributes #3 = { \"target-cpu\"=\"x86-64\" \"target-features\"=\"+cx8,-sse\" }\n"
+	"attributes #4 = { \"target-cpu\"=\"x86-64\" \"target-features\"=\"+cx8,+movbe\" }\n";
 
 static LLVMModuleRef retarget(const char *cpu, const char *tune)
 {
@@ -88,8 +92,17 @@ TEST(what_a_function_adds_or_takes_away_stays)
 	LLVMModuleRef module = retarget("x86-64-v3", "generic");
 
 	CHECK(attribute_is(module, "wide", "target-cpu", "x86-64-v3"));
-	CHECK(attribute_is(module, "wide", "target-features", "+avx512f,+cx8"));
-	CHECK(attribute_is(module, "without", "target-features", "+cx8,-sse"));
+	CHECK(attribute_is(module, "wide", "target-features", "+avx512f,+cx8,-movbe"));
+	CHECK(attribute_is(module, "without", "target-features", "+cx8,-sse,-movbe"));
+	LLVMDisposeModule(module);
+}
+
+TEST(bytes_are_not_swapped_by_loads_unless_a_function_asks_for_it)
+{
+	LLVMModuleRef module = retarget("x86-64-v3", "generic");
+
+	CHECK(attribute_is(module, "free", "target-features", "-movbe"));
+	CHECK(attribute_is(module, "swaps", "target-features", "+cx8,+movbe"));
 	LLVMDisposeModule(module);
 }
 
