@@ -20,7 +20,7 @@ char *host_tune(void);
  *
  * What a function adds to its target, or takes away from it, stays added or taken away. Floating-point results stay what they
  * were: where the shipped target had no fused multiply-add, llvm.fmuladd (which then was a multiplication and an addition)
- * becomes just that, and permission to contract is withdrawn, before the instruction becomes available. MOVBE is left out: it is
- * never faster than a load and a swap.
+ * becomes just that, and permission to contract is withdrawn, before the instruction becomes available. MOVBE is left out
+ * where the function does not ask for it (docs/decisions/0024-generations-are-for-this-cpu.md).
  */
 void host_retarget(LLVMModuleRef module, const char *cpu, const char *tune);

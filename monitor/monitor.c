@@ -23,6 +23,7 @@
 #include "monitor/outlet.h"
 #include "monitor/pace.h"
 #include "monitor/source.h"
+#include "monitor/support.h"
 
 #define FIRST_INTERVAL_NS 2000000000u
 #define MIN_INTERVAL_NS 100000000u
@@ -156,7 +157,7 @@ int monitor_open(const struct monitor_settings *settings, struct monitor **ret, 
 	monitor->was_writable = true;
 	monitor->urgent_ns = UINT64_MAX;
 	monitor->status.budget = settings->budget;
-	monitor->status.tick_hz = source_tick_hz();
+	monitor->status.tick_hz = support_tick_hz();
 	r = open_parts(monitor, reterr);
 	if (r < 0)
 		return r;
@@ -523,9 +524,7 @@ static int main_log(struct monitor *monitor, uint64_t now, struct fault *reterr)
 	bool is_tick = status->source == MONITOR_TICK;
 	bool with_reference = is_tick && !monitor->burst.is_on;
 	struct collector_head head = {
-		.source = is_tick			   ? SAMPLE_SOURCE_TICK :
-			  status->source == MONITOR_CYCLES ? SAMPLE_SOURCE_CYCLES :
-							     SAMPLE_SOURCE_CPU_CLOCK,
+		.source = source_in_logs(status->source),
 		.rate_hz = is_tick ? status->rates.tick_hz : status->clock_hz,
 		.start_ns = monitor->start_ns,
 		.duration_ns = now - monitor->cycle_ns,

@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "monitor/cpu_list.h"
 #include "monitor/deny.h"
+#include "monitor/support.h"
 
 #define REFERENCE_ROWS 4096u
 #define MIN_ROWS 512u
@@ -17,16 +17,6 @@
 #define MAX_SNAPSHOTS_OF_ALL 65536u
 #define MAX_TABLE_BYTES (32u << 20)
 #define BYTES_PER_ROW 96u /* of the kernel's tables, both epochs */
-
-/* The coarse clocks advance once per tick, and say so. */
-double source_tick_hz(void)
-{
-	struct timespec t;
-
-	if (clock_getres(CLOCK_MONOTONIC_COARSE, &t) < 0 || t.tv_sec || !t.tv_nsec)
-		return 0;
-	return 1e9 / (double)t.tv_nsec;
-}
 
 /* Per CPU: what comes in one interval, but not more than a large machine's memory is worth. */
 static uint32_t rows_for(double per_second, double seconds, unsigned n_cpus)
@@ -49,6 +39,13 @@ static void snapshots_for(double samples, unsigned n_cpus, struct sampler_option
 		ret->snapshot_every *= 2;
 }
 
+enum sample_source source_in_logs(enum monitor_source kind)
+{
+	return kind == MONITOR_TICK   ? SAMPLE_SOURCE_TICK :
+	       kind == MONITOR_CYCLES ? SAMPLE_SOURCE_CYCLES :
+					SAMPLE_SOURCE_CPU_CLOCK;
+}
+
 bool source_clock_is_denied(const struct monitor_settings *settings)
 {
 	return deny_reason(DENY_CPU_CLOCK, NULL) && !settings->is_denied_allowed;
@@ -59,9 +56,7 @@ static int open_sampler(const struct monitor_settings *settings, double clock_hz
 {
 	bool is_tick = kind == MONITOR_TICK;
 	struct sampler_options options = {
-		.source = is_tick		    ? SAMPLE_SOURCE_TICK :
-			  kind == MONITOR_CYCLES ? SAMPLE_SOURCE_CYCLES :
-						     SAMPLE_SOURCE_CPU_CLOCK,
+		.source = source_in_logs(kind),
 		.has_reference = is_tick && !source_clock_is_denied(settings),
 		.no_lifecycle = !settings->lifecycle || settings->output,
 	};
@@ -73,7 +68,7 @@ static int open_sampler(const struct monitor_settings *settings, double clock_hz
 	if (kind == MONITOR_CPU_CLOCK && source_clock_is_denied(settings))
 		return fault_set(reterr, -EOPNOTSUPP, "%s", deny_reason(DENY_CPU_CLOCK, NULL));
 	cpu_list_online(&online);
-	options.rate_hz = is_tick ? source_tick_hz() : clock_hz;
+	options.rate_hz = is_tick ? support_tick_hz() : clock_hz;
 	ret->capacity[SAMPLER_MAIN] = options.n_main_rows =
 		rows_for(options.rate_hz, (double)settings->interval_s, online.n);
 	ret->capacity[SAMPLER_REFERENCE] = options.n_reference_rows =

@@ -28,7 +28,7 @@ int source_open(const struct monitor_settings *settings, double clock_hz, struct
 int source_renew(const struct monitor_settings *settings, double clock_hz, struct source *source, struct fault *reterr);
 void source_close(struct source *source);
 
-/** source_tick_hz() - of the scheduler's tick; 0: unknown */
-double source_tick_hz(void);
+/** source_in_logs() - what sample logs call it */
+enum sample_source source_in_logs(enum monitor_source kind);
 /** source_clock_is_denied() - this kernel's clock events are not to be used (deny.h) */
 bool source_clock_is_denied(const struct monitor_settings *settings);

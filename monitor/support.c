@@ -85,18 +85,26 @@ static void lockdown_read(const char *root, struct support *ret)
 		fclose(file);
 }
 
+/* The coarse clocks advance once per tick, and say so. */
+double support_tick_hz(void)
+{
+	struct timespec t;
+
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &t) < 0 || t.tv_sec || !t.tv_nsec)
+		return 0;
+	return 1e9 / (double)t.tv_nsec;
+}
+
 static void system_read(const char *root, struct support *ret)
 {
 	static const char *const handlers[] = { "tick_nohz_handler", "tick_sched_timer" };
 	FILE *file = root_open(root, "/proc/sys/kernel/perf_event_paranoid");
 	struct cpu_list list;
 	struct utsname name;
-	struct timespec t;
 
 	if (uname(&name) == 0)
 		snprintf(ret->kernel, sizeof(ret->kernel), "%s", name.release);
-	if (clock_getres(CLOCK_MONOTONIC_COARSE, &t) == 0 && t.tv_nsec)
-		ret->tick_hz = 1e9 / (double)t.tv_nsec;
+	ret->tick_hz = support_tick_hz();
 	cpu_list_online(&list);
 	ret->n_cpus = list.n;
 	cpu_list_nohz_full(&list);

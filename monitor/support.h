@@ -55,6 +55,9 @@ struct support {
  */
 void support_probe(const char *root, const char *status_file, struct support *ret);
 
+/** support_tick_hz() - of the scheduler's tick; 0: unknown */
+double support_tick_hz(void);
+
 const char *support_clock_name(enum support_clock_name clock);
 void support_print(const struct support *support, FILE *out);
 /** support_monitor_print() - of that, what a running monitor says of itself */
