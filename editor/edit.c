@@ -378,9 +378,10 @@ static char **objects_list(struct edit *edit, const char *hot)
 
 /*
  * For code with counts. LLVM copies the dispatch of an interpreter to the end of each instruction's code only up to
- * 16 instructions, to save time on code that nobody runs; this code is known to run.
+ * 16 instructions, to save time on code that nobody runs; this code is known to run. Instructions chosen for size are slow ones, also
+ * where the passes before have rightly kept code small (docs/decisions/0026-what-is-not-hot-stays-small.md).
  */
-#define COUNTED_OPTIONS "-tail-dup-pred-size=512", "-tail-dup-succ-size=512"
+#define COUNTED_OPTIONS "-tail-dup-pred-size=512", "-tail-dup-succ-size=512", "-pgso=false"
 
 /*
  * For code that has its order: LLVM pads loops by what stands before them, and its own ext-TSP order is nearest to ours. Without

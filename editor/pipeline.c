@@ -27,12 +27,15 @@ void pipeline_init(void)
  * LLVM's link-time pipeline removes blocks that only go back to a loop's head, and runs loop passes after that: they take the
  * instructions of an interpreter that leave a variable alone for an inner loop (docs/decisions/0018-loops-keep-their-latch.md).
  * And it copies blocks of up to six instructions to save a jump, a second time here
- * (docs/decisions/0019-jumps-are-threaded-through-small-blocks-only.md).
- * No pass of code generation reads these options. LLVM takes an option once in a process.
+ * (docs/decisions/0019-jumps-are-threaded-through-small-blocks-only.md). It makes what is not hot small only in programs that it
+ * takes for large, and unrolls a loop until it fills half the operation cache that a CPU's model has
+ * (docs/decisions/0026-what-is-not-hot-stays-small.md).
+ * Code generation takes no notice (edit.c turns off the one that it would). LLVM takes an option once in a process.
  */
 static void options_take(void)
 {
-	static const char *const options[] = { "morph-edit", "-keep-loops", "-jump-threading-threshold=2" };
+	static const char *const options[] = { "morph-edit", "-keep-loops", "-jump-threading-threshold=2",
+					       "-pgso-lwss-only=false", "-partial-unrolling-threshold=50" };
 	static bool is_done;
 
 	if (!is_done)
