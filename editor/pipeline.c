@@ -28,7 +28,7 @@ void pipeline_init(void)
  * instructions of an interpreter that leave a variable alone for an inner loop (docs/decisions/0018-loops-keep-their-latch.md).
  * And it copies blocks of up to six instructions to save a jump, a second time here
  * (docs/decisions/0019-jumps-are-threaded-through-small-blocks-only.md). It makes what is not hot small only in programs that it
- * takes for large, and unrolls a loop until it fills half the operation cache that a CPU's model has
+ * takes for large, and unrolls a loop up to as many instructions as a CPU's model says, 512 for Zen
  * (docs/decisions/0026-what-is-not-hot-stays-small.md).
  * Code generation takes no notice (edit.c turns off the one that it would). LLVM takes an option once in a process.
  */
