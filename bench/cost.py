@@ -92,8 +92,8 @@ def main(argv):
         "tools": measure.tools(os.path.join(root, "build/release/bin/morph")),
         "meaning": "CPU seconds and peak memory: of building with `morph cc` against clang with ThinLTO, and of one edit "
                    "against generating the program's code once (the edit's own first step does that), BOLT, and a "
-                   "whole PGO build. Each build is measured once, others beside it: a program's build ratio is good to a "
-                   "tenth.",
+                   "whole PGO build. Each build is measured once, as a rule with others beside it: a program's "
+                   "build ratio is good to a tenth at best.",
         "build_ratio_geomean": geomean(programs, "build_ratio"),
         "edit_to_codegen_geomean": geomean(programs, "edit_to_codegen"),
         "edit_to_clang_peak_geomean": geomean(programs, "edit_to_clang_peak"),
