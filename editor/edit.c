@@ -386,9 +386,10 @@ static char **objects_list(struct edit *edit, const char *hot)
 /*
  * For code that has its order: LLVM pads loops by what stands before them, and its own ext-TSP order is nearest to ours. Without
  * it the padding is run through (gzip: 6 % more instructions); in an interpreter's thousand blocks there are few loops, and it takes
- * its time (lua5.4: 6 % of the edit). Blocks and their IDs are the same either way.
+ * its time (lua5.4: 6 % of the edit). Blocks and their IDs are the same either way. A loop that repeats starts a line of the
+ * instruction cache, so that a small one is in one line (docs/decisions/0027-hot-loops-start-a-line.md).
  */
-#define LAST_OPTIONS "-enable-ext-tsp-block-placement", "-ext-tsp-block-placement-max-blocks=500"
+#define LAST_OPTIONS "-enable-ext-tsp-block-placement", "-ext-tsp-block-placement-max-blocks=500", "-align-loops=64"
 
 /* Step 5: the hot module with its counts; cold halves as they were, where there is no base object to keep. */
 static int cut_generate(struct edit *edit, struct fault *reterr)

@@ -32,7 +32,7 @@
 /* What the callee's own code loses beside more live values, as a share of what it executes. */
 #define PRESSURE 0.02
 /* A copy must save this share of all instructions executed, per instruction of its size ... */
-#define MIN_DENSITY 2e-6
+#define MIN_DENSITY 4e-6
 /* ... where what seldom runs counts for little: it goes out of line. Seldom: once in so many calls. */
 #define SELDOM 20.0
 #define SELDOM_COST 0.1
@@ -59,6 +59,7 @@ struct site {
 	uint32_t next_chosen; /* of the caller's */
 	uint64_t executions;
 	double saved; /* instructions per execution */
+	bool is_chosen;
 };
 
 struct candidate {
@@ -395,12 +396,9 @@ static bool is_cycle(struct inlining *inlining, uint32_t caller, uint32_t callee
 
 static void site_choose(struct inlining *inlining, struct site *site, struct inlining_stats *stats)
 {
-	LLVMContextRef context = LLVMGetModuleContext(inlining->module);
 	struct function *caller = &inlining->functions[site->caller], *callee = &inlining->functions[site->callee];
-	unsigned kind = LLVMGetEnumAttributeKindForName("alwaysinline", strlen("alwaysinline"));
 
-	LLVMAddCallSiteAttribute(site->call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-				 LLVMCreateEnumAttribute(context, kind, 0));
+	site->is_chosen = true;
 	stats->n_chosen++;
 	stats->growth += (uint64_t)site_size(inlining, site);
 	stats->saved += (double)site->executions * site->saved;
@@ -409,6 +407,16 @@ static void site_choose(struct inlining *inlining, struct site *site, struct inl
 	callee->copies += 1 + caller->copies;
 	caller->size += callee->size;
 	caller->often += often(caller, (double)site->executions) * callee->often;
+}
+
+/* LLVM's inliner is left no choice of its own among calls that ran: it would copy where that saves next to nothing. */
+static void site_mark(const struct inlining *inlining, const struct site *site)
+{
+	const char *name = site->is_chosen ? "alwaysinline" : "noinline";
+	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+
+	LLVMAddCallSiteAttribute(site->call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+				 LLVMCreateEnumAttribute(LLVMGetModuleContext(inlining->module), kind, 0));
 }
 
 int inlining_choose(struct inlining *inlining, struct inlining_stats *ret)
@@ -443,5 +451,7 @@ int inlining_choose(struct inlining *inlining, struct inlining_stats *ret)
 			site_choose(inlining, site, ret);
 		}
 	}
+	for (uint32_t s = 0; s < inlining->n_sites; s++)
+		site_mark(inlining, &inlining->sites[s]);
 	return heap.no_memory ? -ENOMEM : 0;
 }

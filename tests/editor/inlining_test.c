@@ -12,7 +12,7 @@
 #define LARGE SMALL SMALL_AGAIN(c, d) SMALL_AGAIN(e, f) SMALL_AGAIN(g, h) SMALL_AGAIN(i, j) SMALL_AGAIN(k, l)
 #define SMALL_AGAIN(x, y) "  %" #x " = mul i32 %n, 5\n  %" #y " = add i32 %" #x ", 7\n"
 
-/* What a thousand calls of must save to be copied, when everything else ran a hundred million times. */
+/* What a thousand calls of must save to be copied, when everything else ran fifty million times. */
 #define TEN(x) "  %" #x "0 = mul i32 %n, 2\n  %" #x "1 = mul i32 %n, 3\n  %" #x "2 = mul i32 %n, 4\n  %" #x "3 = mul i32 %n, 5\n" \
 	"  %" #x "4 = mul i32 %n, 6\n  %" #x "5 = mul i32 %n, 7\n  %" #x "6 = mul i32 %n, 8\n  %" #x "7 = mul i32 %n, 9\n" \
 	"  %" #x "8 = mul i32 %n, 10\n  %" #x "9 = mul i32 %n, 11\n"
@@ -71,7 +71,7 @@ static uint64_t executions(const char *function, const char *block)
 	for (size_t i = 0; i < ARRAY_SIZE(thousand); i++)
 		if (strcmp(function, thousand[i]) == 0)
 			return 1000;
-	return strcmp(block, "loop") == 0 ? 100000000 : 10000;
+	return strcmp(block, "loop") == 0 ? 50000000 : 10000;
 }
 
 static struct inlining_stats choose(LLVMModuleRef module)
@@ -94,17 +94,22 @@ static struct inlining_stats choose(LLVMModuleRef module)
 	return stats;
 }
 
-/* Is the call of @callee in @caller marked? */
-static bool is_chosen(LLVMModuleRef module, const char *caller, const char *callee)
+/* Has the call of @callee in @caller that attribute? */
+static bool is_marked(LLVMModuleRef module, const char *caller, const char *callee, const char *attribute)
 {
 	LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(LLVMGetNamedFunction(module, caller));
 	LLVMValueRef wanted = LLVMGetNamedFunction(module, callee);
-	unsigned kind = LLVMGetEnumAttributeKindForName("alwaysinline", strlen("alwaysinline"));
+	unsigned kind = LLVMGetEnumAttributeKindForName(attribute, strlen(attribute));
 
 	for (LLVMValueRef i = LLVMGetFirstInstruction(entry); i; i = LLVMGetNextInstruction(i))
 		if (LLVMGetInstructionOpcode(i) == LLVMCall && LLVMGetCalledValue(i) == wanted)
 			return LLVMGetCallSiteEnumAttribute(i, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind);
 	FAIL("%s does not call %s", caller, callee);
+}
+
+static bool is_chosen(LLVMModuleRef module, const char *caller, const char *callee)
+{
+	return is_marked(module, caller, callee, "alwaysinline");
 }
 
 TEST(what_runs_often_and_is_small_is_copied)
@@ -136,6 +141,18 @@ TEST(a_callee_that_works_long_gains_nothing)
 
 	choose(module);
 	CHECK(!is_chosen(module, "main", "busy"));
+	LLVMDisposeModule(module);
+}
+
+TEST(what_is_not_chosen_is_not_left_to_llvm)
+{
+	LLVMModuleRef module = module_of(text);
+
+	choose(module);
+	CHECK(is_marked(module, "main", "busy", "noinline"));
+	CHECK(is_marked(module, "seldom", "large", "noinline"));
+	CHECK(!is_marked(module, "main", "small", "noinline"));
+	CHECK(!is_marked(module, "main", "deep", "noinline")); /* was no candidate */
 	LLVMDisposeModule(module);
 }
 

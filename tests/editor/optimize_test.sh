@@ -74,6 +74,25 @@ echo "layout alone works too"
 "$morph" optimize vm --profile vm.prof --layout-only -o vm.layout
 cmp <(./vm.layout 3000 2) expected.txt
 
+echo "loops that run long start a line of the cache"
+"$morph" cc -O2 -o loops "$programs/loops/loops.c"
+"$morph" record -F 4000 -o loops.samples -- ./loops 30000000 >/dev/null 2>&1
+"$morph" profile loops loops.samples -o loops.prof >/dev/null
+"$morph" optimize loops --profile loops.prof -o loops.new
+cmp <(./loops 5000) <(./loops.new 5000)
+# targets of jumps backward, of 200 bytes at most, in the functions that TURN makes
+objdump -d --no-show-raw-insn loops.new | awk '
+	/^[0-9a-f]+ <.*>:/ { turn = $2 ~ /^<(one|two|three|four)[.>]/ }
+	turn && $2 ~ /^j/ && $3 ~ /^[0-9a-f]+$/ { sub(":", "", $1); print $1, $3 }' >jumps.txt
+n_loops=0
+while read -r from to; do
+	if [ $((0x$from - 0x$to)) -gt 0 ] && [ $((0x$from - 0x$to)) -lt 200 ]; then
+		n_loops=$((n_loops + 1))
+		[ $((0x$to % 64)) -eq 0 ] || fail "a loop starts at $to, in the middle of a line"
+	fi
+done <jumps.txt
+[ "$n_loops" -ge 4 ] || fail "$n_loops loops, not 4: $(cat jumps.txt)"
+
 echo "code is for this very CPU, or for the one it was shipped for"
 cpu() { sed -n 's/^ *"cpu": \(.*\),$/\1/p' report.json; }
 [ "$(cpu)" != null ] || fail "the report names no CPU"
