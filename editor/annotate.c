@@ -266,8 +266,9 @@ static LLVMMetadataRef pair(const char *key, LLVMMetadataRef value)
 }
 
 /*
- * LLVM calls hot what makes up 99 % of the counts (ProfileSummaryCutoffHot), and inlines there almost without
- * limit. Sampled counts have a longer tail than true ones: its last tenth is no ground for growing code.
+ * LLVM calls hot what makes up 99 % of the counts (ProfileSummaryCutoffHot): there it inlines what inlining.h left to it almost
+ * without limit, and does not keep code small. Sampled counts have a longer tail than true ones: its last tenth is no ground for
+ * growing code.
  */
 #define HOT_CUTOFF 990000u
 #define HOT_SHARE 0.9

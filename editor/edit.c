@@ -225,21 +225,32 @@ static int modules_cut(struct edit *edit, struct fault *reterr)
 static int generate(struct edit *edit, const struct codegen_input *inputs, size_t n, const char *const *more,
 		    const char *prefix, struct fault *reterr)
 {
-	const char *options[48] = { "-basic-block-address-map", "-function-sections", "-data-sections" };
+	static const char *const always[] = { "-basic-block-address-map", "-function-sections", "-data-sections" };
 	struct codegen_options codegen = {
-		.options = options,
 		.opt_level = edit->data->opt_level,
 		.pic = edit->data->pic,
 		.cpu = edit->data->cpu,
 		.n_threads = edit->options->n_threads,
 	};
-	size_t at = 3;
+	const char **options;
+	size_t n_more = 0, at = 0;
+	int r;
 
-	for (size_t i = 0; i < edit->data->n_options && at < ARRAY_SIZE(options) - 8; i++)
+	while (more[n_more])
+		n_more++;
+	options = calloc(ARRAY_SIZE(always) + edit->data->n_options + n_more + 1, sizeof(*options));
+	if (!options)
+		return fault_errno(reterr, -ENOMEM, "generating code");
+	for (size_t i = 0; i < ARRAY_SIZE(always); i++)
+		options[at++] = always[i];
+	for (size_t i = 0; i < edit->data->n_options; i++)
 		options[at++] = edit->data->options[i];
-	for (; *more && at < ARRAY_SIZE(options) - 1; more++)
-		options[at++] = *more;
-	return codegen_run(inputs, n, &codegen, edit->options->directory, prefix, reterr);
+	for (size_t i = 0; i < n_more; i++)
+		options[at++] = more[i];
+	codegen.options = options;
+	r = codegen_run(inputs, n, &codegen, edit->options->directory, prefix, reterr);
+	free(options);
+	return r;
 }
 
 static int image_map(const char *path, struct image **retimage, struct block_map **retmap, struct fault *reterr)

@@ -409,7 +409,7 @@ static void site_choose(struct inlining *inlining, struct site *site, struct inl
 	caller->often += often(caller, (double)site->executions) * callee->often;
 }
 
-/* LLVM's inliner is left no choice of its own among calls that ran: it would copy where that saves next to nothing. */
+/* LLVM's inliner is left no choice among the candidates: it would copy where that saves next to nothing. */
 static void site_mark(const struct inlining *inlining, const struct site *site)
 {
 	const char *name = site->is_chosen ? "alwaysinline" : "noinline";

@@ -5,11 +5,11 @@
  * inlining.h - which calls get a copy of their callee
  *
  * LLVM's inliner asks of each call alone whether it is hot. With sampled counts much lukewarm code passes that
- * test, so LLVM's own idea of hot is kept narrow (annotate.h), and the calls compete here instead: greedily by
- * instructions saved per instruction of growth that runs, as long as a copy earns its place and the module's growth stays
- * within a budget (Arnold, Fink, Sarkar, Sweeney: A Comparative Study of Static and Profile-Based Heuristics
- * for Inlining, DYNAMO 2000). Chosen calls are marked `alwaysinline`, the others that ran `noinline`; LLVM's inliner does
- * the copying, and decides only about calls that no count is known of.
+ * test, so the calls that ran compete here instead: greedily by instructions saved per instruction of growth that runs,
+ * as long as a copy earns its place and the module's growth stays within a budget (Arnold, Fink, Sarkar, Sweeney: A
+ * Comparative Study of Static and Profile-Based Heuristics for Inlining, DYNAMO 2000). Chosen calls are marked
+ * `alwaysinline`, the other candidates `noinline`. LLVM's inliner does the copying, and decides for itself only where
+ * no count is known or the call was no candidate.
  */
 
 #include <llvm-c/Types.h>
@@ -22,7 +22,7 @@
 struct inlining;
 
 struct inlining_stats {
-	size_t n_calls, n_chosen;   /* direct calls that ran and could be inlined; are */
+	size_t n_calls, n_chosen;   /* candidates: direct calls that ran and could be inlined; of them to be */
 	uint64_t size, growth;	    /* of the module before, and of the copies, in IR instructions */
 	double executed, saved;	    /* instructions executed, and of them those that the copies save, by the counts */
 };
