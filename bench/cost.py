@@ -43,15 +43,18 @@ def of_variant(bench, program, variant, word):
 def program_read(bench, mode, name):
     out = os.path.join(bench, name, "cost-" + mode)
     row = {"name": name}
-    # Those that were built one after the other, where there are both; else as they were made for the other tables.
-    row["builds_in_turns"] = all(number(os.path.join(out, "build-" + v, "build-cpu-s")) for v in ("lto", "shipped"))
     for variant in ("o2", "lto", "shipped", "lto-pgo"):
-        made = os.path.join(bench, name, variant)
-        if row["builds_in_turns"] and variant in ("lto", "shipped"):
-            made = os.path.join(out, "build-" + variant)
-        row["build_cpu_s_" + variant.replace("-", "_")] = number(os.path.join(made, "build-cpu-s"))
-        row["build_peak_mib_" + variant.replace("-", "_")] = divide(number(os.path.join(made, "build-peak-kib")), 1024)
+        row["build_cpu_s_" + variant.replace("-", "_")] = number(os.path.join(bench, name, variant, "build-cpu-s"))
+        row["build_peak_mib_" + variant.replace("-", "_")] = divide(
+            number(os.path.join(bench, name, variant, "build-peak-kib")), 1024)
     row["build_ratio"] = divide(row["build_cpu_s_shipped"], row["build_cpu_s_lto"])
+    lto, shipped = (lines(os.path.join(out, "build-" + variant + ".costs")) for variant in ("lto", "shipped"))
+    row["build_repeats"] = len(lto) if len(lto) == len(shipped) else 0
+    if row["build_repeats"]:
+        row.update(
+            build_cpu_s_lto=seconds(lto), build_cpu_s_shipped=seconds(shipped),
+            build_peak_mib_lto=peak_mib(lto), build_peak_mib_shipped=peak_mib(shipped),
+            build_ratio=measure.median([b["cpu_s"] / a["cpu_s"] for a, b in zip(lto, shipped)]))
     edit, again = lines(os.path.join(out, "edit.costs")), lines(os.path.join(out, "again.costs"))
     report = measure.read_json(os.path.join(out, "edit.json"))
     if not edit or not report:
@@ -86,8 +89,9 @@ def geomean(programs, key):
 
 
 def builds_said(programs):
-    if all(row["builds_in_turns"] for row in programs):
-        return "Of the two builds compared each is made once more for that, one right after the other and nothing beside them."
+    if all(row["build_repeats"] for row in programs):
+        return ("The two builds compared are made in turns with nothing beside them, large ones once, small ones up to "
+                "five times: medians.")
     return "Builds are measured once, with others beside them: a program's build ratio is good to a tenth at best."
 
 
