@@ -21,6 +21,7 @@
 #include "editor/guid.h"
 #include "editor/heat.h"
 #include "editor/host.h"
+#include "editor/imports.h"
 #include "editor/indirect.h"
 #include "editor/inlining.h"
 #include "editor/ir.h"
@@ -510,10 +511,42 @@ static int promote(struct edit *edit, struct fault *reterr)
 	return pipeline_promote(edit->hot, reterr);
 }
 
-/* Step 3: the world is closed, so that nobody else calls what is not visible; counts onto the IR, and the calls they say are worth a copy. */
+struct counting {
+	LLVMModuleRef module;
+	struct inlining *inlining;
+	struct name_set *imports;
+};
+
+static int counting_note(LLVMBasicBlockRef block, uint64_t executions, void *user)
+{
+	const struct counting *counting = user;
+
+	imports_note(counting->module, block, executions, counting->imports);
+	return inlining_note(block, executions, counting->inlining);
+}
+
+/* Counts onto the IR, and the calls they say are worth a copy. */
+static int count(struct edit *edit, struct fault *reterr)
+{
+	_clean_(inlining_freep) struct inlining *inlining = inlining_new(edit->hot);
+	_clean_(name_set_freep) struct name_set *imports = name_set_new();
+	struct counting counting = { edit->hot, inlining, imports };
+	bool layout_only = edit->options->layout_only;
+	int r = inlining && imports ? 0 : -ENOMEM;
+
+	if (r == 0 && !layout_only)
+		r = symbols_imports(edit->program, imports);
+	if (r < 0)
+		return fault_errno(reterr, r, "attaching the profile to the IR");
+	r = annotate_module(edit->hot, edit->profile, counting_note, &counting, &edit->report->counts, reterr);
+	if (r == 0 && !layout_only && inlining_choose(inlining, &edit->report->inlining) < 0)
+		r = fault_errno(reterr, -ENOMEM, "choosing calls to inline");
+	return r;
+}
+
+/* Step 3: the world is closed, so that nobody else calls what is not visible. */
 static int annotate(struct edit *edit, struct fault *reterr)
 {
-	_clean_(inlining_freep) struct inlining *inlining = NULL;
 	int r = hot_unfold(edit, reterr);
 
 	if (r < 0)
@@ -523,15 +556,7 @@ static int annotate(struct edit *edit, struct fault *reterr)
 		host_retarget(edit->hot, edit->options->cpu, edit->options->tune ? edit->options->tune : edit->options->cpu);
 	if (!edit->options->layout_only)
 		r = promote(edit, reterr);
-	if (r < 0)
-		return r;
-	inlining = inlining_new(edit->hot);
-	if (!inlining)
-		return fault_errno(reterr, -ENOMEM, "attaching the profile to the IR");
-	r = annotate_module(edit->hot, edit->profile, inlining_note, inlining, &edit->report->counts, reterr);
-	if (r == 0 && !edit->options->layout_only && inlining_choose(inlining, &edit->report->inlining) < 0)
-		r = fault_errno(reterr, -ENOMEM, "choosing calls to inline");
-	return r;
+	return r < 0 ? r : count(edit, reterr);
 }
 
 static int optimize(struct edit *edit, struct fault *reterr)

@@ -147,6 +147,34 @@ int symbols_collect(const struct image *program, const struct link_plan *plan, s
 	return r < 0 ? fault_errno(reterr, r, "collecting symbol names") : 0;
 }
 
+static bool is_import(const Elf64_Sym *symbol, bool is_library)
+{
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+
+	if (symbol->st_shndx == SHN_UNDEF)
+		return type == STT_FUNC || type == STT_NOTYPE;
+	return is_library && (type == STT_FUNC || type == STT_GNU_IFUNC) &&
+	       ELF64_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT;
+}
+
+int symbols_imports(const struct image *program, struct name_set *ret)
+{
+	bool is_library = !image_section_find(program, ".interp");
+	struct symbol_table table = { 0 };
+	int r = 0;
+
+	if (!dynamic_table(program, &table))
+		return 0;
+	for (size_t i = 1; i < table.n && r == 0; i++) {
+		Elf64_Sym symbol;
+
+		memcpy(&symbol, table.symbols + i * sizeof(symbol), sizeof(symbol));
+		if (is_import(&symbol, is_library))
+			r = name_add(&table, &symbol, ret);
+	}
+	return r;
+}
+
 /* Had the symbol a definition when the program was linked? Versions come from definitions only. */
 static bool has_version(const struct image *program, uint64_t index)
 {
