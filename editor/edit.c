@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <llvm-c/Core.h>
 #include <malloc.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -512,36 +513,36 @@ static int promote(struct edit *edit, struct fault *reterr)
 }
 
 struct counting {
-	LLVMModuleRef module;
 	struct inlining *inlining;
-	struct name_set *imports;
+	struct imports *imports;
 };
 
 static int counting_note(LLVMBasicBlockRef block, uint64_t executions, void *user)
 {
 	const struct counting *counting = user;
+	int r = imports_note(counting->imports, block, executions);
 
-	imports_note(counting->module, block, executions, counting->imports);
-	return inlining_note(block, executions, counting->inlining);
+	return r < 0 ? r : inlining_note(block, executions, counting->inlining);
 }
 
-/* Counts onto the IR, and the calls they say are worth a copy. */
+/* Counts onto the IR; the calls they say are worth a copy, and those that leave the file. */
 static int count(struct edit *edit, struct fault *reterr)
 {
 	_clean_(inlining_freep) struct inlining *inlining = inlining_new(edit->hot);
-	_clean_(name_set_freep) struct name_set *imports = name_set_new();
-	struct counting counting = { edit->hot, inlining, imports };
-	bool layout_only = edit->options->layout_only;
-	int r = inlining && imports ? 0 : -ENOMEM;
+	_clean_(name_set_freep) struct name_set *names = name_set_new();
+	_clean_(imports_freep) struct imports *imports = imports_new(edit->hot, names);
+	struct counting counting = { inlining, imports };
+	struct edit_report *report = edit->report;
+	int r = inlining && names && imports ? symbols_imports(edit->program, names) : -ENOMEM;
 
-	if (r == 0 && !layout_only)
-		r = symbols_imports(edit->program, imports);
 	if (r < 0)
 		return fault_errno(reterr, r, "attaching the profile to the IR");
-	r = annotate_module(edit->hot, edit->profile, counting_note, &counting, &edit->report->counts, reterr);
-	if (r == 0 && !layout_only && inlining_choose(inlining, &edit->report->inlining) < 0)
-		r = fault_errno(reterr, -ENOMEM, "choosing calls to inline");
-	return r;
+	r = annotate_module(edit->hot, edit->profile, counting_note, &counting, &report->counts, reterr);
+	if (r < 0 || edit->options->layout_only)
+		return r;
+	report->n_imports = imports_mark(imports, (double)report->counts.executions / fmax(edit->profile->samples, 1));
+	r = inlining_choose(inlining, &report->inlining);
+	return r < 0 ? fault_errno(reterr, r, "choosing calls to inline") : 0;
 }
 
 /* Step 3: the world is closed, so that nobody else calls what is not visible. */

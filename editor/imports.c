@@ -2,11 +2,111 @@
 
 #include "editor/imports.h"
 
+#include <errno.h>
 #include <llvm-c/Core.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/macro.h"
 #include "editor/function_index.h"
+
+struct import {
+	LLVMValueRef function;
+	const char *runtime; /* the function is an intrinsic, whose code calls this */
+	double calls;
+};
+
+struct imports {
+	LLVMModuleRef module;
+	const struct name_set *names;
+	struct import *list; /* in the order in which they were first seen; there are few */
+	size_t n, capacity;
+};
+
+struct imports *imports_new(LLVMModuleRef module, const struct name_set *names)
+{
+	struct imports *imports = calloc(1, sizeof(*imports));
+
+	if (imports)
+		*imports = (struct imports){ .module = module, .names = names };
+	return imports;
+}
+
+void imports_free(struct imports *imports)
+{
+	if (!imports)
+		return;
+	free(imports->list);
+	free(imports);
+}
+
+/* The function of the C library that code for the intrinsic may call. */
+static const char *runtime_of(LLVMValueRef intrinsic)
+{
+	static const char *const functions[] = { "memcpy", "memmove", "memset" };
+	size_t size;
+	const char *name = LLVMGetValueName2(intrinsic, &size);
+
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		if (strncmp(name, "llvm.", 5) == 0 && strncmp(name + 5, functions[i], strlen(functions[i])) == 0)
+			return functions[i];
+	return NULL;
+}
+
+static bool is_import(const struct imports *imports, LLVMValueRef function, const char *runtime)
+{
+	const char *name = runtime;
+	size_t size = name ? strlen(name) : 0;
+
+	if (!name)
+		name = LLVMGetValueName2(function, &size);
+	return name_set_has(imports->names, name, size);
+}
+
+static int call_note(struct imports *imports, LLVMValueRef function, double calls)
+{
+	const char *runtime = LLVMGetIntrinsicID(function) ? runtime_of(function) : NULL;
+
+	for (size_t i = 0; i < imports->n; i++)
+		if (imports->list[i].function == function) {
+			imports->list[i].calls += calls;
+			return 0;
+		}
+	if (!is_import(imports, function, runtime))
+		return 0;
+	if (imports->n == imports->capacity) {
+		size_t capacity = imports->capacity ? imports->capacity * 2 : 64;
+		struct import *list = reallocarray(imports->list, capacity, sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		imports->list = list;
+		imports->capacity = capacity;
+	}
+	imports->list[imports->n++] = (struct import){ function, runtime, calls };
+	return 0;
+}
+
+int imports_note(struct imports *imports, LLVMBasicBlockRef block, uint64_t executions)
+{
+	int r = 0;
+
+	for (LLVMValueRef i = LLVMGetFirstInstruction(block); i && executions && r == 0; i = LLVMGetNextInstruction(i)) {
+		LLVMValueRef callee = is_call(i) ? LLVMIsAFunction(LLVMGetCalledValue(i)) : NULL;
+
+		if (callee)
+			r = call_note(imports, callee, (double)executions);
+	}
+	return r;
+}
+
+static void function_mark(LLVMModuleRef module, LLVMValueRef function)
+{
+	unsigned kind = LLVMGetEnumAttributeKindForName("nonlazybind", strlen("nonlazybind"));
+
+	LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+				LLVMCreateEnumAttribute(LLVMGetModuleContext(module), kind, 0));
+}
 
 /* What clang's -fno-plt says for calls that are no function of the IR (Module::setRtLibUseGOT()). */
 static void runtime_mark(LLVMModuleRef module)
@@ -18,43 +118,20 @@ static void runtime_mark(LLVMModuleRef module)
 				  ir_md_int(LLVMInt32TypeInContext(LLVMGetModuleContext(module)), 1));
 }
 
-static void function_mark(LLVMModuleRef module, LLVMValueRef function)
+size_t imports_mark(const struct imports *imports, double seen)
 {
-	unsigned kind = LLVMGetEnumAttributeKindForName("nonlazybind", strlen("nonlazybind"));
+	size_t n = 0;
 
-	LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-				LLVMCreateEnumAttribute(LLVMGetModuleContext(module), kind, 0));
-}
+	for (size_t i = 0; i < imports->n; i++) {
+		const struct import *import = &imports->list[i];
 
-/* The function of the C library that code for the intrinsic calls; NULL: none of those that are called often. */
-static const char *intrinsic_calls(const char *name)
-{
-	static const char *const functions[] = { "memcpy", "memmove", "memset" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
-		if (strncmp(name + strlen("llvm."), functions[i], strlen(functions[i])) == 0)
-			return functions[i];
-	return NULL;
-}
-
-void imports_note(LLVMModuleRef module, LLVMBasicBlockRef block, uint64_t executions, const struct name_set *names)
-{
-	if (!executions)
-		return;
-	for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
-		LLVMValueRef callee = is_call(i) ? LLVMIsAFunction(LLVMGetCalledValue(i)) : NULL;
-		const char *name;
-		size_t size;
-
-		if (!callee)
+		if (import->calls < seen)
 			continue;
-		name = LLVMGetValueName2(callee, &size);
-		if (LLVMGetIntrinsicID(callee)) {
-			name = intrinsic_calls(name);
-			if (name && name_set_has(names, name, strlen(name)))
-				runtime_mark(module);
-		} else if (name_set_has(names, name, size)) {
-			function_mark(module, callee);
-		}
+		n++;
+		if (import->runtime)
+			runtime_mark(imports->module);
+		else
+			function_mark(imports->module, import->function);
 	}
+	return n;
 }

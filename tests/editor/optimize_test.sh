@@ -74,6 +74,18 @@ echo "layout alone works too"
 "$morph" optimize vm --profile vm.prof --layout-only -o vm.layout
 cmp <(./vm.layout 3000 2) expected.txt
 
+echo "calls that ran and leave the file do not go through the procedure linkage table"
+"$morph" cc -O2 -o imports "$programs/imports/imports.c"
+"$morph" record -F 4000 -o imports.samples -- ./imports 100000000 >/dev/null 2>&1
+"$morph" profile imports imports.samples -o imports.prof >/dev/null
+"$morph" optimize imports --profile imports.prof -o imports.new --report imports.json
+cmp <(./imports 5000) <(exec -a ./imports ./imports.new 5000)
+bound() { readelf -rW "$1" | awk -v name="$2" '$5 ~ "^" name "(@|$)" { print $3 }'; }
+[ "$(bound imports strcspn)" = R_X86_64_JUMP_SLOT ] || fail "as shipped, strcspn: $(bound imports strcspn)"
+[ "$(bound imports.new strcspn)" = R_X86_64_GLOB_DAT ] || fail "strcspn: $(bound imports.new strcspn)"
+[ "$(bound imports.new system)" = R_X86_64_JUMP_SLOT ] || fail "system, which did not run: $(bound imports.new system)"
+grep -q '"imports_called_straight": 1,' imports.json || fail "$(grep imports_called imports.json)"
+
 echo "loops that run long start a line of the cache"
 "$morph" cc -O2 -o loops "$programs/loops/loops.c"
 "$morph" record -F 4000 -o loops.samples -- ./loops 30000000 >/dev/null 2>&1
