@@ -147,16 +147,29 @@ int symbols_collect(const struct image *program, const struct link_plan *plan, s
 	return r < 0 ? fault_errno(reterr, r, "collecting symbol names") : 0;
 }
 
-static bool is_import(const Elf64_Sym *symbol, bool is_library)
+/* Had the symbol a definition when the program was linked? Versions come from definitions only. */
+static bool has_version(const struct image *program, uint64_t index)
+{
+	const struct image_section *versions = image_section_find(program, ".gnu.version");
+	Elf64_Half version;
+
+	if (!versions || !versions->data || (index + 1) * sizeof(version) > versions->size)
+		return false;
+	memcpy(&version, versions->data + index * sizeof(version), sizeof(version));
+	return version > VER_NDX_GLOBAL;
+}
+
+static bool is_import(const struct image *program, uint64_t index, const Elf64_Sym *symbol, bool is_library)
 {
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
 
 	if (symbol->st_shndx == SHN_UNDEF)
-		return type == STT_FUNC || type == STT_NOTYPE;
+		return (type == STT_FUNC || type == STT_NOTYPE) && (!is_library || has_version(program, index));
 	return is_library && (type == STT_FUNC || type == STT_GNU_IFUNC) &&
 	       ELF64_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT;
 }
 
+/* What a library expects without having seen a definition may come from one program that loads it, and not from the next. */
 int symbols_imports(const struct image *program, struct name_set *ret)
 {
 	bool is_library = !image_section_find(program, ".interp");
@@ -169,22 +182,10 @@ int symbols_imports(const struct image *program, struct name_set *ret)
 		Elf64_Sym symbol;
 
 		memcpy(&symbol, table.symbols + i * sizeof(symbol), sizeof(symbol));
-		if (is_import(&symbol, is_library))
+		if (is_import(program, i, &symbol, is_library))
 			r = name_add(&table, &symbol, ret);
 	}
 	return r;
-}
-
-/* Had the symbol a definition when the program was linked? Versions come from definitions only. */
-static bool has_version(const struct image *program, uint64_t index)
-{
-	const struct image_section *versions = image_section_find(program, ".gnu.version");
-	Elf64_Half version;
-
-	if (!versions || !versions->data || (index + 1) * sizeof(version) > versions->size)
-		return false;
-	memcpy(&version, versions->data + index * sizeof(version), sizeof(version));
-	return version > VER_NDX_GLOBAL;
 }
 
 /* A weak import may have no definition, and --undefined would demand one. */

@@ -18,8 +18,9 @@ int symbols_collect(const struct image *program, const struct link_plan *plan, s
 		    struct fault *reterr);
 
 /**
- * symbols_imports() - add to @ret the functions whose place the shipped file leaves to the dynamic linker: what it imports and, if
- * it is a library, what it exports, which another file may define before it. Return: 0 or -ENOMEM.
+ * symbols_imports() - add to @ret the functions whose place the shipped file leaves to the dynamic linker, and that are sure to be
+ * found when it is loaded: what it imports (a library: from libraries that it names) and, if it is a library, what it exports,
+ * which another file may define before it. Return: 0 or -ENOMEM.
  */
 int symbols_imports(const struct image *program, struct name_set *ret);
 

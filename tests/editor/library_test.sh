@@ -43,6 +43,37 @@ case_of "one module: what assembly calls its own stays with it" -flto ""
 case_of "hardened" "-g -fcf-protection -fstack-protector-strong -D_FORTIFY_SOURCE=2" "-Wl,-z,relro,-z,now -Wl,-Bsymbolic"
 case_of "identical code folded, stripped" "" "-Wl,--icf=all -Wl,--gc-sections -s"
 
+echo "calls of other libraries go straight, calls of the program that loads it do not"
+cat >plugin.c <<-'C'
+	#include <string.h>
+	unsigned long host(unsigned long n, const char *s);
+	unsigned long work(unsigned long n, const char *s)
+	{
+		unsigned long sum = 0;
+
+		while (n--)
+			sum = sum * 3 + host(n, s) + strcspn(s, "x");
+		return sum;
+	}
+C
+cat >loads.c <<-'C'
+	#include <stdio.h>
+	#include <stdlib.h>
+	unsigned long work(unsigned long n, const char *s);
+	unsigned long host(unsigned long n, const char *s) { return n ^ (unsigned char)*s; }
+	int main(int argc, char **argv) { return printf("%lu\n", work(strtoul(argv[1], 0, 10), "a box")) < 0; }
+C
+morph cc -O2 -fPIC -shared plugin.c -o libplugin.so
+morph cc -O2 loads.c -L. -lplugin -Wl,-rpath,"$work" -o loads
+morph record -F 4000 -o samples -- ./loads 30000000 >/dev/null 2>&1
+morph profile libplugin.so samples -o profile >/dev/null
+morph optimize libplugin.so --profile profile -o new/libplugin.so
+cmp <(./loads 1000) <(LD_LIBRARY_PATH=new ./loads 1000)
+bound() { readelf -rW new/libplugin.so | awk -v name="$1" '$5 ~ "^" name "(@|$)" { print $3 }'; }
+[ "$(bound strcspn)" = R_X86_64_GLOB_DAT ] || fail "strcspn: $(bound strcspn)"
+[ "$(bound host)" = R_X86_64_JUMP_SLOT ] || fail "host: $(bound host)"
+cases=$((cases + 1))
+
 echo "the old version of a symbol is still the old one"
 printf 'unsigned long mix(unsigned long); int main(void) { return mix(7) & 127; }\n' >old.c
 printf '__asm__(".symver mix, mix@LIB_1");\n' | cat - old.c >old1.c
