@@ -538,7 +538,7 @@ static int count(struct edit *edit, struct fault *reterr)
 	if (r < 0)
 		return fault_errno(reterr, r, "attaching the profile to the IR");
 	r = annotate_module(edit->hot, edit->profile, counting_note, &counting, &report->counts, reterr);
-	if (r < 0 || edit->options->layout_only)
+	if (r < 0)
 		return r;
 	report->n_imports = imports_mark(imports, (double)report->counts.executions / fmax(edit->profile->samples, 1));
 	r = inlining_choose(inlining, &report->inlining);
@@ -557,7 +557,11 @@ static int annotate(struct edit *edit, struct fault *reterr)
 		host_retarget(edit->hot, edit->options->cpu, edit->options->tune ? edit->options->tune : edit->options->cpu);
 	if (!edit->options->layout_only)
 		r = promote(edit, reterr);
-	return r < 0 ? r : count(edit, reterr);
+	if (r < 0)
+		return r;
+	if (edit->options->layout_only)
+		return annotate_module(edit->hot, edit->profile, NULL, NULL, &edit->report->counts, reterr);
+	return count(edit, reterr);
 }
 
 static int optimize(struct edit *edit, struct fault *reterr)

@@ -11,8 +11,7 @@
 #include "editor/function_index.h"
 
 struct import {
-	LLVMValueRef function;
-	const char *runtime; /* the function is an intrinsic, whose code calls this */
+	LLVMValueRef function; /* or an intrinsic, whose code calls one */
 	double calls;
 };
 
@@ -40,39 +39,32 @@ void imports_free(struct imports *imports)
 	free(imports);
 }
 
-/* The function of the C library that code for the intrinsic may call. */
-static const char *runtime_of(LLVMValueRef intrinsic)
+/* By which the dynamic linker knows it: of an intrinsic, the function of the C library that code for it may call. */
+static const char *name_of(LLVMValueRef function, size_t *retsize)
 {
-	static const char *const functions[] = { "memcpy", "memmove", "memset" };
-	size_t size;
-	const char *name = LLVMGetValueName2(intrinsic, &size);
+	static const char *const runtime[] = { "memcpy", "memmove", "memset" };
+	const char *name = LLVMGetValueName2(function, retsize);
 
-	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
-		if (strncmp(name, "llvm.", 5) == 0 && strncmp(name + 5, functions[i], strlen(functions[i])) == 0)
-			return functions[i];
-	return NULL;
-}
-
-static bool is_import(const struct imports *imports, LLVMValueRef function, const char *runtime)
-{
-	const char *name = runtime;
-	size_t size = name ? strlen(name) : 0;
-
-	if (!name)
-		name = LLVMGetValueName2(function, &size);
-	return name_set_has(imports->names, name, size);
+	for (size_t i = 0; i < ARRAY_SIZE(runtime) && LLVMGetIntrinsicID(function); i++)
+		if (strncmp(name + strlen("llvm."), runtime[i], strlen(runtime[i])) == 0) {
+			*retsize = strlen(runtime[i]);
+			return runtime[i];
+		}
+	return name;
 }
 
 static int call_note(struct imports *imports, LLVMValueRef function, double calls)
 {
-	const char *runtime = LLVMGetIntrinsicID(function) ? runtime_of(function) : NULL;
+	const char *name;
+	size_t size;
 
 	for (size_t i = 0; i < imports->n; i++)
 		if (imports->list[i].function == function) {
 			imports->list[i].calls += calls;
 			return 0;
 		}
-	if (!is_import(imports, function, runtime))
+	name = name_of(function, &size);
+	if (!name_set_has(imports->names, name, size))
 		return 0;
 	if (imports->n == imports->capacity) {
 		size_t capacity = imports->capacity ? imports->capacity * 2 : 64;
@@ -83,7 +75,7 @@ static int call_note(struct imports *imports, LLVMValueRef function, double call
 		imports->list = list;
 		imports->capacity = capacity;
 	}
-	imports->list[imports->n++] = (struct import){ function, runtime, calls };
+	imports->list[imports->n++] = (struct import){ function, calls };
 	return 0;
 }
 
@@ -128,7 +120,7 @@ size_t imports_mark(const struct imports *imports, double seen)
 		if (import->calls < seen)
 			continue;
 		n++;
-		if (import->runtime)
+		if (LLVMGetIntrinsicID(import->function))
 			runtime_mark(imports->module);
 		else
 			function_mark(imports->module, import->function);

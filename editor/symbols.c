@@ -17,6 +17,14 @@ struct symbol_table {
 	size_t n_strings;
 };
 
+static Elf64_Sym symbol_at(const struct symbol_table *table, size_t i)
+{
+	Elf64_Sym symbol;
+
+	memcpy(&symbol, table->symbols + i * sizeof(symbol), sizeof(symbol));
+	return symbol;
+}
+
 static int name_add(const struct symbol_table *table, const Elf64_Sym *symbol, struct name_set *ret)
 {
 	const char *name = table->strings + symbol->st_name;
@@ -31,9 +39,8 @@ static int table_collect(const struct symbol_table *table, bool want_defined, st
 	int r = 0;
 
 	for (size_t i = 1; i < table->n && r == 0; i++) {
-		Elf64_Sym symbol;
+		Elf64_Sym symbol = symbol_at(table, i);
 
-		memcpy(&symbol, table->symbols + i * sizeof(symbol), sizeof(symbol));
 		if ((symbol.st_shndx != SHN_UNDEF) == want_defined)
 			r = name_add(table, &symbol, ret);
 	}
@@ -179,9 +186,8 @@ int symbols_imports(const struct image *program, struct name_set *ret)
 	if (!dynamic_table(program, &table))
 		return 0;
 	for (size_t i = 1; i < table.n && r == 0; i++) {
-		Elf64_Sym symbol;
+		Elf64_Sym symbol = symbol_at(&table, i);
 
-		memcpy(&symbol, table.symbols + i * sizeof(symbol), sizeof(symbol));
 		if (is_import(program, i, &symbol, is_library))
 			r = name_add(&table, &symbol, ret);
 	}
@@ -195,7 +201,7 @@ static const char *import_name(const struct image *program, const struct symbol_
 
 	if (index == 0 || index >= table->n)
 		return NULL;
-	memcpy(&symbol, table->symbols + index * sizeof(symbol), sizeof(symbol));
+	symbol = symbol_at(table, index);
 	if (symbol.st_shndx != SHN_UNDEF || symbol.st_name >= table->n_strings ||
 	    (ELF64_ST_BIND(symbol.st_info) == STB_WEAK && !has_version(program, index)) ||
 	    !memchr(table->strings + symbol.st_name, 0, table->n_strings - symbol.st_name))
