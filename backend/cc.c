@@ -18,13 +18,15 @@
 /*
  * Ours come first, so that the caller's override them; what does not apply is no reason to warn. A probe wants to know whether
  * a name can be linked: of `char (*f)() = sin; int main() { return f != sin; }` (autoconf 2.59) LTO leaves no `sin` to miss.
+ * Only objects that stay have code beside their IR, so that any linker can take them: those of one command that compiles and
+ * links are gone with it, and code made for them would never be linked.
  */
 static void lto_flags_add(const struct cc_line *line, struct arguments *args)
 {
 	arguments_add(args, "--start-no-unused-arguments");
 	if (!line->has_lto)
 		arguments_add(args, line->is_probe ? "-fno-lto" : "-flto=thin");
-	if (!line->has_fat && !line->is_probe)
+	if (!line->has_fat && line->mode == CC_COMPILE)
 		arguments_add(args, "-ffat-lto-objects");
 	arguments_add(args, "--end-no-unused-arguments");
 }
@@ -34,6 +36,10 @@ static void link_flags_add(const struct cc_line *line, const char *linker, struc
 	arguments_add(args, "--start-no-unused-arguments");
 	arguments_add(args, "-fuse-ld=lld");
 	arguments_printf(args, "--ld-path=%s", linker);
+	if (!line->has_fat && !line->is_probe) {
+		arguments_add(args, "-Xlinker");
+		arguments_add(args, "--fat-lto-objects");
+	}
 	if (line->wants_lld || line->is_probe) { /* what a probe learns is about the linker that will link */
 		arguments_add(args, "-Xlinker");
 		arguments_add(args, "--morph-linker=lld");

@@ -83,6 +83,17 @@ same "$(nm b.o | awk '{ print $2 $3 }')" Tb "nm b.o"
 must strip -g -o stripped.o b.o && must morph cc main.o stripped.o c.o -o m && same "$(./m)" 4 "strip -g"
 must gcc -no-pie main.o b.o c.o -o m && same "$(./m)" 4 "linked by gcc"
 
+case_of "only objects that stay get code beside their IR; IR of those that have both is linked"
+must morph cc -O2 -c c.c && must morph cc -O2 main.c b.c c.o -o m && same "$(./m)" 4 "sources and an object" && carries m
+same "$(field m functions)" 3 "functions with IR"
+relinks m
+morph cc -O2 main.c b.c c.o -o m -### >out.log 2>&1
+grep '"-cc1"' out.log | says ffat-lto-objects && fail "code for objects that are gone with the command"
+said '"--fat-lto-objects"'
+morph cc -O2 -c c.c -### >out.log 2>&1 && said '"-ffat-lto-objects"'
+must morph cc -O2 -ffat-lto-objects main.c b.c c.o -o m && same "$(field m functions)" 3 "with -ffat-lto-objects"
+must morph cc -O2 -fno-fat-lto-objects main.c b.c c.c -o m && same "$(./m)" 4 "with -fno-fat-lto-objects" && carries m
+
 case_of "the packager's self-test is kept"
 must morph cc --morph-selftest='./hello --all' hello.c -o hello
 same "$(field hello selftest)" "./hello --all" "self-test"
