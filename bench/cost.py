@@ -57,25 +57,27 @@ def program_read(bench, mode, name):
             build_ratio=measure.median([b["cpu_s"] / a["cpu_s"] for a, b in zip(lto, shipped)]))
     edit, again = lines(os.path.join(out, "edit.costs")), lines(os.path.join(out, "again.costs"))
     report = measure.read_json(os.path.join(out, "edit.json"))
-    if not edit or not report:
+    # Of every edit, what its steps took; what is left of the whole is unpacking, checking, starting.
+    runs, steps_of_runs = edit + again, lines(os.path.join(out, "edit.steps")) + lines(os.path.join(out, "again.steps"))
+    if not edit or not report or len(runs) != len(steps_of_runs):
         row["failed"] = (measure.read_text(os.path.join(out, "edit.failed"))
                          or measure.read_text(os.path.join(bench, name, "morph", "failed"), "not measured")).strip()
         return row
-    steps = report["cpu_seconds"]
+    steps = {step: measure.median([run[step] for run in steps_of_runs]) for step in report["cpu_seconds"]}
     bolt, profile = lines(os.path.join(out, "bolt.costs")), lines(os.path.join(out, "profile.costs"))
     row.update(
         repeats=len(edit),
-        edit_cpu_s=seconds(edit + again), edit_peak_mib=peak_mib(edit),
-        edit_wall_s=measure.median([line["wall_s"] for line in edit + again]),
+        edit_cpu_s=seconds(runs), edit_peak_mib=peak_mib(edit),
+        edit_wall_s=measure.median([line["wall_s"] for line in runs]),
         control_ratio=measure.ratio_interval([b["cpu_s"] / a["cpu_s"] for a, b in zip(edit, again)]),
         deterministic=measure.read_text(os.path.join(out, "deterministic")) == "true",
         codegen_cpu_s=steps["trust"],
-        edit_to_codegen=divide(sum(steps.values()), steps["trust"]),
+        edit_to_codegen=measure.median([run["cpu_s"] / of["trust"] for run, of in zip(runs, steps_of_runs)]),
         layout_share=steps["layout"] / sum(steps.values()),
         edit_to_clang_peak=divide(peak_mib(edit), row["build_peak_mib_lto"]),
         steps_cpu_s=steps,
         profile_cpu_s=seconds(profile), profile_peak_mib=peak_mib(profile), samples=report["samples"],
-        profile_share=divide(seconds(profile), seconds(edit + again)),
+        profile_share=divide(seconds(profile), seconds(runs)),
         bolt_cpu_s=seconds(bolt), bolt_peak_mib=peak_mib(bolt),
         perf2bolt_cpu_s=seconds(of_variant(bench, name, "bolt", "perf2bolt")),
         perf2bolt_peak_mib=peak_mib(of_variant(bench, name, "bolt", "perf2bolt")),
@@ -105,8 +107,8 @@ def main(argv):
         "table": "cost", "mode": mode, "machine": measure.machine(),
         "tools": measure.tools(os.path.join(root, "build/release/bin/morph")),
         "meaning": "CPU seconds and peak memory: of building with `morph cc` against clang with ThinLTO, and of one edit "
-                   "against generating the program's code once (the edit's own first step does that), BOLT, and a "
-                   "whole PGO build. " + builds_said(programs),
+                   "(all of it: unpacking and checking, too) against generating the program's code once (its own first step "
+                   "does that), BOLT, and a whole PGO build. " + builds_said(programs),
         "build_ratio_geomean": geomean(programs, "build_ratio"),
         "edit_to_codegen_geomean": geomean(programs, "edit_to_codegen"),
         "edit_to_clang_peak_geomean": geomean(programs, "edit_to_clang_peak"),
