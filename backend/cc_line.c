@@ -89,6 +89,25 @@ static void linker_read(struct cc_line *line, const char *name)
 	line->linker = line->wants_lld || !*name ? NULL : name;
 }
 
+/* -r that clang does not know of: -Wl,-r, and with @next, -Xlinker -r. */
+static bool is_relocatable(const char *arg, const char *next)
+{
+	static const char *const words[] = { "-r", "--relocatable", "-relocatable" };
+	const char *list = value_of(arg, "-Wl,");
+
+	if (!list && strcmp(arg, "-Xlinker") == 0)
+		list = next;
+	while (list) {
+		size_t n = strcspn(list, ",");
+
+		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+			if (strlen(words[i]) == n && memcmp(words[i], list, n) == 0)
+				return true;
+		list = list[n] ? list + n + 1 : NULL;
+	}
+	return false;
+}
+
 static bool is_conftest(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -120,7 +139,7 @@ static void option_read(struct cc_line *line, struct seen *seen, const char *arg
 		seen->plain |= !target_is_known(value);
 	else if (strcmp(arg, "-target") == 0 || strcmp(arg, "--target") == 0)
 		seen->plain |= !next || !target_is_known(next);
-	else if (is_plain_flag(arg))
+	else if (is_plain_flag(arg) || is_relocatable(arg, next))
 		seen->plain = true;
 	else if (value_of(arg, "-l") || value_of(arg, "-Wl,"))
 		seen->has_input |= arg[1] == 'l';
