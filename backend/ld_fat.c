@@ -16,6 +16,26 @@
 #include "module/bitcode.h"
 #include "module/image.h"
 
+/*
+ * One fat object glued to others without IR: the IR would be taken for all of it. Clang gives names of sections no table of their
+ * own, whoever rewrites an object does: clang's own need no look. What it defines beside the IR (DW.ref.*) is weak.
+ */
+static bool defines_more(const struct image *image, const struct image_section *ir)
+{
+	struct bitcode_symbols symbols;
+	bool more = false;
+
+	if (!image_section_find(image, ".shstrtab") || bitcode_symbols_read(ir->data, ir->size, &symbols, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < image_n_symbols(image) && !more; i++) {
+		const struct image_symbol *s = image_symbol_at(image, i);
+
+		more = s->binding == STB_GLOBAL && !bitcode_symbols_have(&symbols, s->name);
+	}
+	bitcode_symbols_done(&symbols);
+	return more;
+}
+
 static bool object_is_glued(const char *name, const uint8_t *bytes, size_t size)
 {
 	_clean_(image_freep) struct image *image = NULL;
@@ -27,7 +47,7 @@ static bool object_is_glued(const char *name, const uint8_t *bytes, size_t size)
 	s = image_section_find(image, ".llvm.lto");
 	if (!s || !s->data)
 		return false;
-	return bitcode_size(s->data, s->size, &n, NULL) < 0 || n < s->size;
+	return bitcode_size(s->data, s->size, &n, NULL) < 0 || n < s->size || defines_more(image, s);
 }
 
 static bool archive_is_glued(const char *path, const struct file_map *map)

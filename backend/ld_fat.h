@@ -5,8 +5,9 @@
  * ld_fat.h - objects whose IR cannot be used, because `ld -r` glued several into one section
  *
  * GNU ld -r (libtool's reloadable objects) concatenates the .llvm.lto sections of its inputs; ld.lld
- * 22 stops at such an object with "Invalid encoding". Their machine code is sound: the link gets a
- * copy without the IR.
+ * 22 stops at such an object with "Invalid encoding". Of one that has IR and others that have none
+ * (assembly) it takes the IR and misses the rest. Their machine code is sound: the link gets a copy
+ * without the IR.
  */
 
 #include "backend/arguments.h"

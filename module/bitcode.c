@@ -15,6 +15,7 @@
 
 #define MAGIC_BYTES 4u
 #define SYMTAB_BLOCK 25u
+#define STRTAB_BLOCK 23u
 #define IDENTIFICATION_BLOCK 13u
 #define IDENTIFICATION_STRING 1u
 #define MODULE_BLOCK 8u
@@ -31,7 +32,7 @@ enum function_code {
 	CODE_VARIABLE = 61, CODE_VARIABLE_ASSIGN = 63, CODE_VARIABLE_SIMPLE = 64,
 };
 
-enum scan_goal { GOAL_FACTS, GOAL_DEBUG_INFO, GOAL_LOOPS };
+enum scan_goal { GOAL_FACTS, GOAL_DEBUG_INFO, GOAL_LOOPS, GOAL_BLOB };
 
 struct scan {
 	struct bitstream_walk walk; /* first: the walk's functions find the scan by it */
@@ -40,6 +41,7 @@ struct scan {
 	enum scan_goal goal;
 	bool found;
 	bool complete; /* no later record says more */
+	size_t blob_at, blob_size; /* bytes, of the first blob */
 	/* of the function so far */
 	uint64_t n_blocks;
 	bool has_loop, has_variables;
@@ -104,6 +106,8 @@ static bool scan_fixed(struct bitstream_walk *w, enum primitive_role role, unsig
 	struct scan *s = scan_of(w);
 
 	*ret = bits_read(&s->in, width);
+	if (role == ROLE_BLOB && s->blob_size++ == 0)
+		s->blob_at = (size_t)(s->in.at / 8) - 1;
 	if (role == ROLE_VALUE)
 		character_note(s, value_is_char6(w) ? (uint64_t)char6(*ret) : *ret);
 	return !s->in.bad;
@@ -195,6 +199,9 @@ static bool scan_record_end(struct bitstream_walk *w)
 	case GOAL_LOOPS:
 		if (block == FUNCTION_BLOCK)
 			function_note(s);
+		break;
+	case GOAL_BLOB:
+		s->complete = s->blob_size > 0;
 		break;
 	}
 	return !s->complete;
@@ -327,4 +334,110 @@ int bitcode_facts_read(const void *bytes, size_t size, struct bitcode_facts *ret
 	if (r == 0)
 		*ret = s->facts;
 	return r;
+}
+
+/* ---- the symbol table for linkers ---- */
+
+/* The blob in the first top-level block @id. 0; -ENODATA; -EBADMSG; -ENOMEM */
+static int blob_find(const void *bytes, size_t size, uint64_t id, struct reader *ret, struct fault *reterr)
+{
+	_clean_(buffer_donep) struct buffer alone = { 0 };
+	_clean_(freep) struct scan *s = NULL;
+	const uint8_t *p = bytes;
+	size_t at = MAGIC_BYTES, end = at;
+	uint64_t found = ~id;
+	int r = bitcode_is(bytes, size) ? 0 : fault_set(reterr, -EBADMSG, "bitcode without its magic");
+
+	for (; r == 0 && end < size && found != id; at = found == id ? at : end)
+		r = block_measure(bytes, size, at, &end, &found, reterr);
+	if (r < 0 || found != id)
+		return r < 0 ? r : fault_set(reterr, -ENODATA, "bitcode without a symbol table");
+	buffer_bytes(&alone, p, MAGIC_BYTES);
+	buffer_bytes(&alone, p + at, end - at);
+	s = alone.bad ? NULL : scan_new(alone.data, alone.size);
+	if (!s)
+		return fault_errno(reterr, -ENOMEM, "bitcode");
+	s->goal = GOAL_BLOB;
+	r = scan_run(s, reterr);
+	if (r == 0)
+		*ret = reader_of(p + at - MAGIC_BYTES + s->blob_at, s->blob_size);
+	return r;
+}
+
+static int name_compare(const void *a, const void *b)
+{
+	const struct bitcode_name *x = a, *y = b;
+	int order = memcmp(x->text, y->text, x->size < y->size ? x->size : y->size);
+
+	return order ? order : (x->size > y->size) - (x->size < y->size);
+}
+
+/* irsymtab::storage: of Header the range of Symbols, of each Symbol its name and flags; ranges are offset and length. */
+#define HEADER_SYMBOLS 28u
+#define SYMBOL_BYTES 24u
+#define FLAG_UNDEFINED (1u << 3)
+#define FLAG_GLOBAL (1u << 10)
+
+static int names_read(struct reader table, const struct reader *strings, struct bitcode_symbols *ret)
+{
+	struct reader header = table;
+	uint32_t at, n;
+
+	reader_bytes(&header, HEADER_SYMBOLS);
+	at = reader_u32(&header);
+	n = reader_u32(&header);
+	reader_bytes(&table, at);
+	if (header.bad || table.bad || n > reader_left(&table) / SYMBOL_BYTES)
+		return -EBADMSG;
+	ret->names = calloc(n ? n : 1, sizeof(*ret->names));
+	if (!ret->names)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t text = reader_u32(&table), size = reader_u32(&table), flags;
+		struct reader name = *strings;
+
+		reader_bytes(&table, SYMBOL_BYTES - 12);
+		flags = reader_u32(&table);
+		reader_bytes(&name, text);
+		if ((flags & (FLAG_UNDEFINED | FLAG_GLOBAL)) != FLAG_GLOBAL)
+			continue;
+		ret->names[ret->n].text = reader_bytes(&name, size);
+		ret->names[ret->n].size = size;
+		if (name.bad)
+			return -EBADMSG;
+		ret->n++;
+	}
+	qsort(ret->names, ret->n, sizeof(*ret->names), name_compare);
+	return 0;
+}
+
+int bitcode_symbols_read(const void *bytes, size_t size, struct bitcode_symbols *ret, struct fault *reterr)
+{
+	struct reader table, strings;
+	int r = blob_find(bytes, size, SYMTAB_BLOCK, &table, reterr);
+
+	*ret = (struct bitcode_symbols){ 0 };
+	if (r == 0)
+		r = blob_find(bytes, size, STRTAB_BLOCK, &strings, reterr);
+	if (r < 0)
+		return r;
+	r = names_read(table, &strings, ret);
+	if (r < 0)
+		bitcode_symbols_done(ret);
+	return r == -ENOMEM ? fault_errno(reterr, r, "bitcode") :
+	       r < 0	    ? fault_set(reterr, r, "bitcode damaged: its symbol table") :
+			      0;
+}
+
+bool bitcode_symbols_have(const struct bitcode_symbols *symbols, const char *name)
+{
+	struct bitcode_name key = { name, strlen(name) };
+
+	return symbols->n && bsearch(&key, symbols->names, symbols->n, sizeof(key), name_compare);
+}
+
+void bitcode_symbols_done(struct bitcode_symbols *symbols)
+{
+	free(symbols->names);
+	*symbols = (struct bitcode_symbols){ 0 };
 }

@@ -31,6 +31,20 @@ int bitcode_size(const void *bytes, size_t size, size_t *retsize, struct fault *
  */
 int bitcode_trim(const void *bytes, size_t size, struct buffer *ret, struct fault *reterr);
 
+/* Names of the global symbols that a module defines, by its symbol table for linkers (llvm/Object/IRSymtab.h). */
+struct bitcode_symbols {
+	struct bitcode_name {
+		const char *text; /* borrowed from the module, not terminated */
+		size_t size;
+	} *names; /* owned; sorted */
+	size_t n;
+};
+
+/** bitcode_symbols_read() - 0; -ENODATA: the module has no such table; -EBADMSG with @reterr; -ENOMEM */
+int bitcode_symbols_read(const void *bytes, size_t size, struct bitcode_symbols *ret, struct fault *reterr);
+bool bitcode_symbols_have(const struct bitcode_symbols *symbols, const char *name);
+void bitcode_symbols_done(struct bitcode_symbols *symbols);
+
 /** bitcode_has_debug_info() - does it describe a compile unit? 0; -EBADMSG with @reterr; -ENOMEM */
 int bitcode_has_debug_info(const void *bytes, size_t size, bool *ret, struct fault *reterr);
 /** bitcode_has_described_loops() - may a function have both, a loop and variables that debug information describes? */

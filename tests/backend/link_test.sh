@@ -32,6 +32,12 @@ must ld -r b.o c.o -o bc.o && must morph cc -O2 main.o bc.o -o m && carries m &&
 same "$(field m functions)" 1 "functions with IR"
 must ar rcs libglued.a bc.o && must morph cc -O2 main.o libglued.a -o m && same "$(./m)" 4 "glued member"
 must morph cc -r b.o c.o -o bc2.o && readelf -h bc2.o | says REL || fail "-r"
+for with in b-asm.o b-gcc.o; do
+	must ld -r $with c.o -o bc2.o && must morph cc -O2 main.o bc2.o -o m && same "$(./m)" 4 "ld -r $with and one with IR"
+	same "$(field m functions)" 1 "functions with IR"
+done
+must strip -g -o stripped.o c.o && must morph cc -O2 main.o b.o stripped.o -o m
+same "$(field m functions)" 3 "functions with IR: stripped is not glued"
 for r in -Wl,-r "-Wl,-x,--relocatable" "-Xlinker -r"; do
 	must morph cc -nostdlib -no-pie $r b.c -o b3.o && readelf -h b3.o | says REL || fail "$r"
 	must morph cc -O2 main.o c.o b3.o -o m && same "$(./m)" 4 "made by $r"

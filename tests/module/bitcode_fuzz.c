@@ -28,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_clean_(buffer_donep) struct buffer trimmed = { 0 }, out = { 0 };
 	size_t n, sizes[2] = { size ? data[0] * 4u : 0, 64 };
+	struct bitcode_symbols symbols;
 	struct bitcode_facts facts;
 	struct fault fault;
 	bool has;
@@ -37,6 +38,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bitcode_has_debug_info(data, size, &has, &fault);
 	bitcode_has_described_loops(data, size, &has, &fault);
 	bitcode_trim(data, size, &trimmed, &fault);
+	if (bitcode_symbols_read(data, size, &symbols, &fault) == 0) {
+		bitcode_symbols_have(&symbols, "main");
+		bitcode_symbols_done(&symbols);
+	}
 	pack_and_compare(data, size);
 	if (size)
 		bitcode_unpack(data + 1, size - 1, sizes, 2, &out, &fault);

@@ -89,6 +89,25 @@ TEST(trimming_takes_the_symbol_table_and_nothing_else)
 	CHECK_INT(again.size, trimmed.size);
 }
 
+TEST(symbols_are_the_global_ones_that_the_module_defines)
+{
+	_clean_(file_map_donep) struct file_map map = two_modules();
+	struct bitcode_span first = span_at(&map, 0);
+	_clean_(buffer_donep) struct buffer trimmed = { 0 };
+	struct bitcode_symbols symbols;
+	struct fault fault;
+
+	CHECK_INT(bitcode_symbols_read(first.bytes, first.size, &symbols, &fault), 0);
+	CHECK_INT(symbols.n, 1);
+	CHECK(bitcode_symbols_have(&symbols, "main"));
+	CHECK(!bitcode_symbols_have(&symbols, "usage")); /* static */
+	CHECK(!bitcode_symbols_have(&symbols, "mai") && !bitcode_symbols_have(&symbols, ""));
+	bitcode_symbols_done(&symbols);
+	CHECK_INT(bitcode_trim(first.bytes, first.size, &trimmed, NULL), 0);
+	CHECK_INT(bitcode_symbols_read(trimmed.data, trimmed.size, &symbols, &fault), -ENODATA);
+	CHECK_INT(bitcode_symbols_read(first.bytes, first.size - 8, &symbols, &fault), -EBADMSG);
+}
+
 TEST(packing_gives_back_the_same_bits_in_less_than_half_the_space)
 {
 	_clean_(file_map_donep) struct file_map map = two_modules();
