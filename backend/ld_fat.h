@@ -2,7 +2,7 @@
 #pragma once
 
 /**
- * ld_fat.h - objects whose IR cannot be used, because `ld -r` glued several into one section
+ * ld_fat.h - objects whose IR cannot be used, because `ld -r` glued several into one
  *
  * GNU ld -r (libtool's reloadable objects) concatenates the .llvm.lto sections of its inputs; ld.lld
  * 22 stops at such an object with "Invalid encoding". Of one that has IR and others that have none

@@ -36,6 +36,8 @@ for with in b-asm.o b-gcc.o; do
 	must ld -r $with c.o -o bc2.o && must morph cc -O2 main.o bc2.o -o m && same "$(./m)" 4 "ld -r $with and one with IR"
 	same "$(field m functions)" 1 "functions with IR"
 done
+must objcopy --redefine-sym b=b_renamed b.o renamed.o && printf 'int b_renamed(int); int c(int x) { return b_renamed(x) + 1; }' >c-renamed.c
+must morph cc -O2 main.o c-renamed.c renamed.o -o m && same "$(./m)" 4 "a renamed function"
 must strip -g -o stripped.o c.o && must morph cc -O2 main.o b.o stripped.o -o m
 same "$(field m functions)" 3 "functions with IR: stripped is not glued"
 for r in -Wl,-r "-Wl,-x,--relocatable" "-Xlinker -r"; do
