@@ -102,12 +102,16 @@ static pid_t spawn(const char *what, const char *first, const char *second)
 	return pid;
 }
 
+/* A process that has stopped is told to go on once its events were seen. */
 static int wait_for(pid_t pid, struct setup *setup)
 {
 	int status = 0;
 
-	while (waitpid(pid, &status, WNOHANG) == 0) {
+	while (waitpid(pid, &status, WNOHANG | WUNTRACED) == 0 || WIFSTOPPED(status)) {
 		sampler_events(setup->sampler, on_event, setup);
+		if (WIFSTOPPED(status))
+			kill(pid, SIGCONT);
+		status = 0;
 		usleep(2000);
 	}
 	sampler_events(setup->sampler, on_event, setup);
@@ -266,9 +270,9 @@ TEST(a_process_in_another_mount_namespace_is_attributed)
 
 	/* On a tmpfs that nobody else sees; without a build ID, by which it would be known already. */
 	snprintf(command, sizeof(command),
-		 "unshare -m sh -c 'mount -t tmpfs tmpfs /mnt && "
+		 "exec unshare -m sh -c 'mount -t tmpfs tmpfs /mnt && "
 		 "objcopy -R .note.gnu.build-id %s /mnt/hidden-victim && "
-		 "/mnt/hidden-victim burn 0.3' 2>/dev/null", VICTIM);
+		 "exec /mnt/hidden-victim hidden 0.3' 2>/dev/null", VICTIM);
 	{
 		pid_t pid = fork();
 

@@ -2,11 +2,13 @@
 
 /*
  * What the sampler's tests watch: victim burn SECONDS | jit SECONDS | vdso SECONDS | map FILE SECONDS |
- * crash SECONDS | step SECONDS. Each burns CPU time somewhere else.
+ * hidden SECONDS | crash SECONDS | step SECONDS. Each burns CPU time somewhere else. Those that only a
+ * living process leads to, map and hidden, stop at their end until they are told to go on.
  */
 
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +89,7 @@ static int map(const char *path, double seconds)
 	close(fd);
 	unlink(path);
 	run_code(code, seconds);
-	return 0;
+	return raise(SIGSTOP);
 }
 
 static int vdso(double seconds)
@@ -145,6 +147,8 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "map") == 0)
 		return map(argv[2], seconds);
 	burn(seconds);
+	if (strcmp(argv[1], "hidden") == 0)
+		return raise(SIGSTOP);
 	if (strcmp(argv[1], "crash") == 0)
 		*(volatile int *)8 = 1;
 	return strcmp(argv[1], "fail") == 0 ? 3 : 0;
