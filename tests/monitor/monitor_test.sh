@@ -34,6 +34,24 @@ field() {
 	sed -n "s/^ *\"$2\": \\([0-9.e+-]*\\),*\$/\\1/p" "$1" | head -1
 }
 
+# await COMMAND... - until it succeeds; a busy machine may take its time
+await() {
+	for _ in $(seq 600); do
+		"$@" && return
+		sleep 0.1
+	done
+	fail "waited in vain: $*"
+}
+
+# count KIND - events of that kind in the logs of the monitor that watches
+count() {
+	for log in "$dir"/w.spool/*.events; do
+		[ -e "$log" ] && "$bin/morph" dump --json "$log"
+	done | jq -s "[.[].events[] | select(.kind == \"$1\") | .count] | add // 0"
+}
+two_ended() { [ "$(count exit)" = 2 ]; }
+one_watched() { [ "$(jq .watched_programs "$dir/w.run/status.json")" = 1 ]; }
+
 burn() {
 	timeout "$1" sh -c 'while :; do :; done' &
 	pids+=($!)
@@ -59,7 +77,7 @@ echo "a second monitor on the same spool is refused, the first goes on"
 "$bin/morph-monitor" --config "$dir/empty.conf" --spool "$dir/b.spool" --run-directory "$dir/b.run" --interval 1s 2>"$dir/first" &
 first=$!
 pids+=("$first")
-for _ in $(seq 50); do [ -s "$dir/b.run/status.json" ] && break; sleep 0.1; done
+await test -s "$dir/b.run/status.json"
 monitor b --duration 1 && fail "the second one started"
 grep -q "another monitor (process $first)" "$dir/log" || fail "no word about the other one"
 
@@ -98,7 +116,7 @@ burn 5
 	--duration 4 2>"$dir/log" &
 burst=$!
 pids+=("$burst")
-for _ in $(seq 50); do [ -s "$dir/e.run/status.json" ] && break; sleep 0.1; done
+await test -s "$dir/e.run/status.json"
 before=$(field "$dir/e.run/status.json" burst_credit_s)
 printf 'rate = 499\nseconds = 1.5\nmodule = /usr/bin/true\n' >"$dir/request"
 mv "$dir/request" "$dir/e.run/burst"
@@ -130,24 +148,27 @@ done
 [ "$found" ] || fail "not found"
 
 echo "starts and ends of a watched program are reported, on request of the manager"
-monitor w --interval 1s --duration 7 &
+"$bin/morph-monitor" --config "$dir/empty.conf" --spool "$dir/w.spool" --run-directory "$dir/w.run" --interval 1s \
+	2>"$dir/log" &
 watcher=$!
 pids+=("$watcher")
-for _ in $(seq 50); do [ -s "$dir/w.run/status.json" ] && break; sleep 0.1; done
+await test -s "$dir/w.run/status.json"
 echo "$bin/test-monitor-victim" >"$dir/w.run/.watch" && mv "$dir/w.run/.watch" "$dir/w.run/watch"
-for _ in $(seq 50); do [ "$(jq .watched_programs "$dir/w.run/status.json")" = 1 ] && break; sleep 0.1; done
+await one_watched
 "$bin/test-monitor-victim" fail 0.01
 "$bin/test-monitor-victim" burn 0.01
+await two_ended
+kill "$watcher"
 wait "$watcher" || fail "exit status $?"
+[ "$(count exec)" = 2 ] || fail "starts"
 for log in "$dir"/w.spool/*.events; do "$bin/morph" dump --json "$log"; done >"$dir/dump"
-[ "$(jq -s '[.[].events[] | select(.kind == "exec") | .count] | add' "$dir/dump")" = 2 ] || fail "starts"
 [ "$(jq -s '[.[].events[] | select(.kind == "exit") | .value]' -c "$dir/dump")" = '[768,0]' ] || fail "ends"
 
 echo "no more capabilities than it needs"
 "$bin/morph-monitor" --config "$dir/empty.conf" --spool "$dir/f.spool" --run-directory "$dir/f.run" 2>"$dir/log" &
 holder=$!
 pids+=("$holder")
-for _ in $(seq 50); do [ -s "$dir/f.run/status.json" ] && break; sleep 0.1; done
+await test -s "$dir/f.run/status.json"
 # bpf, perfmon, checkpoint_restore, syslog, sys_ptrace, dac_read_search
 for set in CapPrm CapEff CapBnd; do
 	grep -q "^$set:	000001c400080004\$" "/proc/$holder/status" || fail "$(grep "^$set" "/proc/$holder/status")"
@@ -171,7 +192,7 @@ burn 5
 	--duration 4 2>"$dir/log" &
 still=$!
 pids+=("$still")
-for _ in $(seq 50); do [ -s "$dir/i.run/status.json" ] && break; sleep 0.1; done
+await test -s "$dir/i.run/status.json"
 mount --bind "$dir/still" "$dir/still" && mount -o remount,bind,ro "$dir/still" || fail "no mount"
 sleep 2.5
 umount "$dir/still"
