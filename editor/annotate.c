@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "editor/branch_weights.h"
 #include "editor/ir.h"
 #include "editor/ir_graph.h"
 #include "profiles/flow.h"
@@ -89,29 +90,20 @@ static void block_weigh(const struct ir_block *block, const struct profile_funct
 }
 
 /*
- * What the program says of a branch before anything is measured (__builtin_expect and the like): "branch_weights", perhaps
- * where they come from, and one number per successor. It decides where no count can: of blocks that the shipped code has
- * only once, merged from several, the copies in the IR have no counts of their own.
+ * What the program says of a branch before anything is measured (__builtin_expect and the like). It decides where no count can:
+ * of blocks that the shipped code has only once, merged from several, the copies in the IR have no counts of their own.
  */
-static void expectation_read(LLVMValueRef terminator, struct flow_edge *edges, uint32_t n, struct arena *arena)
+static int expectation_read(LLVMValueRef terminator, struct flow_edge *edges, uint32_t n, struct arena *arena)
 {
-	LLVMValueRef node = LLVMGetMetadata(terminator, LLVMGetMDKindIDInContext(ir_context(), "prof", 4));
-	unsigned n_operands = node ? LLVMGetMDNodeNumOperands(node) : 0;
-	LLVMValueRef *weights = arena_array(arena, LLVMValueRef, n_operands);
-	double sum = 0;
+	double *probabilities = arena_array(arena, double, n);
 
-	if (n_operands <= n || !weights)
-		return;
-	LLVMGetMDNodeOperands(node, weights);
-	weights += n_operands - n;
-	for (uint32_t k = 0; k < n; k++) {
-		if (!weights[k] || !LLVMIsAConstantInt(weights[k]))
-			return;
-		sum += (double)LLVMConstIntGetZExtValue(weights[k]);
-	}
-	for (uint32_t k = 0; k < n && sum > 0; k++)
-		edges[k].probability = (uint32_t)fmax((double)LLVMConstIntGetZExtValue(weights[k]) / sum *
-						      FLOW_PROBABILITY_ONE, 1);
+	if (!probabilities)
+		return -ENOMEM;
+	if (!branch_weights_read(terminator, arena, probabilities))
+		return 0;
+	for (uint32_t k = 0; k < n; k++)
+		edges[k].probability = (uint32_t)fmax(probabilities[k] * FLOW_PROBABILITY_ONE, 1);
+	return 0;
 }
 
 static int flow_of(const struct ir_graph *graph, const struct profile_function *function,
@@ -133,8 +125,9 @@ static int flow_of(const struct ir_graph *graph, const struct profile_function *
 			edges[e] = (struct flow_edge){ .from = b, .to = to,
 						       .unlikely = is_unlikely(graph->blocks[to].block) };
 		}
-		expectation_read(LLVMGetBasicBlockTerminator(graph->blocks[b].block),
-				 &edges[graph->blocks[b].first_edge], graph->blocks[b].n_edges, arena);
+		if (expectation_read(LLVMGetBasicBlockTerminator(graph->blocks[b].block),
+				     &edges[graph->blocks[b].first_edge], graph->blocks[b].n_edges, arena) < 0)
+			return -ENOMEM;
 	}
 	return flow_infer(arena, &flow, NULL, *retblocks, *retedges);
 }

@@ -26,6 +26,7 @@
 #include "editor/indirect.h"
 #include "editor/inlining.h"
 #include "editor/ir.h"
+#include "editor/loops.h"
 #include "editor/object.h"
 #include "editor/partition.h"
 #include "editor/pipeline.h"
@@ -33,6 +34,7 @@
 #include "editor/prediction.h"
 #include "editor/probes.h"
 #include "editor/relink.h"
+#include "editor/room.h"
 #include "editor/symbols.h"
 #include "module/morph_data.h"
 
@@ -399,10 +401,9 @@ static char **objects_list(struct edit *edit, const char *hot)
 /*
  * For code that has its order: LLVM pads loops by what stands before them, and its own ext-TSP order is nearest to ours. Without
  * it the padding is run through (gzip: 6 % more instructions); in an interpreter's thousand blocks there are few loops, and it takes
- * its time (lua5.4: 6 % of the edit). Blocks and their IDs are the same either way. A loop that repeats starts a line of the
- * instruction cache, so that a small one is in one line (docs/decisions/0027-hot-loops-start-a-line.md).
+ * its time (lua5.4: 6 % of the edit). Blocks and their IDs are the same either way.
  */
-#define LAST_OPTIONS "-enable-ext-tsp-block-placement", "-ext-tsp-block-placement-max-blocks=500", "-align-loops=64"
+#define LAST_OPTIONS "-enable-ext-tsp-block-placement", "-ext-tsp-block-placement-max-blocks=500"
 
 /* Step 5: the hot module with its counts; cold halves as they were, where there is no base object to keep. */
 static int cut_generate(struct edit *edit, struct fault *reterr)
@@ -533,15 +534,18 @@ static int count(struct edit *edit, struct fault *reterr)
 	_clean_(imports_freep) struct imports *imports = imports_new(edit->hot, names);
 	struct counting counting = { inlining, imports };
 	struct edit_report *report = edit->report;
+	double room = 0;
 	int r = inlining && names && imports ? symbols_imports(edit->program, names) : -ENOMEM;
 
+	if (r == 0)
+		r = room_find(edit->data->map, edit->profile, &room);
 	if (r < 0)
 		return fault_errno(reterr, r, "attaching the profile to the IR");
 	r = annotate_module(edit->hot, edit->profile, counting_note, &counting, &report->counts, reterr);
 	if (r < 0)
 		return r;
 	report->n_imports = imports_mark(imports, (double)report->counts.executions / fmax(edit->profile->samples, 1));
-	r = inlining_choose(inlining, &report->inlining);
+	r = inlining_choose(inlining, room, &report->inlining);
 	return r < 0 ? fault_errno(reterr, r, "choosing calls to inline") : 0;
 }
 
@@ -572,6 +576,8 @@ static int optimize(struct edit *edit, struct fault *reterr)
 
 	if (!edit->options->layout_only)
 		r = pipeline_run(edit->hot, &options, reterr);
+	if (r == 0 && loops_align(edit->hot, edit->report->counts.executions, &edit->report->n_loops) < 0)
+		r = fault_errno(reterr, -ENOMEM, "aligning loops");
 	if (r == 0)
 		r = hot_fold(edit, reterr);
 	if (r == 0)

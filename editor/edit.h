@@ -49,6 +49,7 @@ struct edit_report {
 	struct annotate_stats counts;
 	struct indirect_stats indirect;
 	struct inlining_stats inlining;
+	size_t n_loops;	  /* jumps back to the head of a hot loop, which starts a line */
 	size_t n_imports; /* functions of other files that hot code calls without the procedure linkage table */
 	size_t n_modules, n_hot_modules;
 	size_t n_kept_objects; /* of hot modules: their cold code is step 1's, not generated once more */

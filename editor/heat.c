@@ -14,7 +14,7 @@ struct heat {
 	struct warm_function functions[]; /* the hot ones, by GUID */
 };
 
-static double block_executions(const struct block_map *map, const struct block *block, const struct profile *profile)
+double heat_executions(const struct block_map *map, const struct block *block, const struct profile *profile)
 {
 	double most = 0;
 
@@ -34,7 +34,7 @@ static double function_bytes(const struct block_map *map, const struct block_fun
 	double bytes = 0;
 
 	for (uint32_t b = f->first_block; b < f->first_block + f->n_blocks; b++)
-		bytes += block_executions(map, &map->blocks[b], profile) * map->blocks[b].size;
+		bytes += heat_executions(map, &map->blocks[b], profile) * map->blocks[b].size;
 	return bytes;
 }
 
@@ -95,6 +95,6 @@ void heat_count(struct block_map *map, const struct profile *profile)
 		const struct block_function *f = &map->functions[i];
 
 		for (uint32_t b = f->first_block; b < f->first_block + f->n_blocks && !f->has_counts; b++)
-			map->blocks[b].count = block_executions(map, &map->blocks[b], profile);
+			map->blocks[b].count = heat_executions(map, &map->blocks[b], profile);
 	}
 }

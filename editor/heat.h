@@ -27,5 +27,8 @@ DEFINE_CLEANUP(struct heat *, heat_free);
 /** heat_has() - is the IR function of that GUID hot? */
 bool heat_has(const struct heat *heat, uint64_t guid);
 
+/** heat_executions() - of a block by the profile: those of the probe in it that ran most */
+double heat_executions(const struct block_map *map, const struct block *block, const struct profile *profile);
+
 /** heat_count() - give the blocks of functions that were compiled without counts those of the profile */
 void heat_count(struct block_map *map, const struct profile *profile);

@@ -36,8 +36,11 @@
 /* ... where what seldom runs counts for little: it goes out of line. Seldom: once in so many calls. */
 #define SELDOM 20.0
 #define SELDOM_COST 0.1
-/* All copies together may be this share of the module. */
-#define GROWTH_BUDGET 1.0
+/*
+ * What a copy takes of the room that there is for all of them, per instruction: it is four bytes long or so, and half of what is
+ * copied folds, or was the callee's last and leaves as much room as it takes.
+ */
+#define COPY_BYTES 2.1
 /* Frames of callees become part of their callers', which may be deep in a recursion. */
 #define MAX_FRAME_BYTES 512
 
@@ -419,13 +422,14 @@ static void site_mark(const struct inlining *inlining, const struct site *site)
 				 LLVMCreateEnumAttribute(LLVMGetModuleContext(inlining->module), kind, 0));
 }
 
-int inlining_choose(struct inlining *inlining, struct inlining_stats *ret)
+int inlining_choose(struct inlining *inlining, double room, struct inlining_stats *ret)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
 	struct candidate best;
 	struct heap heap;
 
-	*ret = (struct inlining_stats){ .n_calls = inlining->n_sites, .executed = inlining->executed };
+	*ret = (struct inlining_stats){ .n_calls = inlining->n_sites, .room = room / COPY_BYTES,
+					.executed = inlining->executed };
 	if (!arena)
 		return -ENOMEM;
 	for (uint32_t f = 0; f < inlining->index.n; f++)
@@ -446,7 +450,7 @@ int inlining_choose(struct inlining *inlining, struct inlining_stats *ret)
 		if (density < best.key.gain) { /* what was chosen since made it dearer: it queues again */
 			best.key.gain = density;
 			heap_push(&heap, &best);
-		} else if ((double)ret->growth + site_size(inlining, site) <= GROWTH_BUDGET * (double)ret->size &&
+		} else if ((double)ret->growth + site_size(inlining, site) <= ret->room &&
 			   !is_cycle(inlining, site->caller, site->callee)) {
 			site_choose(inlining, site, ret);
 		}

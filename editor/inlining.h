@@ -6,8 +6,8 @@
  *
  * LLVM's inliner asks of each call alone whether it is hot. With sampled counts much lukewarm code passes that
  * test, so the calls that ran compete here instead: greedily by instructions saved per instruction of growth that runs,
- * as long as a copy earns its place and the module's growth stays within a budget (Arnold, Fink, Sarkar, Sweeney: A
- * Comparative Study of Static and Profile-Based Heuristics for Inlining, DYNAMO 2000). Chosen calls are marked
+ * as long as a copy earns its place and all of them find room (room.h; Arnold, Fink, Sarkar, Sweeney: A Comparative
+ * Study of Static and Profile-Based Heuristics for Inlining, DYNAMO 2000, have a budget as well). Chosen calls are marked
  * `alwaysinline`, the other candidates `noinline`. LLVM's inliner does the copying, and decides for itself only where
  * no count is known or the call was no candidate.
  */
@@ -24,6 +24,7 @@ struct inlining;
 struct inlining_stats {
 	size_t n_calls, n_chosen;   /* candidates: direct calls that ran and could be inlined; of them to be */
 	uint64_t size, growth;	    /* of the module before, and of the copies, in IR instructions */
+	double room;		    /* what the copies might have been together, likewise */
 	double executed, saved;	    /* instructions executed, and of them those that the copies save, by the counts */
 };
 
@@ -41,5 +42,9 @@ int inlining_note(LLVMBasicBlockRef block, uint64_t executions, void *user);
  */
 bool inlining_pays(const struct inlining *inlining, LLVMValueRef call, LLVMValueRef callee, uint64_t executions);
 
-/** inlining_choose() - mark the calls; 0 or -ENOMEM. The same module and counts give the same choice. */
-int inlining_choose(struct inlining *inlining, struct inlining_stats *ret);
+/**
+ * inlining_choose() - mark the calls
+ * @room: bytes of code that all copies together may bring; INFINITY: as many as earn their place
+ * Return: 0 or -ENOMEM. The same module and counts give the same choice.
+ */
+int inlining_choose(struct inlining *inlining, double room, struct inlining_stats *ret);

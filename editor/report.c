@@ -38,11 +38,14 @@ static void report_json(struct json *json, const struct image *program, const st
 	json_u64(json, "hot_blocks", r->counts.n_hot_blocks);
 	json_u64(json, "calls", r->inlining.n_calls);
 	json_u64(json, "calls_inlined", r->inlining.n_chosen);
+	json_u64(json, "instructions_copied", r->inlining.growth);
+	json_double(json, "instructions_copied_at_most", r->inlining.room);
 	json_u64(json, "indirect_calls", r->indirect.n_calls);
 	json_u64(json, "indirect_calls_promoted", r->indirect.n_targets);
 	if (r->indirect.executed > 0)
 		json_double(json, "indirect_calls_direct_share", r->indirect.direct / r->indirect.executed);
 	json_u64(json, "imports_called_straight", r->n_imports);
+	json_u64(json, "jumps_to_aligned_loops", r->n_loops);
 	json_u64(json, "functions_laid_out", r->n_laid_out);
 	json_u64(json, "blocks_out_of_line", r->n_cold_blocks);
 	json_double(json, "layout_score_before", r->score_before);

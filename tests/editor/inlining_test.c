@@ -3,6 +3,7 @@
 #include "editor/inlining.h"
 
 #include <llvm-c/Core.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -74,7 +75,7 @@ static uint64_t executions(const char *function, const char *block)
 	return strcmp(block, "loop") == 0 ? 50000000 : 10000;
 }
 
-static struct inlining_stats choose(LLVMModuleRef module)
+static struct inlining_stats choose_within(LLVMModuleRef module, double room)
 {
 	struct inlining *inlining = inlining_new(module);
 	struct inlining_stats stats;
@@ -89,9 +90,14 @@ static struct inlining_stats choose(LLVMModuleRef module)
 			CHECK_INT(inlining_note(b, n, inlining), 0);
 		}
 	}
-	CHECK_INT(inlining_choose(inlining, &stats), 0);
+	CHECK_INT(inlining_choose(inlining, room, &stats), 0);
 	inlining_free(inlining);
 	return stats;
+}
+
+static struct inlining_stats choose(LLVMModuleRef module)
+{
+	return choose_within(module, INFINITY);
 }
 
 /* Has the call of @callee in @caller that attribute? */
@@ -187,13 +193,21 @@ TEST(what_seldom_runs_costs_little)
 	LLVMDisposeModule(module);
 }
 
-TEST(the_growth_stays_within_the_budget)
+TEST(copies_find_room_the_best_first)
 {
-	LLVMModuleRef module = module_of(text);
-	struct inlining_stats stats = choose(module);
+	LLVMModuleRef everything = module_of(text), some = module_of(text), none = module_of(text);
+	struct inlining_stats all = choose(everything);
+	struct inlining_stats stats = choose_within(some, (double)all.growth); /* two bytes an instruction: half of them */
 
-	CHECK(stats.growth <= stats.size);
-	LLVMDisposeModule(module);
+	CHECK(stats.n_chosen > 0 && stats.n_chosen < all.n_chosen);
+	CHECK((double)stats.growth <= stats.room && stats.growth < all.growth);
+	CHECK(stats.saved / (double)stats.growth > all.saved / (double)all.growth);
+	CHECK(is_chosen(everything, "main", "small") && is_chosen(some, "main", "small"));
+	CHECK_INT(choose_within(none, 0).n_chosen, 0);
+	CHECK(is_marked(none, "main", "small", "noinline"));
+	LLVMDisposeModule(everything);
+	LLVMDisposeModule(some);
+	LLVMDisposeModule(none);
 }
 
 TEST_MAIN()
