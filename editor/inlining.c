@@ -30,7 +30,7 @@
 /* A call through a pointer that is known becomes one that may be inlined. */
 #define POINTER_COST 6.0
 /* What the callee's own code loses beside more live values, as a share of what it executes. */
-#define PRESSURE 0.02
+#define PRESSURE 0.05
 /* A copy must save this share of all instructions executed, per instruction of its size ... */
 #define MIN_DENSITY 4e-6
 /* ... where what seldom runs counts for little: it goes out of line. Seldom: once in so many calls. */
