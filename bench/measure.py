@@ -43,12 +43,21 @@ def write_json(path, value):
     os.replace(path + ".new", path)
 
 
+def cpu_name():
+    """Virtual machines often hide the model: x86 has its family and number as well."""
+    text = read_text("/proc/cpuinfo")
+    name = re.search(r"^model name\s*: (.*)$", text, re.M)
+    numbers = re.search(r"^cpu family\s*: (\d+)\nmodel\s*: (\d+)$", text, re.M)
+    if not name:
+        return platform.machine()
+    return name.group(1) + (f" (family {numbers.group(1)} model {numbers.group(2)})" if numbers else "")
+
+
 def machine():
-    cpu = re.search(r"^model name\s*: (.*)$", read_text("/proc/cpuinfo"), re.M)
     memory = re.search(r"^MemTotal:\s*(\d+)", read_text("/proc/meminfo"), re.M)
     system = re.search(r'^PRETTY_NAME="(.*)"$', read_text("/etc/os-release"), re.M)
     return {
-        "cpu": cpu.group(1) if cpu else platform.machine(),
+        "cpu": cpu_name(),
         "cpus": os.cpu_count(),
         "memory_mib": int(memory.group(1)) // 1024 if memory else None,
         "kernel": platform.release(),
