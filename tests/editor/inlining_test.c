@@ -4,6 +4,7 @@
 
 #include <llvm-c/Core.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -23,6 +24,10 @@
 	READ(10, 36) READ(11, 40) READ(12, 44) READ(13, 48) READ(14, 52) READ(15, 56) READ(16, 60)
 #define HUNDRED FORTY TEN(e) TEN(f) TEN(g) TEN(h) TEN(i) TEN(j)
 
+/* Four instructions a round. */
+#define LOOP(name) "  br label %" #name "\n" #name ":\n" SMALL "  %z = icmp eq i32 %b, 0\n  br i1 %z, label %end, label %" #name "\n" \
+	"end:\n  ret i32 %b\n}\n"
+
 static const char text[] =
 	"define i32 @main(i32 %n) {\n"
 	"  %s = call i32 @small(i32 %n)\n"
@@ -31,7 +36,9 @@ static const char text[] =
 	"  %v = call i32 @deep(i32 %u)\n"
 	"  %w = call i32 @busy(i32 %v)\n"
 	"  %x = call i32 @ping(i32 %w)\n"
-	"  ret i32 %x\n"
+	"  %y = call i32 @brief(i32 %x)\n"
+	"  %z = call i32 @steady(i32 %y)\n"
+	"  ret i32 %z\n"
 	"}\n"
 	"define i32 @seldom(i32 %n) {\n"
 	"  %s = call i32 @large(i32 %n)\n"
@@ -42,9 +49,9 @@ static const char text[] =
 	"define internal i32 @foreign(i32 %n) #0 {\n" SMALL "  ret i32 %b\n}\n"
 	"define internal i32 @refuses(i32 %n) noinline {\n" SMALL "  ret i32 %b\n}\n"
 	"define internal i32 @deep(i32 %n) {\n  %p = alloca [4096 x i8]\n" SMALL "  ret i32 %b\n}\n"
-	"define internal i32 @busy(i32 %n) {\n  br label %loop\n"
-	"loop:\n" SMALL "  %z = icmp eq i32 %b, 0\n  br i1 %z, label %end, label %loop\n"
-	"end:\n  ret i32 %b\n}\n"
+	"define internal i32 @busy(i32 %n) {\n" LOOP(loop)
+	"define internal i32 @brief(i32 %n) {\n" LOOP(rounds_25)
+	"define internal i32 @steady(i32 %n) {\n" LOOP(rounds_75)
 	"define internal i32 @ping(i32 %n) {\n  %r = call i32 @pong(i32 %n)\n  ret i32 %r\n}\n"
 	"define internal i32 @pong(i32 %n) {\n  %r = call i32 @ping(i32 %n)\n  ret i32 %r\n}\n"
 	"define i32 @knows(i32 %n) {\n  %s = call i32 @folds(i32 7)\n  ret i32 %s\n}\n"
@@ -72,6 +79,8 @@ static uint64_t executions(const char *function, const char *block)
 	for (size_t i = 0; i < ARRAY_SIZE(thousand); i++)
 		if (strcmp(function, thousand[i]) == 0)
 			return 1000;
+	if (strncmp(block, "rounds_", strlen("rounds_")) == 0)
+		return 10000 * strtoul(block + strlen("rounds_"), NULL, 10);
 	return strcmp(block, "loop") == 0 ? 50000000 : 10000;
 }
 
@@ -146,6 +155,8 @@ TEST(a_callee_that_works_long_gains_nothing)
 	LLVMModuleRef module = module_of(text);
 
 	choose(module);
+	CHECK(is_chosen(module, "main", "brief")); /* 100 instructions a call */
+	CHECK(!is_chosen(module, "main", "steady")); /* 300 */
 	CHECK(!is_chosen(module, "main", "busy"));
 	LLVMDisposeModule(module);
 }
