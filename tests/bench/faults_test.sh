@@ -56,8 +56,8 @@ fi
 [[ $status == 7 ]] || fail "exit status $status: $(cat "$work/err")"
 few=$(last text_minor_faults) few_kib=$(last resident_text_kib)
 "$tool" warm "$work/lines" "$far" 64 && fail "the exit status is lost"
-# Cached pages are mapped 16 at a time, or a whole large folio: a function a window, or nearly.
-(($(last text_minor_faults) >= few + 20)) || fail "64 functions far apart: $few, then $(cat "$work/lines")"
+# Cached pages are mapped 16 at a time, or a whole large folio, which may be 2 MiB: a function a window, or 32 of them.
+(($(last text_minor_faults) >= few + 2)) || fail "64 functions far apart: $few, then $(cat "$work/lines")"
 (($(last resident_text_kib) >= few_kib + 60 * 64)) || fail "resident text: $few_kib, then $(cat "$work/lines")"
 (($(last text_kib) >= 64 * 64 && $(last major_faults) == 0)) || fail "warm: $(cat "$work/lines")"
 (($(last minor_faults) > $(last text_minor_faults))) || fail "there are data and libraries, too: $(cat "$work/lines")"
@@ -92,7 +92,7 @@ found=$(jq -c '[.programs[0].variants[] | [.name, .processes, .pages_touched, .p
 	"$work/tables/faults.json")
 [[ $found == '[["shipped",2,2,1,"no difference seen"],["again",2,null,null,"no difference seen"],["morph",2,1,1,"less"]]' ]] ||
 	fail "the table: $found"
-[[ $(jq '.geomean_pages_touched == 0.5 and .geomean_text_minor_faults < 0.5' "$work/tables/faults.json") == true ]] ||
+[[ $(jq '.geomean_pages_touched == 0.5 and .geomean_text_minor_faults < 1' "$work/tables/faults.json") == true ]] ||
 	fail "means: $(jq -c 'del(.programs)' "$work/tables/faults.json")"
 /usr/bin/python3 "$bench/report.py" "$work/tables" "$work/out"
 [[ $(cat "$work/out/RESULTS.md") == *"is on 1.000 times the shipped ones' pages, all of it on 0.500 times; fewer minor faults"* ]] ||
