@@ -17,6 +17,15 @@ fail()
 	exit 1
 }
 
+# copy FROM TO: written page by page, so that the page cache holds it in pages; what a linker writes may be in folios of megabytes,
+# which are mapped by one fault
+copy()
+{
+	mkdir -p "$(dirname "$2")"
+	dd if="$1" of="$2" bs=4096 status=none
+	chmod 755 "$2"
+}
+
 # program FILE ALIGNMENT: calls the first N of its 64 functions, then ends with status 7 or by signal 15
 program()
 {
@@ -30,8 +39,8 @@ program()
 		for i in {0..63}; do echo "if (n > $i) x = f$i(x);"; done
 		echo 'if (argc > 2) raise(SIGTERM); return x < 0 ? 1 : 7; }'
 	} >"$work/program.c"
-	mkdir -p "$(dirname "$1")"
-	gcc -O1 -o "$1" "$work/program.c"
+	gcc -O1 -o "$work/program" "$work/program.c"
+	copy "$work/program" "$1"
 }
 
 # last FIELD: of the last line
@@ -44,7 +53,7 @@ far=$work/tables/prog/shipped/prefix/bin/prog
 near=$work/tables/prog/morph/prefix/bin/prog
 program "$far" 65536
 program "$near" 16
-cp -a "$work/tables/prog/shipped" "$work/tables/prog/again"
+copy "$far" "$work/tables/prog/again/prefix/bin/prog"
 
 # ---- one run
 status=0
@@ -56,8 +65,8 @@ fi
 [[ $status == 7 ]] || fail "exit status $status: $(cat "$work/err")"
 few=$(last text_minor_faults) few_kib=$(last resident_text_kib)
 "$tool" warm "$work/lines" "$far" 64 && fail "the exit status is lost"
-# Cached pages are mapped 16 at a time, or a whole large folio, which may be 2 MiB: a function a window, or 32 of them.
-(($(last text_minor_faults) >= few + 2)) || fail "64 functions far apart: $few, then $(cat "$work/lines")"
+# Cached pages are mapped 16 at a time: a function a window, or nearly.
+(($(last text_minor_faults) >= few + 20)) || fail "64 functions far apart: $few, then $(cat "$work/lines")"
 (($(last resident_text_kib) >= few_kib + 60 * 64)) || fail "resident text: $few_kib, then $(cat "$work/lines")"
 (($(last text_kib) >= 64 * 64 && $(last major_faults) == 0)) || fail "warm: $(cat "$work/lines")"
 (($(last minor_faults) > $(last text_minor_faults))) || fail "there are data and libraries, too: $(cat "$work/lines")"
@@ -92,7 +101,7 @@ found=$(jq -c '[.programs[0].variants[] | [.name, .processes, .pages_touched, .p
 	"$work/tables/faults.json")
 [[ $found == '[["shipped",2,2,1,"no difference seen"],["again",2,null,null,"no difference seen"],["morph",2,1,1,"less"]]' ]] ||
 	fail "the table: $found"
-[[ $(jq '.geomean_pages_touched == 0.5 and .geomean_text_minor_faults < 1' "$work/tables/faults.json") == true ]] ||
+[[ $(jq '.geomean_pages_touched == 0.5 and .geomean_text_minor_faults < 0.5' "$work/tables/faults.json") == true ]] ||
 	fail "means: $(jq -c 'del(.programs)' "$work/tables/faults.json")"
 /usr/bin/python3 "$bench/report.py" "$work/tables" "$work/out"
 [[ $(cat "$work/out/RESULTS.md") == *"is on 1.000 times the shipped ones' pages, all of it on 0.500 times; fewer minor faults"* ]] ||
