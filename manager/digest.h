@@ -2,18 +2,17 @@
 #pragma once
 
 /**
- * digest.h - XXH3-128 of a file's bytes, as 32 hexadecimal digits
- *
- * It tells accidental damage and other files apart; it is no defence against somebody who can write
- * to the store, which only root can.
+ * digest.h - what tells files apart in the store and in state.db: SHA-256 of their bytes, as text
  */
 
 #include <stddef.h>
 
 #include "base/fault.h"
+#include "base/sha256.h"
 
-#define DIGEST_TEXT 33
+#define DIGEST_TEXT SHA256_TEXT
 
-void digest_bytes(const void *bytes, size_t size, char ret[DIGEST_TEXT]);
+/** digest_bytes() - 0 or -ENOMEM; @ret is "" then */
+int digest_bytes(const void *bytes, size_t size, char ret[DIGEST_TEXT]);
 /** digest_fd() - from the start of the file, whatever its position; @name is for messages */
 int digest_fd(int fd, const char *name, char ret[DIGEST_TEXT], struct fault *reterr);

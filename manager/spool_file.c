@@ -65,8 +65,8 @@ int spool_file_read(const char *spool, const char *name, struct spool_file *file
 				 SPOOL_MAX_BYTES >> 20);
 	if (r < 0)
 		return fault_errno(reterr, r, "%s/%s", spool, file->name);
-	digest_bytes(file->bytes.data, file->bytes.size, file->digest);
-	return 0;
+	r = digest_bytes(file->bytes.data, file->bytes.size, file->digest);
+	return r < 0 ? fault_errno(reterr, r, "%s/%s", spool, file->name) : 0;
 }
 
 /* Keep the newest few: a broken writer must not fill the disk. */

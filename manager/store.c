@@ -208,7 +208,7 @@ int store_drop_module(const char *store, const char *build_id, struct fault *ret
 static void target_path(const char *store, const char *build_id, const char *path,
 			char ret[PATH_MAX])
 {
-	char digest[DIGEST_TEXT], suffix[64];
+	char digest[DIGEST_TEXT], suffix[16 + DIGEST_TEXT];
 
 	digest_bytes(path, strlen(path), digest);
 	snprintf(suffix, sizeof(suffix), "targets/%s", digest);

@@ -19,7 +19,7 @@ PACKAGES_BUILD=(
 	gcc libc6-dev cmake ninja-build pkg-config
 	clang-22 lld-22 llvm-22 llvm-22-dev llvm-22-linker-tools
 	bpftool libbpf-dev libelf-dev zlib1g-dev libsqlite3-dev libsystemd-dev libzydis-dev
-	libxxhash-dev libseccomp-dev libcap-dev
+	libxxhash-dev libseccomp-dev libcap-dev libssl-dev
 )
 # shellcheck disable=SC2034
 PACKAGES_TEST=(
