@@ -18,6 +18,7 @@
 #include "base/progress.h"
 #include "editor/assembly.h"
 #include "editor/codegen.h"
+#include "editor/facts.h"
 #include "editor/generation.h"
 #include "editor/guid.h"
 #include "editor/heat.h"
@@ -37,6 +38,8 @@
 #include "editor/room.h"
 #include "editor/symbols.h"
 #include "module/morph_data.h"
+
+#define FACTS_CLASSES (getenv("MORPH_FACTS") ? (unsigned)strtoul(getenv("MORPH_FACTS"), NULL, 0) : FACTS_ALL)
 
 enum step { TRUST, CUT, ANNOTATE, OPTIMIZE, GENERATE, LAYOUT, REGENERATE, SIGN };
 
@@ -65,6 +68,7 @@ struct edit {
 	struct heat *heat;	  /* which functions are compiled anew */
 	LLVMModuleRef hot;	  /* all hot halves, linked */
 	struct name_set *visible; /* names that something outside the hot module needs */
+	const struct name_set *unproven; /* of the module that is being cut: functions whose code hangs on facts; borrowed */
 	struct slots *slots;	  /* where the program keeps pointers to functions */
 	struct buffer hot_bitcode;
 	struct block_map *counted; /* of step 5's link: the hot code with its probes and counts */
@@ -112,6 +116,11 @@ static bool is_hot(LLVMModuleRef module, LLVMValueRef function, void *user)
 {
 	const struct edit *edit = user;
 
+	size_t size;
+	const char *name = LLVMGetValueName2(function, &size);
+
+	if (edit->unproven && name_set_has(edit->unproven, name, size))
+		return false;
 	return heat_has(edit->heat, annotate_guid(module, function));
 }
 
@@ -158,18 +167,88 @@ static int unit_cut(struct edit *edit, size_t i, LLVMModuleRef module, const str
 	return 0;
 }
 
+static int generate(struct edit *edit, const struct codegen_input *inputs, size_t n, const char *const *more,
+		    const char *prefix, struct fault *reterr);
+
+static int proof_generate(const struct buffer bitcode[2], char path[2][PATH_MAX], void *user, struct fault *reterr)
+{
+	struct edit *edit = user;
+	const struct codegen_input inputs[] = { { "with facts", bitcode[0].data, bitcode[0].size },
+						{ "without facts", bitcode[1].data, bitcode[1].size } };
+
+	if (getenv("MORPH_FACTS_KEEP")) {
+		static int n;
+		char out[300];
+		struct fault f;
+		for (int i = 0; i < 2; i++) {
+			snprintf(out, sizeof(out), "%s/m%d-%d.bc", edit->options->directory, n, i);
+			file_write(out, bitcode[i].data, bitcode[i].size, 0600, &f);
+		}
+		n++;
+	}
+	path_in(edit, path[0], "proof-0.o");
+	path_in(edit, path[1], "proof-1.o");
+	return generate(edit, inputs, ARRAY_SIZE(inputs), (const char *[]){ NULL }, "proof", reterr);
+}
+
+/*
+ * Functions whose code hangs on facts are not hot, whatever the counts say (facts.h).
+ * Return: 0; 1: one of them must be in the hot half, so the module is not to be cut.
+ */
+static int unproven_find(struct edit *edit, LLVMModuleRef module, const struct name_set *assembly, struct name_set *unproven,
+			 struct fault *reterr)
+{
+	_clean_(name_set_freep) struct name_set *wanted = name_set_new(), *rest = name_set_new();
+	int r = wanted && rest ? partition_choose(module, assembly, is_hot, edit, wanted) : -ENOMEM;
+	bool is_bound = false;
+
+	if (r == 0)
+		r = facts_prove(module, wanted, FACTS_CLASSES, proof_generate, edit, unproven, reterr);
+	if (r < 0)
+		return r;
+	edit->unproven = unproven;
+	r = partition_choose(module, assembly, is_hot, edit, rest);
+	edit->report->n_proven += name_set_count(wanted) - name_set_count(unproven);
+	edit->report->n_unproven += name_set_count(unproven);
+	if (getenv("MORPH_FACTS_SHOW")) {
+		fprintf(stderr, "MODULE %zu wanted, %zu unproven\n", name_set_count(wanted), name_set_count(unproven));
+		for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+			size_t size;
+			const char *name = LLVMGetValueName2(f, &size);
+			if (name_set_has(unproven, name, size))
+				fprintf(stderr, "UNPROVEN %s\n", name);
+		}
+	}
+	if (getenv("MORPH_FACTS_NOPROOF"))
+		edit->unproven = NULL, is_bound = true;
+	if (is_bound)
+		return 0;
+	for (LLVMValueRef f = LLVMGetFirstFunction(module); f && r == 0; f = LLVMGetNextFunction(f)) {
+		size_t size;
+		const char *name = LLVMGetValueName2(f, &size);
+
+		is_bound |= name_set_has(rest, name, size) && name_set_has(unproven, name, size);
+	}
+	return r < 0 ? fault_errno(reterr, r, "proving code") : is_bound;
+}
+
 /* A module that nothing of ran, or whose assembly would be in the others' way, stays as it was shipped. */
 static int module_take(struct edit *edit, size_t i, LLVMModuleRef module, struct fault *reterr)
 {
-	_clean_(name_set_freep) struct name_set *assembly = name_set_new();
-	int r = assembly ? assembly_names(module, assembly) : -ENOMEM;
+	_clean_(name_set_freep) struct name_set *assembly = name_set_new(), *unproven = name_set_new();
+	int r = assembly && unproven ? assembly_names(module, assembly) : -ENOMEM;
 
+	edit->unproven = NULL;
 	if (r == 0)
 		r = name_set_add_all(edit->visible, assembly);
 	if (r == 0 && has_hot(module, edit) &&
 	    (edit->data->n_modules == 1 || !assembly_binds(module, assembly)))
+		r = unproven_find(edit, module, assembly, unproven, reterr);
+	else if (r == 0)
+		r = 1;
+	if (r == 0 && has_hot(module, edit))
 		return unit_cut(edit, i, module, assembly, reterr);
-	if (r == 0)
+	if (r >= 0)
 		r = ir_declarations(module, edit->visible);
 	edit->units[i].keeps_base = true;
 	LLVMDisposeModule(module);
@@ -219,6 +298,7 @@ static int modules_cut(struct edit *edit, struct fault *reterr)
 			LLVMDisposeModule(module);
 	}
 	guid_table_free(guids);
+	if (getenv("MORPH_FACTS_STOP")) { fprintf(stderr, "TOTAL %zu %zu\n", edit->report->n_proven, edit->report->n_unproven); _exit(1); }
 	if (r == 0 && !edit->hot)
 		return fault_set(reterr, EDIT_NOTHING,
 				 "the profile names no function of this program that ran; record longer");
@@ -554,6 +634,10 @@ static int annotate(struct edit *edit, struct fault *reterr)
 {
 	int r = hot_unfold(edit, reterr);
 
+	if (r == 0)
+		r = facts_strip(edit->hot, FACTS_CLASSES, reterr);
+	if (r == 0)
+		r = facts_rederive(edit->hot, reterr);
 	if (r < 0)
 		return r;
 	ir_internalize(edit->hot, edit->visible);

@@ -52,6 +52,7 @@ struct edit_report {
 	size_t n_loops;	  /* jumps back to the head of a hot loop, which starts a line */
 	size_t n_imports; /* functions of other files that hot code calls without the procedure linkage table */
 	size_t n_modules, n_hot_modules;
+	size_t n_proven, n_unproven; /* hot functions whose code is the same without facts (facts.h); of others, which stay as shipped */
 	size_t n_kept_objects; /* of hot modules: their cold code is step 1's, not generated once more */
 	size_t n_laid_out; /* functions with a new block order */
 	size_t n_cold_blocks; /* blocks moved out of line */

@@ -338,6 +338,15 @@ static int drop_given_away(LLVMModuleRef module, struct fault *reterr)
 	return 0;
 }
 
+int partition_choose(LLVMModuleRef whole, const struct name_set *assembly, partition_is_hot is_hot, void *user,
+		     struct name_set *ret)
+{
+	struct cut cut = { .is_hot = is_hot, .user = user, .assembly = assembly, .hot = ret };
+
+	cut.is_bound = assembly_binds(whole, assembly);
+	return hot_choose(whole, &cut);
+}
+
 int partition_split(LLVMModuleRef whole, const char *suffix, const struct name_set *assembly,
 		    partition_is_hot is_hot, void *user, LLVMModuleRef *retcold, struct name_set *moved,
 		    struct name_set *crossing, struct fault *reterr)
