@@ -309,29 +309,39 @@ static void objects_free(char **objects)
 	free(objects);
 }
 
-static int shipped_compare(struct edit *edit, struct fault *reterr)
+/* The build ID is the shipped one, so that nothing moves and nothing differs. */
+static int shipped_link(struct edit *edit, const char *out, struct fault *reterr)
 {
-	_clean_(image_freep) struct image *again = NULL;
-	_clean_(block_map_freep) struct block_map *map = NULL;
+	char id[BUILD_ID_MAX_TEXT], option[BUILD_ID_MAX_TEXT + 16];
 	size_t n = edit->data->n_modules;
-	char **objects = calloc(n + 1, sizeof(*objects)), **options = NULL, path[PATH_MAX];
-	int r = objects ? symbols_layout(edit->program, &options) : -ENOMEM;
+	char **objects = calloc(n + 1, sizeof(*objects));
+	int r = objects ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n && r == 0; i++)
 		if (asprintf(&objects[i], "%s/base-%zu.o", edit->options->directory, i) < 0)
 			r = -ENOMEM;
+	if (r == -ENOMEM)
+		fault_errno(reterr, r, "linking the shipped code");
+	snprintf(option, sizeof(option), "--build-id=0x%s", build_id_text(image_build_id(edit->program), id));
 	if (r == 0)
-		r = link_objects(edit, objects, (const char *const *)options, path_in(edit, path, "again"), reterr);
+		r = link_objects(edit, objects, (const char *const[]){ option, NULL }, out, reterr);
+	objects_free(objects);
+	return r;
+}
+
+static int shipped_compare(struct edit *edit, struct fault *reterr)
+{
+	_clean_(image_freep) struct image *again = NULL;
+	_clean_(block_map_freep) struct block_map *map = NULL;
+	char path[PATH_MAX];
+	int r = shipped_link(edit, path_in(edit, path, "again"), reterr);
+
 	if (r == 0)
 		r = image_map(path, &again, &map, reterr);
 	if (r == 0)
 		r = block_map_make_unique(map);
 	if (r == 0)
 		r = trust_compare(edit->program, edit->data->map, again, map, &edit->report->trust, reterr);
-	if (r == 0)
-		r = trust_compare_data(edit->program, again, reterr);
-	objects_free(objects);
-	objects_free(options);
 	return r > 0 ? EDIT_UNTRUSTED : r;
 }
 

@@ -23,11 +23,3 @@ int symbols_collect(const struct image *program, const struct link_plan *plan, s
  * which another file may define before it. Return: 0 or -ENOMEM.
  */
 int symbols_imports(const struct image *program, struct name_set *ret);
-
-/**
- * symbols_layout() - options that make ld.lld lay its own parts out as in the shipped file
- * "--undefined=NAME" for every import, in the order of the shipped file's PLT: ld.lld numbers PLT entries
- * in the order in which it first hears of the symbols. And a build ID of the same size, so that nothing moves.
- * @ret: NULL-terminated, owned by the caller (each string, and the list). Return: 0 or -ENOMEM.
- */
-int symbols_layout(const struct image *program, char ***ret);
