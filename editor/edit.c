@@ -259,6 +259,9 @@ static int modules_cut(struct edit *edit, struct fault *reterr)
 	struct guid_table *guids = guid_table_new(edit->data->map);
 	int r = guids ? symbols_collect(edit->program, edit->data->plan, edit->visible, reterr) : -ENOMEM;
 
+	/* Of several definitions the one that won stays to be seen, or another one would take its place. */
+	if (r == 0)
+		r = name_set_add_all(edit->visible, edit->names.contested);
 	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++)
 		r = module_cut(edit, i, guids, reterr);
 	guid_table_free(guids);
