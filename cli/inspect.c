@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "module/morph_data.h"
+#include "module/sidecar.h"
 
 int inspect_run(int argc, char **argv);
 
@@ -61,7 +62,7 @@ static void summary_make(const struct image *image, const struct morph_data *dat
 
 	if (section && section->data) {
 		s.data_bytes = section->size;
-	} else if (morph_data_sidecar_path(image_build_id(image), dir, s.path, sizeof(s.path)) == 0 &&
+	} else if (sidecar_path(image_build_id(image), dir, s.path, sizeof(s.path)) == 0 &&
 		   stat(s.path, &st) == 0) {
 		s.data_bytes = (uint64_t)st.st_size;
 	}

@@ -2,13 +2,14 @@
 
 #define _GNU_SOURCE
 #include "module/morph_data.h"
+#include "module/sidecar.h"
 
 #include <errno.h>
 
 #include "base/container.h"
 #include "base/file.h"
 #include "tests/module/elf_maker.h"
-#include "tests/test.h"
+#include "tests/attack.h"
 
 static const uint8_t note[] = { 4, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd, 1, 2 };
 
@@ -143,28 +144,66 @@ TEST(a_file_without_data_says_so)
 	CHECK_STR(fault.text, "prog: carries no Morph data; build it with morph cc");
 }
 
-TEST(a_sidecar_is_found_by_build_id)
+static void hash_of(const struct morph_data *data, uint8_t ret[SHA256_BYTES])
 {
-	_clean_(morph_data_freep) struct morph_data *data = small_data(), *found = NULL;
-	_clean_(image_freep) struct image *image = image_with(NULL);
-	_clean_(buffer_donep) struct buffer bytes = { 0 };
+	_clean_(sha256_freep) struct sha256 *hash = sha256_new();
+
+	CHECK_INT(morph_data_hash(data, hash), 0);
+	CHECK_INT(sha256_end(hash, ret), 0);
+}
+
+/* Whoever can write the sidecar directory can write any build ID into a file there. */
+TEST(a_sidecar_is_found_by_build_id_and_taken_by_its_hash)
+{
+	_clean_(morph_data_freep) struct morph_data *data = small_data(), *found = NULL, *none = NULL;
+	_clean_(image_freep) struct image *image = image_with(NULL), *split = NULL;
+	_clean_(buffer_donep) struct buffer bytes = { 0 }, other = { 0 }, file = { 0 };
 	char dir[] = "/tmp/morph-test-XXXXXX", path[256], *slash;
-	struct fault fault;
-	int r;
+	struct fault fault, unnamed, forged;
+	int r, r_unnamed, r_forged;
 
 	CHECK(mkdtemp(dir));
-	CHECK_INT(morph_data_sidecar_path(image_build_id(image), dir, path, sizeof(path)), 0);
+	CHECK_INT(sidecar_path(image_build_id(image), dir, path, sizeof(path)), 0);
 	CHECK_STR(path + strlen(dir), "/ab/cd0102.morph");
 	slash = strrchr(path, '/');
 	*slash = '\0';
 	CHECK_INT(file_mkdirs(path, 0755, &fault), 0);
 	*slash = '/';
 	CHECK_INT(morph_data_encode(data, &bytes), 0);
+	data->opt_level ^= 1;
+	CHECK_INT(morph_data_encode(data, &other), 0);
+	CHECK_INT(sidecar_split(image, bytes.data, bytes.size, &file, &fault), 0);
+	CHECK_INT(image_open_bytes(file.data, file.size, "split", &split, &fault), 0);
 	CHECK_INT(file_write(path, bytes.data, bytes.size, 0644, &fault), 0);
-	r = morph_data_load(image, dir, &found, &fault);
+	r_unnamed = morph_data_load(image, dir, &none, &unnamed);
+	r = morph_data_load(split, dir, &found, &fault);
+	CHECK_INT(file_write(path, other.data, other.size, 0644, &fault), 0);
+	r_forged = morph_data_load(split, dir, &none, &forged);
 	CHECK_INT(file_remove_tree(dir, &fault), 0);
 	CHECK_INT(r, 0);
 	CHECK_STR(found->triple, "x86_64-pc-linux-gnu");
+	ATTACK("sidecar-for-a-program-without-one", r_unnamed == -EBADMSG && strstr(unnamed.text, "names no sidecar"));
+	ATTACK("sidecar-forged", r_forged == -EBADMSG && strstr(forged.text, "is not the sidecar that split was split from"));
+}
+
+TEST(what_morph_data_says_is_in_its_hash)
+{
+	_clean_(morph_data_freep) struct morph_data *data = small_data();
+	uint8_t before[SHA256_BYTES], after[SHA256_BYTES];
+
+	hash_of(data, before);
+	hash_of(data, after);
+	CHECK(memcmp(before, after, sizeof(before)) == 0);
+	data->build_id.bytes[0] ^= 1;
+	hash_of(data, after);
+	CHECK(memcmp(before, after, sizeof(before)) == 0); /* the ID is made of it */
+	data->selftest[2] ^= 1;
+	hash_of(data, after);
+	data->selftest[2] ^= 1;
+	ATTACK("same-id-other-self-test", memcmp(before, after, sizeof(before)) != 0);
+	data->opt_level ^= 1;
+	hash_of(data, after);
+	ATTACK("same-id-other-options", memcmp(before, after, sizeof(before)) != 0);
 }
 
 TEST_MAIN()
