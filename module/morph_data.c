@@ -20,6 +20,8 @@
 #include "module/sidecar.h"
 
 #define COMPRESSION_LEVEL 9
+#define PAYLOAD_RATIO 4u
+#define PAYLOAD_BYTES (256u << 10)
 
 static void text_encode(struct buffer *out, const char *text)
 {
@@ -227,8 +229,7 @@ static int modules_decode(struct morph_data *data, struct reader *in, struct fau
 	return 0;
 }
 
-int morph_data_decode(const void *container, size_t size, struct morph_data **ret,
-		      struct fault *reterr)
+static int decode(const void *container, size_t size, uint64_t max, struct morph_data **ret, struct fault *reterr)
 {
 	_clean_(morph_data_freep) struct morph_data *data = calloc(1, sizeof(*data));
 	struct reader in;
@@ -236,7 +237,7 @@ int morph_data_decode(const void *container, size_t size, struct morph_data **re
 
 	if (!data)
 		return fault_errno(reterr, -ENOMEM, ".morph data");
-	r = container_unpack(container, size, CONTAINER_MORPH, MORPH_DATA_VERSION, &data->payload, reterr);
+	r = container_unpack_limited(container, size, CONTAINER_MORPH, MORPH_DATA_VERSION, max, &data->payload, reterr);
 	if (r < 0)
 		return r;
 	in = reader_of(data->payload.data, data->payload.size);
@@ -249,6 +250,11 @@ int morph_data_decode(const void *container, size_t size, struct morph_data **re
 		return r;
 	*ret = TAKE(data);
 	return 0;
+}
+
+int morph_data_decode(const void *container, size_t size, struct morph_data **ret, struct fault *reterr)
+{
+	return decode(container, size, CONTAINER_MAX_BYTES, ret, reterr);
 }
 
 int morph_data_unpack(struct morph_data *data, struct fault *reterr)
@@ -293,6 +299,18 @@ void morph_data_free(struct morph_data *data)
 	free(data);
 }
 
+/*
+ * What describes a file is not much larger than the file (about one time as large where it was looked at); what inflates
+ * to more is there to fill memory.
+ */
+static uint64_t payload_max(const struct image *image, size_t sidecar_size)
+{
+	size_t size;
+
+	image_bytes(image, &size);
+	return MIN(PAYLOAD_RATIO * ((uint64_t)size + sidecar_size) + PAYLOAD_BYTES, (uint64_t)CONTAINER_MAX_BYTES);
+}
+
 static int sidecar_load(const struct image *image, const char *dir, struct morph_data **ret,
 			struct fault *reterr)
 {
@@ -312,7 +330,7 @@ static int sidecar_load(const struct image *image, const char *dir, struct morph
 	r = sidecar_check(image, map.data, map.size, path, reterr);
 	if (r < 0)
 		return r;
-	r = morph_data_decode(map.data, map.size, ret, reterr);
+	r = decode(map.data, map.size, payload_max(image, map.size), ret, reterr);
 	return r < 0 ? fault_prefix(reterr, r, "%s", path) : 0;
 }
 
@@ -324,7 +342,7 @@ int morph_data_load(const struct image *image, const char *sidecar_dir, struct m
 	int r;
 
 	if (section && section->data) {
-		r = morph_data_decode(section->data, section->size, &data, reterr);
+		r = decode(section->data, section->size, payload_max(image, 0), &data, reterr);
 		if (r < 0)
 			return fault_prefix(reterr, r, "%s", image_path(image));
 	} else {
