@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/daemon.h"
 
 struct explanation {

@@ -10,6 +10,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "base/text.h"
 
 int cc_run(int argc, char **argv);
 int cxx_run(int argc, char **argv);
@@ -129,7 +130,7 @@ int main(int argc, char **argv)
 	}
 	verb = verb_find(argv[1]);
 	if (!verb) {
-		fprintf(stderr, "morph: no verb \"%s\"; `morph help` lists them\n", argv[1]);
+		fprintf(stderr, "morph: no verb \"%s\"; `morph help` lists them\n", SHOWN(argv[1]));
 		return VERB_USAGE;
 	}
 	return verb->run(argc - 1, argv + 1);

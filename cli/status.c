@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "base/text.h"
 #include "cli/daemon.h"
 #include "monitor/support.h"
 
@@ -43,10 +44,10 @@ static void daemon_print(const struct record *daemon)
 	const char *busy = record_text(daemon, "busy"), *editing = record_text(daemon, "editing");
 
 	printf("morphd %s (process %lld), %s%s\n", record_text(daemon, "version") ?: "?",
-	       (long long)record_integer(daemon, "pid"), busy ? busy : "the machine is idle",
+	       (long long)record_integer(daemon, "pid"), busy ? SHOWN(busy) : "the machine is idle",
 	       record_integer(daemon, "automatic") ? "" : "; edits only on request");
 	if (editing)
-		printf("editing %s\n", editing);
+		printf("editing %s\n", SHOWN(editing));
 	printf("%lld samples in %lld logs: %lld idle, %lld kernel, %lld user\n",
 	       (long long)record_integer(daemon, "total_fired"),
 	       (long long)record_integer(daemon, "total_logs"),
