@@ -10,14 +10,14 @@
 #include "tests/module/elf_maker.h"
 #include "tests/test.h"
 
-static const uint8_t note[] = { 4, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd, 1, 2 };
+static const uint8_t note[] = { 4, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd, 1, 2, 3, 4, 5, 6 };
 
 static struct morph_data *small_data(void)
 {
 	static const uint8_t crt[] = "crt bytes";
 	struct morph_data *data = calloc(1, sizeof(*data));
 
-	data->build_id = (struct build_id){ .size = 4, .bytes = { 0xab, 0xcd, 1, 2 } };
+	data->build_id = (struct build_id){ .size = 8, .bytes = { 0xab, 0xcd, 1, 2, 3, 4, 5, 6 } };
 	data->llvm_version = strdup("22.1.8");
 	data->triple = strdup("x86_64-pc-linux-gnu");
 	data->selftest = strdup("./prog --version");
@@ -154,7 +154,7 @@ TEST(a_sidecar_is_found_by_build_id)
 
 	CHECK(mkdtemp(dir));
 	CHECK_INT(morph_data_sidecar_path(image_build_id(image), dir, path, sizeof(path)), 0);
-	CHECK_STR(path + strlen(dir), "/ab/cd0102.morph");
+	CHECK_STR(path + strlen(dir), "/ab/cd010203040506.morph");
 	slash = strrchr(path, '/');
 	*slash = '\0';
 	CHECK_INT(file_mkdirs(path, 0755, &fault), 0);
