@@ -417,3 +417,31 @@ char *statement_text(sqlite3_stmt *statement, int i)
 
 	return text ? strdup(text) : NULL;
 }
+
+struct predicate {
+	state_test test;
+	const void *userdata;
+};
+
+static void predicate_run(sqlite3_context *context, _unused_ int n, sqlite3_value **values)
+{
+	const struct predicate *predicate = sqlite3_user_data(context);
+	const char *text = (const char *)sqlite3_value_text(values[0]);
+
+	sqlite3_result_int(context, predicate->test(predicate->userdata, text));
+}
+
+int state_predicate(struct state *state, const char *name, state_test test, const void *userdata,
+		    struct fault *reterr)
+{
+	struct predicate *predicate = malloc(sizeof(*predicate));
+	int result;
+
+	if (!predicate)
+		return fault_errno(reterr, -ENOMEM, "%s", name);
+	*predicate = (struct predicate){ test, userdata };
+	/* free() is called for it when it is replaced, when the database is closed, and on error. */
+	result = sqlite3_create_function_v2(state->db, name, 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, predicate,
+					    predicate_run, NULL, NULL, free);
+	return result == SQLITE_OK ? 0 : state_fault(state, result, reterr);
+}

@@ -60,6 +60,14 @@ int state_integer(struct state *state, int64_t *ret, struct fault *reterr, const
 		  const char *types, ...);
 int64_t state_last_id(struct state *state);
 
+/**
+ * state_predicate() - let SQL ask @test of a text (or null) by @name(text), until it is said anew
+ * @userdata: borrowed until then
+ */
+typedef bool (*state_test)(const void *userdata, const char *text);
+int state_predicate(struct state *state, const char *name, state_test test, const void *userdata,
+		    struct fault *reterr);
+
 static inline void statement_freep(sqlite3_stmt **statement)
 {
 	sqlite3_finalize(*statement);

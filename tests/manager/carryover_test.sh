@@ -61,7 +61,7 @@ sed -i 's/stack is empty/the stack is empty/' "$dir/v3/vm.c"
 
 upgrade_to 1
 morphd_start
-morph record -F 4000 -o "$dir/spool/.1" -- "$prog" 3000000 4 >/dev/null 2>&1
+morph record -F 4000 -o "$dir/spool/.1" -- "$prog" 6000000 4 >/dev/null 2>&1
 mv "$dir/spool/.1" "$dir/spool/1.samples"
 spool_wait
 morph reoptimize "$prog"
