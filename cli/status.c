@@ -142,7 +142,7 @@ static int status_print(const struct status *status, bool all)
 static int status_read(const struct daemon_options *options, struct status *ret, struct fault *fault)
 {
 	_clean_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-	int r = daemon_call(options, "Status", &reply, fault, "", NULL, NULL, 0);
+	int r = daemon_read(options, "Status", &reply, fault, NULL);
 
 	if (r < 0)
 		return r;
@@ -156,7 +156,7 @@ static int status_read(const struct daemon_options *options, struct status *ret,
 
 int status_run(int argc, char **argv)
 {
-	static const struct option table[] = { { "all", no_argument, NULL, 'a' }, DAEMON_OPTIONS };
+	static const struct option table[] = { { "all", no_argument, NULL, 'a' }, DAEMON_READER_OPTIONS };
 	_clean_(status_done) struct status status = { 0 };
 	struct daemon_options options = { 0 };
 	struct fault fault = { "" };

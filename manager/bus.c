@@ -111,6 +111,8 @@ static int answer(sd_bus_message *m, struct bus *bus, report_function report, bo
 	if (r < 0)
 		return r;
 	r = report(bus->manager, &audience, path, reply, &fault);
+	if (r == -ENOENT)
+		return sd_bus_error_set(error, BUS_ERROR_NOT_KNOWN, "not known to morphd");
 	return r < 0 ? reply_fault(error, &fault) : sd_bus_send(NULL, reply, NULL);
 }
 

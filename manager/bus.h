@@ -22,7 +22,7 @@
  * there is no row of is "not known to morphd", whether there is such a file or not. Paths are compared as texts;
  * `morph` resolves them first, with the caller's rights. The ...All() methods are for root, for the user morphd
  * runs as, and on the system bus for whom polkit allows org.morph.see-all; the others of org.morph.manage.
- * A failure is the error BUS_ERROR with one sentence.
+ * A failure is the error BUS_ERROR with one sentence, or BUS_ERROR_NOT_KNOWN (bus_name.h).
  */
 
 #include <systemd/sd-bus.h>

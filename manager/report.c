@@ -142,6 +142,8 @@ static int daemon_append(struct manager *m, const struct audience *audience, sd_
 	if (r >= 0)
 		r = text_append(into, "worker_user", m->settings.worker_user);
 	if (r >= 0)
+		r = entry_append(into, "uid", "x", (int64_t)m->settings.uid);
+	if (r >= 0)
 		r = text_append(into, "prefixes", m->settings.prefixes);
 	if (r >= 0)
 		r = text_append(into, "owners", m->settings.owners);

@@ -75,7 +75,7 @@ static const char *const defaults[][2] = {
 
 int settings_init(struct settings *settings)
 {
-	*settings = (struct settings){ .root = strdup("") };
+	*settings = (struct settings){ .uid = geteuid(), .root = strdup("") };
 	if (!settings->root)
 		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++) {
@@ -109,7 +109,7 @@ bool settings_owner_is_allowed(const struct settings *settings, unsigned uid)
 	char name[256];
 	int n = 0;
 
-	if (uid == geteuid())
+	if (uid == settings->uid)
 		return true;
 	for (; sscanf(at, "%255s%n", name, &n) == 1; at += n) {
 		const struct passwd *user;

@@ -15,6 +15,7 @@
 #define SETTINGS_FILE "/etc/morph/morphd.conf"
 
 struct settings {
+	unsigned uid; /* whom morphd runs as; not configured */
 	char *root; /* put before every path below, before /proc and /sys, and before programs' paths */
 	char *state_directory;
 	char *spool_directory;
