@@ -49,10 +49,18 @@ static int shipped_add(struct manager *m, struct installed *in, struct fault *re
 	return r;
 }
 
-/* Of a shipped file that a Morph before version 3 of state.db had seen, but not kept. */
-static int shipped_identify(struct manager *m, struct installed *in, const char *digest, struct fault *reterr)
+/*
+ * Of a Morph before version 3 of state.db: a shipped file that was seen, but not kept, or a row whose file in the store
+ * could not be found (renewal.h).
+ */
+static int old_identify(struct manager *m, struct installed *in, const char *digest, struct fault *reterr)
 {
-	if (in->generation.number != 0)
+	const struct replacement *file = &in->examination.file;
+	char renewed[DIGEST_TEXT];
+
+	if (in->generation.digest[0] && digest_renew(file->fd, file->path, in->generation.digest, renewed, reterr) < 0)
+		return -ESTALE;
+	if (!in->generation.digest[0] && in->generation.number != 0)
 		return fault_set(reterr, -ESTALE, "%s: is generation %lld by its build ID, but what its bytes must be "
 				 "is not known any more; left as it is", in->examination.file.path,
 				 (long long)in->generation.number);
@@ -79,8 +87,8 @@ static int generation_find(struct manager *m, struct installed *in, struct fault
 		r = module_get(m->state, in->generation.module, &in->module, reterr);
 	if (r == 0)
 		r = digest_fd(e->file.fd, e->file.path, digest, reterr);
-	if (r == 0 && !in->generation.digest[0])
-		return shipped_identify(m, in, digest, reterr);
+	if (r == 0 && (!in->generation.digest[0] || digest_is_old(in->generation.digest)))
+		return old_identify(m, in, digest, reterr);
 	if (r == 0 && strcmp(digest, in->generation.digest) != 0)
 		r = fault_set(reterr, -ESTALE, "%s: has the build ID of generation %lld of another program, but other "
 			      "bytes (SHA-256 %.16s..., not %.16s...): changed after linking, or made to look like it; "
