@@ -46,5 +46,9 @@ int main(int argc, char **argv)
 		puts("ok");
 	else
 		printf("%s: %s\n", error.name ? error.name : "no answer", error.message ? error.message : strerror(-r));
+	sd_bus_error_free(&error);
+	sd_bus_message_unref(call);
+	sd_bus_message_unref(reply);
+	sd_bus_flush_close_unref(bus);
 	return r < 0;
 }
