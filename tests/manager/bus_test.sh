@@ -116,6 +116,7 @@ nobody reoptimize --bus="$bus" "$prog" | says 'generation 1' || fail "an edit, p
 prog_is made || fail "the generation stands"
 rm "$dir/yes"
 refused 'only root may change' nobody rollback --bus="$bus" "$prog"
+sleep 2 # until there are calls again (allowance.h)
 refused 'only root may see' nobody status --all-users --bus="$bus"
 attack_held bus-rollback-that-polkit-denies prog_is made
 attack_held bus-status-that-polkit-denies not alice --all-users
