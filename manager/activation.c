@@ -163,6 +163,10 @@ int activation_may(struct manager *m, const char *path, struct fault *reterr)
 	/* A target of before, where morphd.conf names no prefix any more, is only put back. */
 	r = place_check_listed(&m->settings, file.path, reterr);
 	if (r == 0)
+		r = place_check_writers(&m->settings, file.dir_fd, file.fd, file.path, reterr);
+	if (r == 0)
+		r = place_check_mount(&m->settings, file.fd, file.path, reterr);
+	if (r == 0)
 		r = replacement_check(&file, m->settings.privileged_files, false, reterr);
 	replacement_done(&file);
 	return r;

@@ -237,6 +237,17 @@ morph reoptimize "$dir/bin/bomb" >/dev/null 2>&1 || true
 attack_held gate-payload-of-190-megabytes-in-190-kilobytes grown_less 32000 "$before"
 answers "$MORPH_BIN/morph" status || fail "morphd lives on"
 
+# Another file with the build ID of a known program.
+cp "$MORPH_PROGRAMS/shipped" "$dir/bin/double"
+printf 'payload' >>"$dir/bin/double"
+"$MORPH_BIN/manager-samples" "$dir/part" "$MORPH_PROGRAMS/shipped" "$dir/bin/double" 500 902
+mv "$dir/part" "$dir/spool/900902.samples"
+spool_wait
+explained "$dir/bin/double" | says 'left alone: .*other bytes (SHA-256' || fail "$(explained "$dir/bin/double")"
+refused 'other bytes' morph reoptimize "$dir/bin/double"
+attack_held gate-double-is-edited-with-the-others-counts cmp -s -n "$(stat -c %s "$MORPH_PROGRAMS/shipped")" "$dir/bin/double" \
+	"$MORPH_PROGRAMS/shipped"
+
 # A name that a terminal would obey.
 evil=$dir/bin/$'x\e[2J\e]0;title\a\n\xe2\x80\xaeevil\xff'
 cp "$MORPH_PROGRAMS/upgraded" "$evil"

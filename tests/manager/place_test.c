@@ -5,7 +5,8 @@
 #define _GNU_SOURCE
 #include "tests/manager/fixture.h"
 
-#include <sys/ioctl.h>
+#include <dirent.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
@@ -273,6 +274,51 @@ TEST(a_path_that_changes_under_way_leads_nowhere_else)
 	printf("%u times the good file, %u times refused\n", good, refusals);
 	CHECK(good && refusals);
 	ATTACK("gate-symlink-swap-race", wrong == 0 && number_of(f.m, "SELECT count(*) FROM target") == 1);
+	fixture_done(&f);
+}
+
+/*
+ * The same while generations are put into place by that path, and taken back. The copy in the user's directory must
+ * stay his, and nothing of root's may appear beside it.
+ */
+TEST(a_replacement_never_lands_in_a_directory_of_the_users)
+{
+	char home[PATH_MAX], a[PATH_MAX], b[PATH_MAX], path[PATH_MAX], inside[PATH_MAX];
+	unsigned switched = 0, others = 0;
+	struct dirent **entries = NULL;
+	struct stat st;
+	bool same;
+	pid_t pid;
+	int n;
+
+	setup();
+	CHECK_INT(open_it(f.prog), 0);
+	CHECK_INT(fixture_build(&f, "made"), 1);
+	CHECK(mkdir(path_join(f.dir, "home", home), 0755) == 0);
+	CHECK(mkdir(path_join(home, "b", b), 0755) == 0);
+	CHECK_INT(file_copy(f.prog, path_join(b, "prog", inside), NULL), 0);
+	CHECK(symlink(bin, path_join(home, "a", a)) == 0);
+	CHECK(lchown(home, USER, USER) == 0 && chown(b, USER, USER) == 0 && lchown(a, USER, USER) == 0);
+	path_join(a, "prog", path);
+	pid = swapper(a, b);
+	for (unsigned i = 0; i < 1000; i++)
+		switched += activation_switch(f.m, path, (i + 1) % 2, EVENT_ACTIVATED, "test", &f.fault) == 0;
+	CHECK(is_alive(pid));
+	stop(pid);
+	CHECK(switched > 10);
+	/* Whichever of the two names it has now. */
+	if (lstat(b, &st) < 0 || !S_ISDIR(st.st_mode))
+		strcpy(b, a);
+	n = scandir(b, &entries, NULL, alphasort);
+	for (int i = 0; i < n; i++) {
+		others += entries[i]->d_name[0] != '.' && strcmp(entries[i]->d_name, "prog") != 0;
+		others += strncmp(entries[i]->d_name, ".morph", 6) == 0;
+		free(entries[i]);
+	}
+	free(entries);
+	same = file_is_program(path_join(b, "prog", inside), "shipped");
+	printf("%u times put into place\n", switched);
+	ATTACK("gate-swap-race-while-generations-are-put-into-place", same && others == 0 && n == 3);
 	fixture_done(&f);
 }
 
