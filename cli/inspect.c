@@ -106,7 +106,8 @@ static void summary_print(const struct summary *s)
 	if (d->origin.size)
 		printf("  made from   %s\n", build_id_text(&d->origin, id));
 	printf("  compiler    LLVM %s for %s%s%s, %s LTO, passes -O%u, code -O%u, %s%s\n",
-	       SHOWN(d->llvm_version), SHOWN(d->triple), d->cpu ? ", CPU " : "", SHOWN(d->cpu ? d->cpu : ""), lto_name(d->lto), d->lto_level,
+	       SHOWN(d->llvm_version), SHOWN(d->triple), d->cpu ? ", CPU " : "", SHOWN(d->cpu ? d->cpu : ""),
+	       lto_name(d->lto), d->lto_level,
 	       d->opt_level, d->pic ? "position-independent" : "fixed address",
 	       d->strips ? ", stripped" : "");
 	for (size_t i = 0; i < d->n_options; i++)

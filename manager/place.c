@@ -21,8 +21,8 @@
 
 /* As mountinfo names them; "fuse" stands for all of its kind but virtiofs, which is the hypervisor's. */
 static const char *const remote_types[] = {
-	"nfs",	"nfs4",	 "cifs", "smb3", "smbfs", "9p",	   "ceph",   "afs",    "coda",	  "ncpfs",  "lustre",
-	"gfs2", "ocfs2", "gpfs", "beegfs", "orangefs", "pvfs2", "vboxsf", "vmhgfs", "prl_fs", "davfs",
+	"nfs",	"nfs4",	 "cifs",     "smb3",  "smbfs",	"9p",	  "ceph",   "afs",    "coda",  "ncpfs", "lustre",
+	"gfs2", "ocfs2", "gpfs",     "beegfs", "orangefs", "pvfs2", "vboxsf", "vmhgfs", "prl_fs", "davfs",
 	"fuse", "fuseblk", "autofs",
 };
 static const char *const removable_types[] = {

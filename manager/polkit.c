@@ -111,7 +111,8 @@ int polkit_check(sd_bus_message *message, const char *action, const char *refusa
 		return yes ? 1 : refuse(error, refusal);
 	}
 	if (!question && is_one_too_many(message))
-		return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED, "too many questions to polkit; answer those first");
+		return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED, 
+					"too many questions to polkit; answer those first");
 	question = question ? NULL : calloc(1, sizeof(*question));
 	if (!question)
 		return refuse(error, refusal);

@@ -16,7 +16,8 @@
 #define EVENTS_MAX INT64_C(200)
 
 #define MODULE_REPORT                                                                              \
-	"SELECT t.path AS path, m.key AS build_id, CASE WHEN sees(m.path) THEN m.path END AS sampled_path, m.samples AS samples, "  \
+	"SELECT t.path AS path, m.key AS build_id, CASE WHEN sees(m.path) THEN m.path END AS "      \
+	"sampled_path, m.samples AS samples, "                                                      \
 	"m.samples - m.edit_samples AS new_samples, "                                               \
 	"CAST(m.samples AS REAL) / nullif((SELECT sum(samples) FROM module), 0) AS share, "         \
 	"t.generation AS generation, "                                                              \
@@ -26,7 +27,8 @@
 	"nullif(m.carried, 0) AS carried_samples, "                                                 \
 	"m.carried / nullif(m.carried + m.left_behind, 0) AS carried_share, "                       \
 	"m.llvm_version AS llvm_version, m.failures AS failed_edits, m.condemned AS condemned, "    \
-	"m.verdict AS verdict, p.reason AS pinned, f.reason AS refused, m.carries AS carries, m.note AS note, m.first_ns AS first_seen_ns, "                   \
+	"m.verdict AS verdict, p.reason AS pinned, f.reason AS refused, m.carries AS carries, "     \
+	"m.note AS note, m.first_ns AS first_seen_ns, "                                             \
 	"m.last_ns AS last_seen_ns "                                                                \
 	"FROM module m LEFT JOIN target t ON t.module = m.id "                                      \
 	"LEFT JOIN generation g ON g.module = m.id AND g.number = t.generation "                    \

@@ -27,5 +27,8 @@ const char *build_id_text(const struct build_id *id, char ret[BUILD_ID_MAX_TEXT]
 /** build_id_parse() - the inverse; -EINVAL unless @text is an even number of 16 to 64 hex digits */
 int build_id_parse(const char *text, struct build_id *ret);
 
-/** build_id_find_note() - search SHT_NOTE / PT_NOTE bytes for the build ID; false when there is none of BUILD_ID_MIN_BYTES to _MAX_BYTES */
+/**
+ * build_id_find_note() - search SHT_NOTE / PT_NOTE bytes for the build ID
+ * Return: false when there is none of BUILD_ID_MIN_BYTES to BUILD_ID_MAX_BYTES.
+ */
 bool build_id_find_note(const void *notes, size_t size, struct build_id *ret);
