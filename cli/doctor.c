@@ -18,6 +18,7 @@
 
 #include "base/child.h"
 #include "base/config.h"
+#include "base/text.h"
 #include "cli/daemon.h"
 #include "monitor/support.h"
 
@@ -263,7 +264,7 @@ static void doctor_print(const struct doctor *d)
 {
 	for (size_t i = 0; i < d->n_checks; i++)
 		printf("%-4s  %s: %s\n", health_names[d->checks[i].health], d->checks[i].name,
-		       d->checks[i].text);
+		       SHOWN(d->checks[i].text));
 	putchar('\n');
 	support_print(&d->support, stdout);
 }

@@ -12,6 +12,7 @@
 #include "manager/digest.h"
 #include "manager/installed.h"
 #include "manager/journal.h"
+#include "manager/place.h"
 #include "manager/store.h"
 
 /* Step 2: nothing is replaced before the shipped bytes are safe. */
@@ -159,7 +160,14 @@ int activation_may(struct manager *m, const char *path, struct fault *reterr)
 
 	if (r < 0)
 		return r;
-	r = replacement_check(&file, m->settings.privileged_files, false, reterr);
+	/* A target of before, where morphd.conf names no prefix any more, is only put back. */
+	r = place_check_listed(&m->settings, file.path, reterr);
+	if (r == 0)
+		r = place_check_writers(&m->settings, file.dir_fd, file.fd, file.path, reterr);
+	if (r == 0)
+		r = place_check_mount(&m->settings, file.fd, file.path, reterr);
+	if (r == 0)
+		r = replacement_check(&file, m->settings.privileged_files, false, reterr);
 	replacement_done(&file);
 	return r;
 }

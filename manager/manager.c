@@ -18,6 +18,7 @@
 #include "manager/installed.h"
 #include "manager/journal.h"
 #include "manager/rebuild.h"
+#include "manager/renewal.h"
 #include "manager/request.h"
 #include "manager/store.h"
 #include "manager/watch.h"
@@ -81,6 +82,10 @@ static int database_open(struct manager *m, struct fault *reterr)
 
 	settings_path(&m->settings, m->settings.state_directory, state);
 	r = state_open(state, &m->state, &origin, &why, reterr);
+	if (r == 0)
+		r = renewal_store(m, reterr);
+	if (r == 0)
+		r = renewal_rows(m, reterr);
 	if (r < 0 || origin == STATE_OPENED)
 		return r;
 	r = rebuild_from_store(m, &n, reterr);

@@ -32,6 +32,7 @@ const struct config_key settings_keys[] = {
 	KEY("idle_pressure", CONFIG_REAL, idle_pressure, 0, 100),
 	KEY("idle_load", CONFIG_REAL, idle_load, 0, 1000),
 	KEY("on_battery", CONFIG_BOOL, on_battery, 0),
+	KEY("prefixes", CONFIG_TEXT, prefixes, 0),
 	KEY("owners", CONFIG_TEXT, owners, 0),
 	KEY("rebase", CONFIG_TEXT, rebase, 0),
 	KEY("privileged_files", CONFIG_BOOL, privileged_files, 0),
@@ -63,6 +64,7 @@ static const char *const defaults[][2] = {
 	{ "idle_pressure", "10" },
 	{ "idle_load", "0.5" },
 	{ "on_battery", "no" },
+	{ "prefixes", "/usr /opt /bin /sbin /lib /lib32 /lib64 /libx32" },
 	{ "owners", "root" },
 	{ "rebase", "none" },
 	{ "privileged_files", "no" },
@@ -73,7 +75,7 @@ static const char *const defaults[][2] = {
 
 int settings_init(struct settings *settings)
 {
-	*settings = (struct settings){ .root = strdup("") };
+	*settings = (struct settings){ .uid = geteuid(), .root = strdup("") };
 	if (!settings->root)
 		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++) {
@@ -107,7 +109,7 @@ bool settings_owner_is_allowed(const struct settings *settings, unsigned uid)
 	char name[256];
 	int n = 0;
 
-	if (uid == geteuid())
+	if (uid == settings->uid)
 		return true;
 	for (; sscanf(at, "%255s%n", name, &n) == 1; at += n) {
 		const struct passwd *user;

@@ -15,6 +15,7 @@
 #define SETTINGS_FILE "/etc/morph/morphd.conf"
 
 struct settings {
+	unsigned uid; /* whom morphd runs as; not configured */
 	char *root; /* put before every path below, before /proc and /sys, and before programs' paths */
 	char *state_directory;
 	char *spool_directory;
@@ -38,6 +39,7 @@ struct settings {
 	double idle_load;     /* load average of one minute per CPU, at most */
 	bool on_battery;      /* edit without mains power too */
 
+	char *prefixes;		   /* words: directories under which programs are looked at; see place.h */
 	char *owners;		   /* words: users whose files may be optimized; "any" */
 	char *rebase;		   /* words: patterns of paths that are edited though their text does not regenerate */
 	bool privileged_files;	   /* also set-user-ID, set-group-ID and files with capabilities */

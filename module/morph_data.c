@@ -9,7 +9,6 @@
 #include "module/morph_data.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -315,23 +314,12 @@ static int sidecar_load(const struct image *image, const char *dir, struct morph
 			struct fault *reterr)
 {
 	_clean_(file_map_donep) struct file_map map = { 0 };
-	char path[PATH_MAX];
-	int r = sidecar_path(image_build_id(image), dir, path, sizeof(path));
+	int r = sidecar_open(image, dir, &map, reterr);
 
-	if (r == 0)
-		r = file_map_open(path, &map, reterr);
-	if (r == -ENOENT || r == -ENOTDIR || r == -ENODATA)
-		return fault_set(reterr, -ENODATA, "%s: carries no Morph data; build it with morph cc",
-				 image_path(image));
-	if (r == -ENAMETOOLONG)
-		return fault_errno(reterr, r, "%s", dir);
-	if (r < 0)
-		return r;
-	r = sidecar_check(image, map.data, map.size, path, reterr);
 	if (r < 0)
 		return r;
 	r = decode(map.data, map.size, payload_max(image, map.size), ret, reterr);
-	return r < 0 ? fault_prefix(reterr, r, "%s", path) : 0;
+	return r < 0 ? fault_prefix(reterr, r, "%s: sidecar", image_path(image)) : 0;
 }
 
 int morph_data_load(const struct image *image, const char *sidecar_dir, struct morph_data **ret,

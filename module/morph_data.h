@@ -87,3 +87,19 @@ DEFINE_CLEANUP(struct morph_data *, morph_data_free);
  */
 int morph_data_load(const struct image *image, const char *sidecar_dir, struct morph_data **ret,
 		    struct fault *reterr);
+
+/* What morph_data_peek() finds. */
+struct morph_peek {
+	struct build_id build_id;
+	struct build_id origin; /* size 0: a shipped file, with IR; else a generation */
+	char llvm_version[64];
+};
+
+/**
+ * morph_data_peek() - whether an opened file carries Morph data, and made by what, at next to no cost
+ * For those who only want to know: reads the first fields and unpacks nothing else, so a file that
+ * claims to hold gigabytes costs what its own size does.
+ * Return: as morph_data_load().
+ */
+int morph_data_peek(const struct image *image, const char *sidecar_dir, struct morph_peek *ret,
+		    struct fault *reterr);

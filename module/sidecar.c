@@ -5,6 +5,7 @@
 #include "module/sidecar.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ int sidecar_path(const struct build_id *id, const char *dir, char *ret, size_t s
 	char text[BUILD_ID_MAX_TEXT];
 	int n;
 
-	if (id->size < 2)
+	if (id->size < BUILD_ID_MIN_BYTES)
 		return -ENODATA;
 	build_id_text(id, text);
 	n = snprintf(ret, size, "%s/%.2s/%s.morph", dir ? dir : SIDECAR_DIR, text, text + 2);
@@ -65,5 +66,27 @@ int sidecar_check(const struct image *image, const void *bytes, size_t size, con
 		return fault_set(reterr, -EBADMSG,
 				 "%s: is not the sidecar that %s was split from; install the one that came with it", path,
 				 image_path(image));
+	return 0;
+}
+
+int sidecar_open(const struct image *image, const char *dir, struct file_map *ret, struct fault *reterr)
+{
+	_clean_(file_map_donep) struct file_map map = { 0 };
+	char path[PATH_MAX];
+	int r = sidecar_path(image_build_id(image), dir, path, sizeof(path));
+
+	if (r == 0)
+		r = file_map_open(path, &map, reterr);
+	if (r == -ENOENT || r == -ENOTDIR || r == -ENODATA)
+		return fault_set(reterr, -ENODATA, "%s: carries no Morph data; build it with morph cc",
+				 image_path(image));
+	if (r == -ENAMETOOLONG)
+		return fault_errno(reterr, r, "%s", dir);
+	if (r == 0)
+		r = sidecar_check(image, map.data, map.size, path, reterr);
+	if (r < 0)
+		return r;
+	*ret = map;
+	map = (struct file_map){ 0 };
 	return 0;
 }

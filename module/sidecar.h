@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/fault.h"
+#include "base/file.h"
 #include "module/image.h"
 
 #define SIDECAR_DIR "/usr/lib/morph/.build-id"
@@ -30,3 +31,9 @@ int sidecar_split(const struct image *image, const void *bytes, size_t size, str
  * Return: 0; -EBADMSG: another one, or it names none; -ENOMEM: with @reterr
  */
 int sidecar_check(const struct image *image, const void *bytes, size_t size, const char *path, struct fault *reterr);
+
+/**
+ * sidecar_open() - the sidecar that @image names, from @dir (NULL: SIDECAR_DIR), checked
+ * Return: 0; -ENODATA: there is none, the file carries no Morph data at all; other -errno as sidecar_check(), with @reterr
+ */
+int sidecar_open(const struct image *image, const char *dir, struct file_map *ret, struct fault *reterr);

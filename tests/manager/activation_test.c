@@ -458,7 +458,7 @@ TEST(a_full_disk_leaves_the_shipped_file)
 		SKIP("needs root to mount a small file system");
 	fixture_make(&f);
 	CHECK(mkdir(path_join(f.dir, "small", small), 0755) == 0);
-	if (mount("tmpfs", small, "tmpfs", 0, "size=64k") < 0) {
+	if (mount("tmpfs", small, "tmpfs", 0, "size=64k,mode=755") < 0) {
 		fixture_done(&f);
 		SKIP("mounting is not permitted");
 	}

@@ -8,17 +8,18 @@
 
 #include "base/container.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "tests/module/elf_maker.h"
 #include "tests/attack.h"
 
-static const uint8_t note[] = { 4, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd, 1, 2 };
+static const uint8_t note[] = { 4, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd, 1, 2, 3, 4, 5, 6 };
 
 static struct morph_data *small_data(void)
 {
 	static const uint8_t crt[] = "crt bytes";
 	struct morph_data *data = calloc(1, sizeof(*data));
 
-	data->build_id = (struct build_id){ .size = 4, .bytes = { 0xab, 0xcd, 1, 2 } };
+	data->build_id = (struct build_id){ .size = 8, .bytes = { 0xab, 0xcd, 1, 2, 3, 4, 5, 6 } };
 	data->llvm_version = strdup("22.1.8");
 	data->triple = strdup("x86_64-pc-linux-gnu");
 	data->selftest = strdup("./prog --version");
@@ -164,7 +165,7 @@ TEST(a_sidecar_is_found_by_build_id_and_taken_by_its_hash)
 
 	CHECK(mkdtemp(dir));
 	CHECK_INT(sidecar_path(image_build_id(image), dir, path, sizeof(path)), 0);
-	CHECK_STR(path + strlen(dir), "/ab/cd0102.morph");
+	CHECK_STR(path + strlen(dir), "/ab/cd010203040506.morph");
 	slash = strrchr(path, '/');
 	*slash = '\0';
 	CHECK_INT(file_mkdirs(path, 0755, &fault), 0);
@@ -204,6 +205,118 @@ TEST(what_morph_data_says_is_in_its_hash)
 	data->opt_level ^= 1;
 	hash_of(data, after);
 	ATTACK("same-id-other-options", memcmp(before, after, sizeof(before)) != 0);
+}
+
+/* ---- hostile data ---- */
+
+#define HOSTILE "x\x1b[2J\n\xe2\x80\xae\xff\xc2\x9b"
+
+static void hostile(char **text)
+{
+	free(*text);
+	*text = strdup(HOSTILE);
+}
+
+/* Nothing that a terminal obeys, but the line ends of the dump itself; and no name has made a line of its own. */
+static bool is_harmless(const char *text, size_t size, unsigned lines)
+{
+	for (size_t n; size; text += n, size -= n) {
+		int32_t code = text_next(text, size, &n);
+
+		if (code != '\n' && !text_is_plain(code))
+			return false;
+		lines -= code == '\n';
+	}
+	return lines == 0;
+}
+
+static bool dump_is_harmless(const struct morph_data *data, unsigned lines,
+			     void (*dump)(const struct morph_data *data, FILE *out))
+{
+	_clean_(freep) char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	bool ret;
+
+	dump(data, out);
+	fclose(out);
+	ret = is_harmless(text, size, lines);
+	if (!ret)
+		fwrite(text, 1, size, stderr);
+	return ret;
+}
+
+static unsigned lines_of(const struct morph_data *data, void (*dump)(const struct morph_data *data, FILE *out))
+{
+	_clean_(freep) char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	unsigned lines = 0;
+
+	dump(data, out);
+	fclose(out);
+	for (size_t i = 0; i < size; i++)
+		lines += text[i] == '\n';
+	return lines;
+}
+
+TEST(dumps_of_hostile_names_are_text)
+{
+	_clean_(morph_data_freep) struct morph_data *data = small_data();
+	unsigned lines, lines_json;
+
+	free(data->selftest);
+	data->selftest = strdup("true");
+	lines = lines_of(data, morph_data_dump);
+	lines_json = lines_of(data, morph_data_dump_json);
+	hostile(&data->llvm_version);
+	hostile(&data->triple);
+	hostile(&data->selftest);
+	for (size_t i = 0; i < data->n_options; i++)
+		hostile(&data->options[i]);
+	for (size_t i = 0; i < data->n_modules; i++)
+		hostile(&data->modules[i].name);
+	for (size_t i = 0; i < data->plan->n_inputs; i++)
+		hostile((char **)&data->plan->inputs[i].text);
+	for (size_t i = 0; i < data->map->n_functions; i++)
+		data->map->functions[i].name = (char *)HOSTILE;
+	ATTACK("gate-escapes-in-dumps-of-morph-data", dump_is_harmless(data, lines, morph_data_dump));
+	ATTACK("gate-escapes-in-json-of-morph-data", dump_is_harmless(data, lines_json, morph_data_dump_json));
+}
+
+TEST(a_peek_sees_what_loading_sees)
+{
+	_clean_(morph_data_freep) struct morph_data *data = small_data();
+	_clean_(buffer_donep) struct buffer bytes = { 0 };
+	_clean_(image_freep) struct image *image = NULL, *none = image_with(NULL);
+	struct morph_peek peek;
+	struct fault fault;
+
+	CHECK_INT(morph_data_encode(data, &bytes), 0);
+	image = image_with(&bytes);
+	CHECK_INT(morph_data_peek(image, "/nonexistent", &peek, &fault), 0);
+	CHECK(build_id_is_equal(&peek.build_id, &data->build_id));
+	CHECK_INT(peek.origin.size, data->origin.size);
+	CHECK_STR(peek.llvm_version, data->llvm_version);
+	CHECK_INT(morph_data_peek(none, "/nonexistent", &peek, &fault), -ENODATA);
+	bytes.data[bytes.size - 1] ^= 1;
+	image_freep(&image);
+	image = image_with(&bytes);
+	CHECK_INT(morph_data_peek(image, "/nonexistent", &peek, &fault), -EBADMSG);
+}
+
+/* 190 MB of zeros deflate to 190 KB: whoever only asks whether there is anything must not pay for them. */
+TEST(a_peek_costs_what_it_reads)
+{
+	_clean_(buffer_donep) struct buffer bytes = { 0 }, head = { 0 };
+	_clean_(freep) uint8_t *payload = calloc(1, 190u << 20);
+	struct fault fault;
+
+	CHECK(payload);
+	CHECK_INT(container_pack(CONTAINER_MORPH, MORPH_DATA_VERSION, payload, 190u << 20, 9, &bytes), 0);
+	CHECK(bytes.size < 200000);
+	CHECK_INT(container_unpack_head(bytes.data, bytes.size, CONTAINER_MORPH, MORPH_DATA_VERSION, 4096, &head, &fault), 0);
+	ATTACK("gate-peek-into-a-bomb", head.size == 4096 && head.capacity == 4096);
 }
 
 TEST_MAIN()
