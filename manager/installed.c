@@ -11,6 +11,7 @@
 #include "manager/carryover.h"
 #include "manager/digest.h"
 #include "manager/journal.h"
+#include "manager/mounts.h"
 #include "manager/store.h"
 #include "profiles/sample_log.h"
 
@@ -214,7 +215,7 @@ int installed_refresh(struct manager *m, struct fault *reterr)
 		struct installed in;
 		int code;
 
-		if (!needs_a_look(m, *path))
+		if (!needs_a_look(m, *path) || (mounts_are_suspended(m) && mounts_has(m, *path)))
 			continue;
 		code = installed_open(m, *path, &in, &fault);
 		if (code == 0)
