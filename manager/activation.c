@@ -237,8 +237,9 @@ int activation_switch(struct manager *m, const char *path, int64_t number, const
 		return r;
 	is_mounted = mounts_has(m, in.target.path) > 0;
 	mount = number ? settings_mounts(&m->settings) : is_mounted;
-	/* A record without its mount: packages are being installed, or morph-mount was not there. */
-	if (is_mounted && in.generation.number == 0)
+	if (number && (mount || is_mounted) && mounts_are_suspended(m))
+		r = fault_set(reterr, -EAGAIN, "%s: packages are being installed; try again when that is done", path);
+	else if (is_mounted && in.generation.number == 0) /* the record stands alone: morph-mount was not there */
 		r = mounts_drop(m, in.target.path, reterr);
 	else if (number && in.generation.number && in.generation.number != number && mount != is_mounted)
 		r = way_clear(m, &in, is_mounted, reterr);

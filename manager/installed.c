@@ -101,6 +101,13 @@ static int upgrade_note(struct manager *m, const struct target_row *old, const c
 	return r;
 }
 
+/* Is the packaged file to be seen only because packages are being installed? */
+static bool is_below(const struct manager *m, const struct installed *in)
+{
+	return in->generation.number == 0 && in->target.generation > 0 && mounts_are_suspended(m) &&
+	       mounts_has(m, in->target.path) == in->target.generation;
+}
+
 /* The row for a path whose file is known: new, moved to another module, or only looked at again. */
 static int target_settle(struct manager *m, struct installed *in, bool known, struct fault *reterr)
 {
@@ -117,6 +124,8 @@ static int target_settle(struct manager *m, struct installed *in, bool known, st
 			r = upgrade_note(m, &in->target, text, reterr);
 		in->target.activated_ns = 0;
 		known = false;
+	} else if (known && is_below(m, in)) {
+		return 0; /* the generation will be over it again when the packages are installed */
 	} else if (known && generation >= 0 && generation != in->generation.number) {
 		r = journal_event(m->state, in->module.id, in->target.path, EVENT_UPGRADED, reterr,
 				  "generation %lld was replaced by generation %lld, not by morphd",

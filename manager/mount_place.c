@@ -364,6 +364,8 @@ int mount_place_sync_all(const struct mount_place *place, unsigned *retmounted, 
 
 		r = sync_locked(place, paths.at[i], &fault);
 		*retmounted += r == 1;
+		if (r == -ESTALE || r == -ENOENT)
+			continue; /* upgraded or removed: morphd will drop the record */
 		if (r < 0 && first == 0)
 			first = fault_set(reterr, r, "%s", fault.text);
 	}

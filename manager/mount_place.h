@@ -42,7 +42,10 @@ int mount_place_init(struct mount_place *place, const struct settings *settings,
  */
 int mount_place_sync(const struct mount_place *place, const char *path, struct fault *reterr);
 
-/** mount_place_sync_all() - every record, and every mount of ours without one; the first error, after all were tried */
+/**
+ * mount_place_sync_all() - every record, and every mount of ours without one
+ * A packaged file that was upgraded or removed is no error. Return: 0; the first error, after all were tried.
+ */
 int mount_place_sync_all(const struct mount_place *place, unsigned *retmounted, struct fault *reterr);
 
 /** mount_place_suspend() - take all mounts away, until mount_place_resume(). Both may be repeated. */

@@ -11,6 +11,7 @@ fi
 . "$(dirname "$0")/lib.sh"
 
 state=$dir/state
+trap 'status=$?; umount -l "$prog" 2>/dev/null; (exit "$status"); finish' EXIT
 prog=$dir/system/usr/bin/prog
 mkdir -p "$dir/system/usr/bin" "$dir/dpkg.cfg.d" "$dir/debs"
 config_write
@@ -93,6 +94,11 @@ is_mounted()
 	mountpoint -q "$prog"
 }
 
+no_records()
+{
+	[ -z "$(ls "$state/mounts")" ]
+}
+
 n_mounts()
 {
 	grep -c " $prog " /proc/self/mountinfo || true
@@ -148,7 +154,7 @@ below shipped || fail "what dpkg installed is not below"
 install_version 2 || fail "dpkg -i of an upgrade: $(cat "$dir/dpkg.log")"
 prog_is upgraded || fail "the upgrade does not stand there"
 ! is_mounted || fail "the old generation lies over the new package"
-eventually test -z "$(ls "$state/mounts")"
+eventually no_records
 prog_is upgraded || fail "the upgrade was undone"
 [ "$(json history '[.events[] | select(.kind == "upgraded")] | length' "$prog")" -ge 1 ] || fail "no word of the upgrade"
 
@@ -189,6 +195,7 @@ install_version 2 || fail "dpkg after suspend: $(cat "$dir/dpkg.log")"
 prog_is upgraded || fail "the upgrade by hand"
 helper resume
 prog_is upgraded || fail "resume undid the upgrade"
+eventually no_records
 hooks_install
 install_version 1
 eventually prog_is shipped
@@ -199,7 +206,7 @@ morph reoptimize "$prog" >/dev/null
 is_mounted || fail "not mounted"
 dpkg_here --purge prog >"$dir/dpkg.log" 2>&1 || fail "dpkg --purge: $(cat "$dir/dpkg.log")"
 [ ! -e "$prog" ] || fail "the program is still there"
-eventually test -z "$(ls "$state/mounts")"
+eventually no_records
 install_version 1
 sampled 5000
 
