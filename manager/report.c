@@ -34,7 +34,7 @@
 	"LEFT JOIN pin p ON p.path = t.path "
 
 #define GENERATION_REPORT                                                                          \
-	"SELECT number AS generation, state, reason, build_id, size AS size_bytes, created_ns, "    \
+	"SELECT number AS generation, state, reason, build_id, digest AS sha256, size AS size_bytes, created_ns, "    \
 	"gain AS predicted_gain, cost_s AS edit_cpu_s, profile_samples, samples, crashes, "         \
 	"llvm_version FROM generation WHERE module = ? ORDER BY number"
 
@@ -139,6 +139,8 @@ static int daemon_append(struct manager *m, sd_bus_message *into)
 		r = text_append(into, "state_directory", m->settings.state_directory);
 	if (r >= 0)
 		r = text_append(into, "spool_directory", m->settings.spool_directory);
+	if (r >= 0)
+		r = text_append(into, "activation", m->settings.activation);
 	if (r >= 0)
 		r = text_append(into, "worker_user", m->settings.worker_user);
 	if (r >= 0)

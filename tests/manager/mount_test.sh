@@ -11,7 +11,6 @@ fi
 . "$(dirname "$0")/lib.sh"
 
 state=$dir/state
-trap 'status=$?; umount -l "$prog" 2>/dev/null; (exit "$status"); finish' EXIT
 prog=$dir/system/usr/bin/prog
 mkdir -p "$dir/system/usr/bin" "$dir/dpkg.cfg.d" "$dir/debs"
 config_write
