@@ -56,6 +56,12 @@ static int settings_load(struct verify *v, struct fault *reterr)
 	return r;
 }
 
+/* Symbolic links resolved, as morphd does; below another root they are that root's business. NULL: as it is. */
+static char *resolve(const struct verify *v, const char *path)
+{
+	return v->settings.root[0] ? NULL : realpath(path, NULL);
+}
+
 /* ---- what morphd says, where its files cannot be read ---- */
 
 static int explain(struct verify *v, const char *path, struct fault *reterr)
@@ -115,7 +121,7 @@ static int records_find(struct verify *v, char **paths, struct fault *reterr)
 	if (v->all)
 		return ask_for_all(v, reterr);
 	for (; *paths; paths++) {
-		_clean_(freep) char *real = realpath(*paths, NULL);
+		_clean_(freep) char *real = resolve(v, *paths);
 
 		r = explain(v, real ? real : *paths, &fault);
 		if (r == -ECONNREFUSED) /* others: not a program of Morph's */
@@ -163,7 +169,7 @@ static int check_all(struct verify *v, char **paths, struct fault *reterr)
 	for (size_t i = 0; r == 0 && v->all && i < v->records.n_programs; i++)
 		r = verdict_add(v, v->records.programs[i].path);
 	for (; r == 0 && !v->all && *paths; paths++) {
-		_clean_(freep) char *real = realpath(*paths, NULL);
+		_clean_(freep) char *real = resolve(v, *paths);
 		const struct record_program *program = program_records_find(&v->records, real ? real : *paths);
 
 		/* The verdict borrows its path: the record's, or the word on the command line. */

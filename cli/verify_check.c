@@ -99,9 +99,19 @@ static void shipped_stands(const struct settings *settings, struct verdict *v)
 		conclude(v, true, "the packaged file");
 }
 
+/* Before its first edit the digest of the shipped file is not on record. */
+static bool was_never_edited(const struct record_program *program)
+{
+	const struct record_generation *shipped = program ? record_generation_find(program, 0) : NULL;
+
+	return shipped && !shipped->digest[0] && program->generation == 0;
+}
+
 static void unknown_stands(const struct record_program *program, struct verdict *v)
 {
-	if (v->package_complains)
+	if (was_never_edited(program) && !v->package_complains)
+		conclude(v, true, "the packaged file; Morph has not edited it");
+	else if (v->package_complains)
 		conclude(v, false, "differs from package %s, and not by Morph", v->package.package);
 	else if (v->package.package[0])
 		conclude(v, true, program ? "another build, as package %s has it; morphd takes note of it soon"
@@ -127,11 +137,12 @@ void verify_check(const struct settings *settings, const char *path, const struc
 	struct verdict *v = ret;
 	struct fault fault = { "" };
 	_clean_(fd_closep) int fd = -1;
+	char full[PATH_MAX];
 
 	*v = (struct verdict){ .path = path, .generation = -1, .recorded = program ? program->generation : -1 };
 	if (program)
 		expected_find(program, v);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = open(settings_path(settings, path, full) ?: "", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || digest_fd(fd, path, v->actual, &fault) < 0) {
 		conclude(v, false, "cannot be read: %s", fd < 0 ? strerror(errno) : fault.text);
 		return;

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/macro.h"
@@ -28,9 +29,11 @@ bool mount_request_parse(const char *text, char retpath[PATH_MAX])
 	return true;
 }
 
-/* One line without its end; -EBADMSG when it is too long or never ends. */
-static int line_read(int fd, char *ret, size_t size)
+/* One line without its end; -EBADMSG when it is too long or never ends, -ETIMEDOUT when it takes longer than that. */
+static int line_read(int fd, char *ret, size_t size, time_t seconds)
 {
+	const time_t end = time(NULL) + seconds;
+
 	for (size_t n = 0; n + 1 < size;) {
 		ssize_t got = read(fd, ret + n, size - 1 - n);
 
@@ -38,6 +41,8 @@ static int line_read(int fd, char *ret, size_t size)
 			continue;
 		if (got <= 0)
 			return got < 0 ? -errno : -EBADMSG;
+		if (time(NULL) > end)
+			return -ETIMEDOUT;
 		n += (size_t)got;
 		ret[n] = '\0';
 		if (memchr(ret + n - got, '\n', (size_t)got)) {
@@ -115,7 +120,7 @@ int mount_request_send(const char *socket, const char *path, struct fault *reter
 	snprintf(text, sizeof(text), path ? "sync %s\n" : "sync\n", path);
 	r = line_write(fd, text);
 	if (r == 0)
-		r = line_read(fd, line, sizeof(line));
+		r = line_read(fd, line, sizeof(line), ANSWER_TIMEOUT_S);
 	return r < 0 ? fault_errno(reterr, r, "%s: no answer from morph-mount", socket) : answer_take(line, reterr);
 }
 
@@ -152,11 +157,14 @@ int mount_request_serve(const struct mount_place *place, int fd, struct fault *r
 	int r;
 
 	timeout_set(fd, REQUEST_TIMEOUT_S);
-	r = peer_check(fd, &fault);
-	if (r == 0) {
-		r = line_read(fd, text, sizeof(text));
-		r = r < 0 ? fault_errno(&fault, r, "no request") : request_do(place, text, &fault);
-	}
+	/* Read before the answer, whoever asks: closing with something unread would throw the answer away. */
+	r = line_read(fd, text, sizeof(text), REQUEST_TIMEOUT_S);
+	if (r < 0)
+		fault_errno(&fault, r, "no request");
+	else
+		r = peer_check(fd, &fault);
+	if (r == 0)
+		r = request_do(place, text, &fault);
 	if (r < 0) {
 		*strchrnul(fault.text, '\n') = '\0';
 		snprintf(answer, sizeof(answer), "error %d %s\n", -r, fault.text);
