@@ -450,7 +450,7 @@ int main(int argc, char **argv)
 {
 	struct outcome *outcome = mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE,
 				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct arguments arguments;
+	static struct arguments arguments; /* keeps what it points to until the end */
 	int r = arguments_parse(argc, argv, &arguments);
 
 	if (r)
