@@ -2,7 +2,7 @@
 
 /*
  * The recorded edit once more: the store's shipped file, profile and options, this machine's Morph and LLVM. An edit is
- * a function of these (docs/decisions/0066), so the bytes must be the generation's.
+ * a function of these (docs/decisions/0081), so the bytes must be the generation's.
  */
 
 #define _GNU_SOURCE
