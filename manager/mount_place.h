@@ -48,7 +48,10 @@ int mount_place_sync(const struct mount_place *place, const char *path, struct f
  */
 int mount_place_sync_all(const struct mount_place *place, unsigned *retmounted, struct fault *reterr);
 
-/** mount_place_suspend() - take all mounts away, until mount_place_resume(). Both may be repeated. */
+/**
+ * mount_place_suspend() - take all mounts away, until mount_place_resume(). Both may be repeated.
+ * While a package manager that did not call us is at work, nothing is resumed.
+ */
 int mount_place_suspend(const struct mount_place *place, struct fault *reterr);
 int mount_place_resume(const struct mount_place *place, unsigned *retmounted, struct fault *reterr);
 

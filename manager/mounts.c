@@ -18,6 +18,7 @@
 #include "manager/journal.h"
 #include "manager/mount_record.h"
 #include "manager/mount_request.h"
+#include "manager/package_lock.h"
 #include "manager/path.h"
 #include "manager/seal.h"
 #include "manager/store.h"
@@ -161,24 +162,6 @@ int mounts_drop(struct manager *m, const char *path, struct fault *reterr)
 
 /* ---- once in a while ---- */
 
-/* Does a package manager work here now? Its lock is a POSIX one on the whole file. */
-static bool packages_are_installed(const struct manager *m)
-{
-	static const char *const locks[] = { "/var/lib/dpkg/lock", "/var/lib/dpkg/lock-frontend", "/var/lib/rpm/.rpm.lock",
-					     "/usr/lib/sysimage/rpm/.rpm.lock" };
-	bool found = false;
-
-	for (size_t i = 0; !found && i < ARRAY_SIZE(locks); i++) {
-		struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-		char path[PATH_MAX];
-		_clean_(fd_closep) int fd = settings_path(&m->settings, locks[i], path)
-						    ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-
-		found = fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-	}
-	return found;
-}
-
 /* A hook that never ran a second time: the installation was killed, or the machine was. */
 static bool suspension_is_over(const struct manager *m)
 {
@@ -189,7 +172,7 @@ static bool suspension_is_over(const struct manager *m)
 	if (stat(suspended_file(m, path), &st) < 0)
 		return true;
 	age = time(NULL) - st.st_mtime;
-	if ((age >= 0 && age < SUSPENDED_AT_MOST_S) || packages_are_installed(m))
+	if ((age >= 0 && age < SUSPENDED_AT_MOST_S) || package_lock_holder(m->settings.root))
 		return false;
 	log_warning("%s: the package manager that left this is gone; mounting generations again", path);
 	return unlink(path) == 0;

@@ -184,6 +184,27 @@ touch -d '10 minutes ago' "$dir/run/mounts.suspended"
 eventually prog_is made
 [ ! -e "$dir/run/mounts.suspended" ] || fail "the mark is left"
 
+# ---- somebody else installs packages elsewhere with the same hooks, and is done first: nothing comes back under dpkg's feet
+mkdir -p "$dir/empty"
+: >"$dir/empty/lock"
+mount --bind "$dir/empty" /var/lib/dpkg
+/usr/bin/python3 -c '
+import fcntl, sys, time
+f = open("/var/lib/dpkg/lock", "r+"); fcntl.lockf(f, fcntl.LOCK_EX); print("locked", flush=True); time.sleep(300)' >"$dir/locked" &
+locker=$!
+pids+=("$locker")
+eventually grep -q locked "$dir/locked"
+helper suspend
+helper resume
+prog_is shipped || fail "resumed while another package manager is at work"
+touch -d '10 minutes ago' "$dir/run/mounts.suspended"
+sleep 2.5
+prog_is shipped || fail "morphd resumed while another package manager is at work"
+kill "$locker"
+wait "$locker" 2>/dev/null || true
+eventually prog_is made
+umount /var/lib/dpkg
+
 # ---- without hooks at all: dpkg says EBUSY, nothing is lost, and the way out is one command
 rm "$dir/dpkg.cfg.d/morph"
 ! install_version 2 || fail "rename over a mount point cannot work in one namespace: the hooks would not be needed"

@@ -201,6 +201,40 @@ eventually test "$(json status '.modules | length')" -ge 1
 explains 'as package prog has it\|the packaged file' "$prog"
 ! packages_complain || fail "after an upgrade"
 
+# ---- RPM, where it is at hand
+if command -v rpmbuild >/dev/null && command -v rpm >/dev/null; then
+	root=$dir/rpm-root
+	mkdir -p "$root/var/lib/rpm" "$dir/rpm"
+	cat >"$dir/rpm/prog.spec" <<-END
+		Name: rpmprog
+		Version: 1
+		Release: 1
+		Summary: a program
+		License: none
+		BuildArch: noarch
+		%global _binaries_in_noarch_packages_terminate_build 0
+		%global __os_install_post %{nil}
+		%description
+		a program
+		%install
+		mkdir -p %{buildroot}/usr/bin
+		cp $MORPH_PROGRAMS/shipped %{buildroot}/usr/bin/rpmprog
+		%files
+		/usr/bin/rpmprog
+	END
+	rpmbuild -bb --define "_topdir $dir/rpm" --define "_build_id_links none" "$dir/rpm/prog.spec" >"$dir/rpm.log" 2>&1 ||
+		fail "rpmbuild: $(tail -3 "$dir/rpm.log")"
+	rpm --root "$root" --initdb
+	rpm --root "$root" --nodeps -i "$dir"/rpm/RPMS/*/*.rpm >"$dir/rpm.log" 2>&1 || fail "rpm: $(cat "$dir/rpm.log")"
+	"$MORPH_BIN/morphd" --root="$root" --bus=none --rollback-all >/dev/null
+	morph verify --root="$root" /usr/bin/rpmprog >"$dir/out" || fail "rpm: $(cat "$dir/out")"
+	grep -q 'as package rpmprog has it' "$dir/out" || fail "rpm: $(cat "$dir/out")"
+	echo >>"$root/usr/bin/rpmprog"
+	! rpm --root "$root" -V rpmprog >/dev/null || fail "rpm -V should complain"
+	! morph verify --root="$root" /usr/bin/rpmprog >"$dir/out" || fail "rpm: $(cat "$dir/out")"
+	grep -q 'differs from package rpmprog, and not by Morph' "$dir/out" || fail "rpm: $(cat "$dir/out")"
+fi
+
 # ---- usage
 status=0
 morph verify 2>/dev/null || status=$?
