@@ -226,6 +226,17 @@ static int way_clear(struct manager *m, struct installed *in, bool is_mounted, s
 	return r;
 }
 
+/* What was ordered and does not stand there; @number is what is wanted instead. */
+static int record_only_drop(struct manager *m, const struct installed *in, int64_t number, const char *event,
+			    const char *reason, struct fault *reterr)
+{
+	int r = mounts_drop(m, in->target.path, reterr);
+
+	if (r == 0 && number == 0 && in->target.generation > 0)
+		r = in_transaction(m, in->target.path, 0, event, reason, reterr);
+	return r;
+}
+
 int activation_switch(struct manager *m, const char *path, int64_t number, const char *event,
 		      const char *reason, struct fault *reterr)
 {
@@ -239,8 +250,8 @@ int activation_switch(struct manager *m, const char *path, int64_t number, const
 	mount = number ? settings_mounts(&m->settings) : is_mounted;
 	if (number && (mount || is_mounted) && mounts_are_suspended(m))
 		r = fault_set(reterr, -EAGAIN, "%s: packages are being installed; try again when that is done", path);
-	else if (is_mounted && in.generation.number == 0) /* the record stands alone: morph-mount was not there */
-		r = mounts_drop(m, in.target.path, reterr);
+	else if (is_mounted && in.generation.number == 0) /* the record stands alone: suspended, or morph-mount was not there */
+		r = record_only_drop(m, &in, number, event, reason, reterr);
 	else if (number && in.generation.number && in.generation.number != number && mount != is_mounted)
 		r = way_clear(m, &in, is_mounted, reterr);
 	if (r == 0)

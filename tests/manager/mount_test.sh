@@ -184,6 +184,17 @@ touch -d '10 minutes ago' "$dir/run/mounts.suspended"
 eventually prog_is made
 [ ! -e "$dir/run/mounts.suspended" ] || fail "the mark is left"
 
+# ---- rolled back while packages are installed: it stays away afterwards
+helper suspend
+morph rollback "$prog" >/dev/null
+is "generation after a rollback while suspended" 0 "$(json status '.modules[0].generation')"
+helper resume
+prog_is shipped || fail "what was rolled back came again"
+no_records || fail "a record is left"
+is "replacements by nobody" 0 "$(json history '[.events[] | select(.text | test("not by morphd"))] | length' "$prog")"
+morph reoptimize "$prog" >/dev/null
+prog_is made || fail "not mounted again"
+
 # ---- somebody else installs packages elsewhere with the same hooks, and is done first: nothing comes back under dpkg's feet
 mkdir -p "$dir/empty"
 : >"$dir/empty/lock"

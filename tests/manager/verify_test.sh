@@ -205,6 +205,9 @@ explains 'as package prog has it\|the packaged file' "$prog"
 if command -v rpmbuild >/dev/null && command -v rpm >/dev/null; then
 	root=$dir/rpm-root
 	mkdir -p "$root/var/lib/rpm" "$dir/rpm"
+	# Debian's rpm has its database in the home directory; here it is where systems with RPM have it.
+	export HOME=$dir/rpm
+	echo '%_dbpath /var/lib/rpm' >"$HOME/.rpmmacros"
 	cat >"$dir/rpm/prog.spec" <<-END
 		Name: rpmprog
 		Version: 1
