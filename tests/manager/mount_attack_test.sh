@@ -169,13 +169,14 @@ unforge()
 	rm -f "$state/mounts/$(name_of "$1")" "$state/mounts/$(name_of "$1").mount"
 }
 
-# repelled PATH PROGRAM: after a sync nothing is mounted at PATH
+# repelled PATH: a sync fails, and nothing is mounted at PATH, or where it leads
 repelled()
 {
-	local status=0
+	local status=0 real
 
+	real=$(realpath "$1")
 	! helper sync "$1" 2>"$dir/err" || status=1
-	[ "$(n_mounts "$1")" = 0 ] || { status=1; umount -l "$1"; }
+	[ "$(n_mounts "$real")" = 0 ] || { status=1; umount -l "$real"; }
 	return $status
 }
 
@@ -242,11 +243,12 @@ helper sync "$users/prog"
 
 # ---- a mount of somebody else's is left alone
 forge "$users/prog" "$users/prog" "$dir/binary.good"
-mount --bind /bin/true "$users/prog"
+cp -p "$users/prog" "$dir/theirs" # the same bytes: nothing but the mount itself speaks against it
+mount --bind "$dir/theirs" "$users/prog"
 ! helper sync "$users/prog" 2>"$dir/err" || true
 theirs_stays()
 {
-	cmp -s "$users/prog" /bin/true
+	[ "$users/prog" -ef "$dir/theirs" ]
 }
 attack_held integrity-mount-over-somebodys-mount theirs_stays
 unforge "$users/prog"
