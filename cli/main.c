@@ -28,6 +28,7 @@ int history_run(int argc, char **argv);
 int pin_run(int argc, char **argv);
 int doctor_run(int argc, char **argv);
 int dump_run(int argc, char **argv);
+int verify_run(int argc, char **argv);
 
 const struct verb verbs[] = {
 	{ "cc", cc_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...", "compile C for Morph: CC=\"morph cc\"" },
@@ -43,8 +44,8 @@ const struct verb verbs[] = {
 	  "       morph profile show|diff|merge|carry|export|import ...",
 	  "turn samples into block counts; look at them, move them" },
 	{ "optimize", optimize_run,
-	  "PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native|shipped] [--layout-only]\n"
-	  "                     [--rebase] [--jobs N] [--user NAME] [--work-dir DIR] [--memory MIB]\n"
+	  "PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native|shipped] [--tune NAME]\n"
+	  "                     [--layout-only] [--rebase] [--jobs N] [--user NAME] [--work-dir DIR] [--memory MIB]\n"
 	  "                     [--timeout SECONDS] [--sidecar-dir DIR]",
 	  "make a new generation of a program from its IR and a profile" },
 	{ "status", status_run, "[-a] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
@@ -61,6 +62,8 @@ const struct verb verbs[] = {
 	  "generations and events" },
 	{ "pin", pin_run, "[[--reason=TEXT | --unpin] PATH...] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "never touch a program; without a path: list the pins" },
+	{ "verify", verify_run, "(PATH... | --all) [--rebuild] [--json] [--root=DIR] [--config=FILE] [--socket=PATH | --bus=ADDRESS]",
+	  "what differs from the packages, and is that Morph's doing?" },
 	{ "doctor", doctor_run, "[--json] [--socket=PATH | --bus=ADDRESS]",
 	  "does everything that Morph needs work here?" },
 	{ "dump", dump_run, "FILE [--json] [--sidecar-dir DIR]", "any file that Morph writes, as text" },

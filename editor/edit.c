@@ -774,7 +774,8 @@ int edit_run(const struct image *program, const struct profile *profile,
 	*ret = (struct edit_report){ 0 };
 	if (options->cpu && strcmp(options->cpu, "native") == 0) {
 		resolved.cpu = cpu = host_cpu();
-		resolved.tune = tune = host_tune();
+		tune = host_tune();
+		resolved.tune = options->tune ? options->tune : tune;
 		if (!cpu || !tune)
 			return fault_errno(reterr, -ENOMEM, "starting the edit");
 	}

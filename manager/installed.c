@@ -11,6 +11,7 @@
 #include "manager/carryover.h"
 #include "manager/digest.h"
 #include "manager/journal.h"
+#include "manager/mounts.h"
 #include "manager/place.h"
 #include "manager/store.h"
 #include "profiles/sample_log.h"
@@ -129,6 +130,13 @@ static int upgrade_note(struct manager *m, const struct target_row *old, const c
 	return r;
 }
 
+/* Is the packaged file to be seen only because packages are being installed? */
+static bool is_below(const struct manager *m, const struct installed *in)
+{
+	return in->generation.number == 0 && in->target.generation > 0 && mounts_are_suspended(m) &&
+	       mounts_has(m, in->target.path) == in->target.generation;
+}
+
 /* The row for a path whose file is known: new, moved to another module, or only looked at again. */
 static int target_settle(struct manager *m, struct installed *in, bool known, struct fault *reterr)
 {
@@ -145,6 +153,8 @@ static int target_settle(struct manager *m, struct installed *in, bool known, st
 			r = upgrade_note(m, &in->target, text, reterr);
 		in->target.activated_ns = 0;
 		known = false;
+	} else if (known && is_below(m, in)) {
+		return 0; /* the generation will be over it again when the packages are installed */
 	} else if (known && generation >= 0 && generation != in->generation.number) {
 		r = journal_event(m->state, in->module.id, in->target.path, EVENT_UPGRADED, reterr,
 				  "generation %lld was replaced by generation %lld, not by morphd",
@@ -281,7 +291,7 @@ int installed_refresh(struct manager *m, struct fault *reterr)
 		struct installed in;
 		int code;
 
-		if (!needs_a_look(m, *path))
+		if (!needs_a_look(m, *path) || (mounts_are_suspended(m) && mounts_has(m, *path)))
 			continue;
 		code = installed_open(m, *path, &in, &fault);
 		if (code == 0)

@@ -17,6 +17,7 @@
 #include "manager/housekeeping.h"
 #include "manager/installed.h"
 #include "manager/journal.h"
+#include "manager/mounts.h"
 #include "manager/rebuild.h"
 #include "manager/renewal.h"
 #include "manager/request.h"
@@ -108,7 +109,9 @@ static int repair(struct manager *m, struct fault *reterr)
 	unsigned n = 0;
 	int r;
 
-	r = activation_repair(m, &n, reterr);
+	r = mounts_tick(m, reterr);
+	if (r == 0)
+		r = activation_repair(m, &n, reterr);
 	if (r == 0 && n)
 		log_warning("%u interrupted replacements were finished or undone", n);
 	if (r == 0)
@@ -304,6 +307,8 @@ void manager_tick(struct manager *m)
 
 	m->tick_ns += (uint64_t)seconds * 1000000000;
 	r = installed_refresh(m, &fault);
+	if (r == 0)
+		r = mounts_tick(m, &fault);
 	if (r == 0)
 		r = watch_judge(m, &fault);
 	if (r == 0)

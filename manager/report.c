@@ -36,7 +36,7 @@
 	"LEFT JOIN refusal f ON f.path = coalesce(t.path, m.path) "
 
 #define GENERATION_REPORT                                                                          \
-	"SELECT number AS generation, state, reason, build_id, size AS size_bytes, created_ns, "    \
+	"SELECT number AS generation, state, reason, build_id, digest AS sha256, size AS size_bytes, created_ns, "    \
 	"gain AS predicted_gain, cost_s AS edit_cpu_s, profile_samples, samples, crashes, "         \
 	"llvm_version FROM generation WHERE module = ? ORDER BY number"
 
@@ -141,6 +141,8 @@ static int daemon_append(struct manager *m, const struct audience *audience, sd_
 		r = text_append(into, "state_directory", m->settings.state_directory);
 	if (r >= 0)
 		r = text_append(into, "spool_directory", m->settings.spool_directory);
+	if (r >= 0)
+		r = text_append(into, "activation", m->settings.activation);
 	if (r >= 0)
 		r = text_append(into, "worker_user", m->settings.worker_user);
 	if (r >= 0)

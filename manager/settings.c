@@ -35,6 +35,9 @@ const struct config_key settings_keys[] = {
 	KEY("prefixes", CONFIG_TEXT, prefixes, 0),
 	KEY("owners", CONFIG_TEXT, owners, 0),
 	KEY("rebase", CONFIG_TEXT, rebase, 0),
+	KEY("activation", CONFIG_TEXT, activation, 0),
+	KEY("mount_socket", CONFIG_PATH, mount_socket, 0),
+	KEY("mount_prefixes", CONFIG_TEXT, mount_prefixes, 0),
 	KEY("privileged_files", CONFIG_BOOL, privileged_files, 0),
 	KEY("watch_time", CONFIG_DURATION, watch_s, 0, 30 * 86400.0),
 	KEY("keep_generations", CONFIG_UINT, keep_generations, 0, 1000),
@@ -67,6 +70,9 @@ static const char *const defaults[][2] = {
 	{ "prefixes", "/usr /opt /bin /sbin /lib /lib32 /lib64 /libx32" },
 	{ "owners", "root" },
 	{ "rebase", "none" },
+	{ "activation", "replace" },
+	{ "mount_socket", "/run/morph/mount" },
+	{ "mount_prefixes", "/usr /opt" },
 	{ "privileged_files", "no" },
 	{ "watch_time", "2h" },
 	{ "keep_generations", "2" },
@@ -101,6 +107,18 @@ const char *settings_path(const struct settings *settings, const char *path, cha
 	if (snprintf(ret, PATH_MAX, "%.*s%s", (int)n, settings->root, path) >= PATH_MAX)
 		return NULL;
 	return ret;
+}
+
+int settings_check(const struct settings *settings, struct fault *reterr)
+{
+	if (strcmp(settings->activation, "replace") != 0 && strcmp(settings->activation, "mount") != 0)
+		return fault_set(reterr, -EINVAL, "activation = %s: must be replace or mount", settings->activation);
+	return 0;
+}
+
+bool settings_mounts(const struct settings *settings)
+{
+	return strcmp(settings->activation, "mount") == 0;
 }
 
 bool settings_owner_is_allowed(const struct settings *settings, unsigned uid)

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "manager/path.h"
+#include "manager/seal.h"
 #include "module/build_id.h"
 
 #define TEMP_PREFIX ".new-"
@@ -33,6 +34,7 @@ static const struct config_key generation_keys[] = {
 	KEY(store_generation, "number", CONFIG_UINT, number),
 	KEY(store_generation, "build_id", CONFIG_TEXT, build_id),
 	KEY(store_generation, "digest", CONFIG_TEXT, digest),
+	KEY(store_generation, "verity", CONFIG_TEXT, verity),
 	KEY(store_generation, "cpu", CONFIG_TEXT, cpu),
 	KEY(store_generation, "llvm_version", CONFIG_TEXT, llvm_version),
 	KEY(store_generation, "state", CONFIG_TEXT, state),
@@ -141,10 +143,22 @@ static int directory_sync(const char *path, struct fault *reterr)
 	return 0;
 }
 
+/* Nobody changes a generation any more; where the file system can see to that, it does. */
+static int generation_seal(const char *binary, char retverity[DIGEST_TEXT], struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = open(binary, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int r = fd < 0 ? fault_errno(reterr, -errno, "%s", binary) : seal_digest(fd, binary, retverity, reterr);
+
+	if (r == 0)
+		r = seal_file(binary, reterr);
+	return r < 0 ? r : 0;
+}
+
 static int generation_fill(const char *temp, const struct store_generation *generation,
 			   const char *from, const char *const *files, struct fault *reterr)
 {
-	char source[PATH_MAX], to[PATH_MAX];
+	struct store_generation described = *generation;
+	char source[PATH_MAX], to[PATH_MAX], verity[DIGEST_TEXT];
 	int r = file_mkdirs(temp, 0700, reterr);
 
 	for (; r == 0 && *files; files++) {
@@ -157,9 +171,12 @@ static int generation_fill(const char *temp, const struct store_generation *gene
 	if (r < 0)
 		return r;
 	r = store_check_file(path_join(temp, "binary", to), generation->digest, reterr);
+	if (r == 0)
+		r = generation_seal(to, verity, reterr);
 	if (r < 0)
 		return r;
-	return describe(path_join(temp, "generation", to), generation_keys, generation, reterr);
+	described.verity = verity;
+	return describe(path_join(temp, "generation", to), generation_keys, &described, reterr);
 }
 
 int store_put_generation(const char *store, const char *build_id,
@@ -190,10 +207,16 @@ int store_put_generation(const char *store, const char *build_id,
 int store_update_generation(const char *store, const char *build_id,
 			    const struct store_generation *generation, struct fault *reterr)
 {
+	struct store_generation described = *generation, before = { 0 };
 	char path[PATH_MAX];
+	int r;
 
 	store_generation_path(store, build_id, (int64_t)generation->number, "generation", path);
-	return describe(path, generation_keys, generation, reterr);
+	if (!described.verity && config_file_read(path, generation_keys, &before, NULL) == 0)
+		described.verity = before.verity;
+	r = describe(path, generation_keys, &described, reterr);
+	config_done(generation_keys, &before);
+	return r;
 }
 
 int store_drop_generation(const char *store, const char *build_id, int64_t number,

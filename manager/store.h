@@ -32,6 +32,7 @@ struct store_module {
 struct store_generation {
 	uint64_t number;
 	char *build_id, *digest, *cpu, *llvm_version, *state, *reason;
+	char *verity; /* fs-verity's digest of the file (seal.h); NULL: not computed */
 	uint64_t size, created_ns;
 	double gain, cost_s, profile_samples;
 };

@@ -31,7 +31,7 @@ finish()
 		wait "$pid" 2>/dev/null || true
 	done
 	[ "$status" = 0 ] || { sed 's/^/morphd: /' "$dir/morphd.log" >&2 || true; }
-	if mountpoint -q "$dir/small" 2>/dev/null; then umount -l "$dir/small"; fi
+	awk -v dir="$dir/" 'index($5, dir) == 1 { print $5 }' /proc/self/mountinfo | tac | xargs -r -n 1 umount -l || true
 	rm -rf "$dir"
 }
 trap finish EXIT
