@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/progress.h"
 #include "editor/assembly.h"
 #include "editor/codegen.h"
 #include "editor/generation.h"
@@ -76,7 +75,6 @@ struct edit {
 	struct buffer hot_bitcode;
 	struct block_map *counted; /* of step 5's link: the hot code with its probes and counts */
 	struct placement placement;
-	struct progress progress;
 	double cpu_before;
 };
 
@@ -92,10 +90,16 @@ static double cpu_seconds(void)
 			children.ru_stime.tv_usec) / 1e6;
 }
 
+const char *edit_step_title(size_t step)
+{
+	return step < EDIT_STEPS ? step_titles[step] : "";
+}
+
 static void step_begin(struct edit *edit, enum step step)
 {
 	edit->cpu_before = cpu_seconds();
-	progress_step(&edit->progress, step_titles[step], (size_t)step, EDIT_STEPS);
+	if (edit->options->on_step)
+		edit->options->on_step(edit->options->userdata, (size_t)step);
 }
 
 static void step_end(struct edit *edit, enum step step)
@@ -758,7 +762,6 @@ static void edit_done(struct edit *edit)
 	block_map_free(edit->counted);
 	placement_done(&edit->placement);
 	morph_data_free(edit->data);
-	progress_end(&edit->progress);
 }
 
 int edit_run(const struct image *program, const struct profile *profile,
@@ -780,7 +783,6 @@ int edit_run(const struct image *program, const struct profile *profile,
 			return fault_errno(reterr, -ENOMEM, "starting the edit");
 	}
 	pipeline_init();
-	progress_begin(&edit.progress, options->show_progress ? STDERR_FILENO : -1);
 	r = morph_data_load(program, options->sidecar_dir, &edit.data, reterr);
 	if (r == 0 && !build_id_is_equal(&edit.data->build_id, &profile->build_id))
 		r = fault_set(reterr, -EXDEV, "%s: the profile is of another build; make one with `morph profile`",

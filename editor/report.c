@@ -66,7 +66,7 @@ static void report_json(struct json *json, const struct image *program, const st
 	json_u64(json, "text_bytes_before", r->text_before);
 	json_u64(json, "text_bytes_after", r->text_after);
 	json_u64(json, "peak_bytes", r->peak_bytes);
-	json_string(json, "selftest", r->selftest[0] ? "passed" : NULL);
+	json_string(json, "selftest", !r->selftest[0] ? NULL : r->selftest_ran ? "passed" : "not run");
 	json_object_begin(json, "cpu_seconds");
 	for (size_t i = 0; i < EDIT_STEPS; i++)
 		json_double(json, step_names[i], r->cpu_s[i]);
@@ -74,7 +74,11 @@ static void report_json(struct json *json, const struct image *program, const st
 	json_object_begin(json, "sandbox");
 	json_bool(json, "own_user", walls->user);
 	json_bool(json, "landlock", walls->landlock);
+	json_i64(json, "landlock_abi", walls->landlock);
 	json_bool(json, "seccomp", walls->seccomp);
+	json_bool(json, "namespaces", walls->spaces.own);
+	json_bool(json, "read_only", walls->spaces.read_only);
+	json_bool(json, "own_proc", walls->spaces.own_proc);
 	json_object_end(json);
 	json_object_end(json);
 }

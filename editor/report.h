@@ -6,7 +6,7 @@
  */
 
 #include "editor/edit.h"
-#include "editor/sandbox.h"
+#include "sandbox/sandbox.h"
 
 /**
  * report_write() - atomically; -errno with @reterr
