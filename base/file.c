@@ -224,7 +224,7 @@ static int level_empty(int fd, int top, unsigned *number)
 	int r = dir ? 0 : -errno;
 
 	if (dir)
-		TAKE_FD(copy);
+		copy = -1; /* the stream's */
 	while (r == 0 && (entry = readdir(dir))) {
 		const char *name = entry->d_name;
 
@@ -260,7 +260,7 @@ static int top_empty(int top, unsigned *number)
 	int r = dir ? 0 : -errno, n = 0;
 
 	if (dir)
-		TAKE_FD(copy);
+		copy = -1; /* the stream's */
 	while (r == 0 && (entry = readdir(dir))) {
 		const char *name = entry->d_name;
 
