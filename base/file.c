@@ -202,14 +202,29 @@ int file_mkdirs(const char *path, mode_t mode, struct fault *reterr)
 
 /* ---- a tree goes, whatever somebody made of it ---- */
 
-/* A directory of @dir under a name that nobody has. */
-static int directory_lift(int from, const char *name, int dir, unsigned *number)
+/* Of one's own, that its maker closed even for himself. What is no directory any more is none of ours. */
+static int directory_open(int at, const char *name)
 {
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+		fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && geteuid() != 0)
+		(void)!fchmod(fd, 0700);
+	return fd < 0 ? -errno : fd;
+}
+
+/* A directory in @from comes into @top under a name that nobody has. */
+static int directory_lift(int from, const char *name, int top, unsigned *number)
+{
+	_clean_(fd_closep) int fd = directory_open(from, name); /* its ".." is written: it must be ours to write */
 	char to[32];
 
+	if (fd < 0)
+		return fd;
 	do {
 		snprintf(to, sizeof(to), ".lifted-%u", (*number)++);
-		if (renameat2(from, name, dir, to, RENAME_NOREPLACE) == 0)
+		if (renameat2(from, name, top, to, RENAME_NOREPLACE) == 0)
 			return 0;
 	} while (errno == EEXIST);
 	return -errno;
@@ -243,8 +258,8 @@ static int level_empty(int fd, int top, unsigned *number)
 /* One directory in @top: its files go, its directories come up beside it. */
 static int directory_flatten(int top, const char *name, unsigned *number)
 {
-	_clean_(fd_closep) int fd = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int r = fd < 0 ? -errno : level_empty(fd, top, number);
+	_clean_(fd_closep) int fd = directory_open(top, name);
+	int r = fd < 0 ? fd : level_empty(fd, top, number);
 
 	if (r == 0 && unlinkat(top, name, AT_REMOVEDIR) < 0)
 		r = -errno;

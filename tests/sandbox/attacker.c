@@ -238,14 +238,17 @@ static bool limit_process(void)
 	return prlimit(victim, RLIMIT_CORE, &limit, NULL) == 0;
 }
 
-/* Both are looked for afterwards, by their names. */
+/* It is looked for afterwards, by its name. */
 static bool outlive(void)
 {
+	char name[16];
+
+	snprintf(name, sizeof(name), "left-%d", (int)victim);
 	if (fork() == 0) {
 		setsid();
 		if (fork() == 0) {
 			prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
-			prctl(PR_SET_NAME, "morph-outlives", 0, 0, 0);
+			prctl(PR_SET_NAME, name, 0, 0, 0);
 			for (int fd = 0; fd < 64; fd++)
 				close(fd);
 			sleep(120);
@@ -263,7 +266,7 @@ static bool fork_bomb(void)
 	unsigned n = 0;
 	pid_t group = 0, pid;
 
-	while (n < 1000 && (pid = fork()) >= 0) {
+	while (n < 400 && (pid = fork()) >= 0) {
 		if (pid == 0) {
 			setpgid(0, group);
 			for (;;)
@@ -278,7 +281,7 @@ static bool fork_bomb(void)
 		while (waitpid(-group, NULL, 0) > 0)
 			;
 	}
-	return n >= 1000;
+	return n >= 400;
 }
 
 static bool memory_bomb(void)
@@ -420,7 +423,7 @@ static bool gain_rights(void) { return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) !=
 /* Deeper than a path can name: whoever cleans up by path does not. Nothing is looked at here, but afterwards. */
 static bool deep_tree(void)
 {
-	for (int i = 0; i < 5000; i++)
+	for (int i = 0; i < 2000; i++)
 		if (mkdir("deep", 0700) < 0 || chdir("deep") < 0)
 			break;
 	return false;
