@@ -9,7 +9,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <dirent.h>
-#include <pwd.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -194,17 +193,20 @@ static void daemon_check(struct doctor *d)
 		     "says why", (long long)record_integer(&d->daemon, "total_damaged_files"));
 }
 
+/* Who edits: a service for each, or users that nobody is. */
 static void user_check(struct doctor *d)
 {
-	const char *user = record_text(&d->daemon, "worker_user");
+	const char *users = record_text(&d->daemon, "worker_users"), *path = record_text(&d->daemon, "worker_socket");
 
-	if (!user)
-		user = "morph";
-	if (getpwnam(user))
-		note(d, "editor's user", HEALTH_OK, "user %s exists", user);
+	if (!path)
+		path = "/run/morph/worker";
+	if (access(path, F_OK) == 0)
+		note(d, "editor's user", HEALTH_OK, "each edit is a service of its own, with a user of its own (%s)", path);
+	else if (access("/run/systemd/system", F_OK) == 0)
+		note(d, "editor's user", HEALTH_WARN, "nobody listens at %s, so morphd starts edits itself, as users %s; "
+		     "`systemctl enable --now morph-worker.socket`", path, users ? users : "?");
 	else
-		note(d, "editor's user", HEALTH_FAIL,
-		     "there is no user %s for the editor to run as; run systemd-sysusers", user);
+		note(d, "editor's user", HEALTH_OK, "each edit has a user of its own, one of %s", users ? users : "?");
 }
 
 static void disk_check(struct doctor *d, const char *name, const char *path)

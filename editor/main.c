@@ -479,7 +479,7 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 	task.program = program;
 	task.profile = profile;
 	r = supervise(&task, a->timeout_s, EDIT_FILE_BYTES, &outcome);
-	if (r < 0)
+	if (r)
 		*reterr = outcome.fault;
 	else
 		walls_say(&outcome.walls);

@@ -144,7 +144,9 @@ static int daemon_append(struct manager *m, const struct audience *audience, sd_
 	if (r >= 0)
 		r = text_append(into, "activation", m->settings.activation);
 	if (r >= 0)
-		r = text_append(into, "worker_user", m->settings.worker_user);
+		r = text_append(into, "worker_users", m->settings.worker_users);
+	if (r >= 0)
+		r = text_append(into, "worker_socket", m->settings.worker_socket);
 	if (r >= 0)
 		r = entry_append(into, "uid", "x", (int64_t)m->settings.uid);
 	if (r >= 0)

@@ -25,7 +25,8 @@ struct settings {
 
 	char *profile_command; /* words; {original}, {profile}, ... are replaced: see edit.h */
 	char *editor_command;
-	char *worker_user;	 /* runs the two commands when morphd itself is root */
+	char *worker_users;	 /* two numbers: user IDs for jobs, when morphd is root and starts them itself */
+	char *worker_socket;	 /* where systemd starts a service for each job */
 	uint64_t edit_timeout_s; /* of one command */
 	uint64_t edit_memory_bytes;
 	uint64_t edit_file_bytes;

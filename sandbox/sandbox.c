@@ -259,7 +259,7 @@ static void children_kill(void)
 }
 
 /* Orphans become our children, and theirs after them, until there is nobody. */
-static void tree_end(void)
+void sandbox_end_children(void)
 {
 	do
 		children_kill();
@@ -309,7 +309,7 @@ static int follow(const struct sandbox_options *o, struct run *run, struct sandb
 		r = wait_and_print(o, run, &said);
 	if (r == 0 && read(run->news[0], &status, sizeof(status)) != sizeof(status))
 		r = fault_set(reterr, -ECHILD, "sandbox: its first process was killed");
-	tree_end();
+	sandbox_end_children();
 	while (said_read(&said, run->said[0]))
 		;
 	line_print(&said);

@@ -57,6 +57,9 @@ struct sandbox_report {
 int sandbox_run(const struct sandbox_options *options, int (*work)(void *userdata), struct sandbox_report *ret,
 		int *retstatus, struct fault *reterr);
 
+/** sandbox_end_children() - SIGKILL for all descendants, and wait until there are none; the caller reaps orphans (prctl(2)) */
+void sandbox_end_children(void);
+
 /**
  * sandbox_probe() - which walls would stand for this caller on this machine?
  * @directory: empty and writable. Return: as sandbox_run().

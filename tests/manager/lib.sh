@@ -73,7 +73,8 @@ config_write()
 		runtime_directory = $dir/run
 		profile_command = ${profile_command:-touch {profile\}}
 		editor_command = ${editor_command:-cp $dir/tools/made {output\}}
-		worker_user = nobody
+		worker_users = 61184-65519
+		worker_socket = /nonexistent
 		edit_memory = 0
 		minimum_samples = 1000
 		minimum_free = 0

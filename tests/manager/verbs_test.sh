@@ -74,7 +74,7 @@ checked()
 }
 checked morphd | says '^ok version' || fail "doctor finds morphd: $(checked morphd)"
 checked store | says "^ok $dir/state" || fail "doctor finds the store: $(checked store)"
-checked "editor's user" | says '^ok user nobody' || fail "doctor finds the user"
+checked "editor's user" | says '^ok each edit has a user of its own' || fail "doctor finds the user"
 checked linker | says 'ld.lld' || fail "doctor looks for the linker"
 status=0
 MORPH_SOCKET=$dir/none morph doctor >"$dir/out" || status=$?
