@@ -268,6 +268,7 @@ static int selftest_in_sandbox(const struct task *task)
 		.name = slash ? slash + 1 : path,
 		.directory = task->place->directory,
 		.timeout_s = task->arguments->selftest_timeout_s,
+		.memory_bytes = task->arguments->memory_bytes,
 	};
 
 	return selftest_run(&test, task->program, task->result, &task->shared->fault);
@@ -353,7 +354,7 @@ static int supervise(struct task *task, unsigned cpu_s, uint64_t file_bytes, str
 	struct sandbox_options options = {
 		.uid = place->uid, .gid = place->gid, .directory = place->directory, .readable = readable,
 		.limits = { .memory_bytes = a->memory_bytes, .file_bytes = file_bytes, .cpu_s = cpu_s,
-			    .n_processes = place->uid == (uid_t)-1 ? 0 : PROCESSES_MAX },
+			    .n_processes = PROCESSES_MAX },
 		.timeout_s = a->timeout_s, .keep_fd = place->out_fd, .tick = on_tick, .userdata = task,
 	};
 	struct sandbox_report walls = { 0 };

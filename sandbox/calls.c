@@ -35,8 +35,7 @@ static const char *const allowed_calls[] = {
 	"rt_sigpending", "sigaltstack", "alarm", "setitimer", "getpid", "gettid", "getppid", "getpgrp", "getpgid", "getsid",
 	"getuid", "geteuid", "getgid", "getegid", "getgroups", "getresuid", "getresgid", "setpgid", "setsid",
 	"set_tid_address", "set_robust_list", "get_robust_list", "rseq", "futex", "futex_waitv", "membarrier",
-	"sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getparam", "sched_getscheduler",
-	"getpriority", "setpriority", "arch_prctl", "restart_syscall", "getrlimit", "setrlimit", "getrusage",
+	"sched_yield", "sched_getaffinity", "sched_getparam", "sched_getscheduler", "getpriority", "arch_prctl", "restart_syscall", "getrlimit", "setrlimit", "getrusage",
 	/* time, system */
 	"nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday", "time", "times", "sysinfo",
 	"uname", "getrandom", "getcpu",
@@ -76,11 +75,16 @@ static int rules_add(scmp_filter_ctx filter)
 				     SCMP_A0(SCMP_CMP_MASKED_EQ, NAMESPACE_FLAGS, 0));
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-	/* Times of a descriptor (futimens), and limits of oneself. */
+	/* Times of a descriptor (futimens); limits, place and priority of oneself. */
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(utimensat), 1, SCMP_A1(SCMP_CMP_EQ, 0));
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 0));
+	if (r == 0)
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setaffinity), 1, SCMP_A0(SCMP_CMP_EQ, 0));
+	if (r == 0)
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2, SCMP_A0(SCMP_CMP_EQ, 0),
+				     SCMP_A1(SCMP_CMP_EQ, 0));
 	if (r == 0)
 		r = allow_requests(filter, SCMP_SYS(ioctl), 1, allowed_ioctls, ARRAY_SIZE(allowed_ioctls));
 	if (r == 0)

@@ -75,14 +75,17 @@ static int die_with_parent(const struct run *run)
 static int walls_raise(struct run *run, struct fault *reterr)
 {
 	const struct sandbox_options *o = run->options;
+	struct sandbox_limits limits = o->limits;
 	int r;
 
+	if (o->uid == (uid_t)-1 && !run->report.spaces.own && limits.n_processes)
+		limits.n_processes += limits_processes();
 	spaces_furnish(o->directory, &run->report.spaces);
 	if (chdir(o->directory) < 0)
 		return fault_errno(reterr, -errno, "%s", o->directory);
 	r = user_become(o, reterr);
 	if (r == 0)
-		r = limits_set(&o->limits, reterr);
+		r = limits_set(&limits, reterr);
 	if (r == 0 && geteuid() != 0)
 		r = spaces_leave_rights(reterr);
 	if (r == 0 && die_with_parent(run) < 0)
