@@ -24,6 +24,7 @@
 #include "base/file.h"
 #include "manager/path.h"
 
+#define USER_END_MS 3000
 #define PLACE "job" /* below the work directory; belongs to the job's user */
 
 struct job {
@@ -91,6 +92,9 @@ static void user_end(uid_t uid)
 	}
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	/* They run when nobody else does, and that goes for dying, too. */
+	for (unsigned i = 0; i < USER_END_MS / 10 && has_process(uid); i++)
+		usleep(10000);
 }
 
 /* morph-worker ends what it started when its socket closes; the rest is for one that was taken over. */

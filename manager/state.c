@@ -194,6 +194,14 @@ static int schema_check(struct state *state, enum state_origin *retorigin, struc
 	return r < 0 ? r : schema_upgrade(state, version, reterr);
 }
 
+/* Its other files get the mode of the first one (SQLite does that). */
+static int keep_private(const char *path)
+{
+	_clean_(fd_closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	return fd < 0 || fchmod(fd, 0600) < 0 ? -errno : 0;
+}
+
 static int database_open(struct state *state, enum state_origin *retorigin, struct fault *reterr)
 {
 	char path[PATH_MAX], mark[PATH_MAX];
@@ -203,6 +211,9 @@ static int database_open(struct state *state, enum state_origin *retorigin, stru
 	path_join(state->directory, "state.suspect", mark);
 	if (access(mark, F_OK) == 0)
 		return fault_set(reterr, -EUCLEAN, "%s: found damaged while in use", path);
+	r = keep_private(path);
+	if (r < 0)
+		return fault_errno(reterr, r, "%s", path);
 	r = sqlite3_open_v2(path, &state->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, NULL);
 	if (r != SQLITE_OK)

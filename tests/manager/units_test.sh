@@ -56,5 +56,20 @@ grep -q '^CapabilityBoundingSet=CAP_SYS_ADMIN$' "$units/morph-mount@.service" ||
 for hook in suspend resume; do
 	grep -q "morph-mount $hook || :\$" "$units/dpkg.cfg" || fail "dpkg's hook $hook must never stop an installation"
 done
-systemd-analyze security --offline=yes --threshold=25 --no-pager "$dir/morphd.service" >"$dir/security" 2>&1 ||
-	fail "$(tail -1 "$dir/security")"
+mkdir -p "$dir/worker"
+for unit in morph-worker.socket morph-worker@.service; do
+	sed "s|^ExecStart=[^ ]*|ExecStart=$MORPH_BIN/morph-worker|; /^Documentation=/d" "$units/$unit" >"$dir/worker/$unit"
+done
+systemd-analyze verify "$dir/worker/morph-worker.socket" "$dir/worker/morph-worker@1.service" >"$dir/verify" 2>&1 || true
+! grep -q "morph-worker" "$dir/verify" || fail "$(cat "$dir/verify")"
+# Only root gives jobs, each has a user of its own, and all of it ends with it.
+grep -q '^SocketMode=0600$' "$units/morph-worker.socket" || fail "who may give jobs"
+grep -q '^DynamicUser=yes$' "$units/morph-worker@.service" || fail "the user of a job"
+grep -q '^KillMode=control-group$' "$units/morph-worker@.service" || fail "the end of a job"
+# exposed UNIT TENTHS: at most that much, by systemd's own measure
+exposed()
+{
+	systemd-analyze security --offline=yes --threshold="$2" --no-pager "$1" >"$dir/security" 2>&1 || fail "$(tail -1 "$dir/security")"
+}
+exposed "$dir/morphd.service" 15
+exposed "$dir/worker/morph-worker@.service" 25
