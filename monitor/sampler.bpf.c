@@ -120,7 +120,7 @@ struct {
 } announced SEC(".maps");
 
 /* The last number of a file that was given to one. */
-u32 last_number = SAMPLER_FIRST_FILE;
+__u32 last_number = SAMPLER_FIRST_FILE;
 
 /* What each user has caused. A full one tells of no more users until the loader empties it. */
 struct {
