@@ -14,7 +14,7 @@
  *	Reoptimize(s path)  -> s what happened; answers when the edit has ended
  *	Rollback(s path, x generation) -> s
  *	RollbackAll()	    -> u how many
- *	Pin(s path, s reason), Unpin(s path)
+ *	Pin(s path, s reason), Unpin(s path), Pardon(s path)
  *
  * Anybody may read. The others are for root, for the user morphd runs as, and on the system bus for
  * whom polkit allows org.morph.manage. A failure is the error BUS_ERROR with one sentence.

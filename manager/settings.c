@@ -36,6 +36,7 @@ const struct config_key settings_keys[] = {
 	KEY("rebase", CONFIG_TEXT, rebase, 0),
 	KEY("privileged_files", CONFIG_BOOL, privileged_files, 0),
 	KEY("watch_time", CONFIG_DURATION, watch_s, 0, 30 * 86400.0),
+	KEY("condemned_time", CONFIG_DURATION, condemned_s, 0, 1e9),
 	KEY("keep_generations", CONFIG_UINT, keep_generations, 0, 1000),
 	KEY("minimum_free", CONFIG_BYTES, minimum_free_bytes, 0, 0x1p60),
 	{ NULL },
@@ -67,6 +68,7 @@ static const char *const defaults[][2] = {
 	{ "rebase", "none" },
 	{ "privileged_files", "no" },
 	{ "watch_time", "2h" },
+	{ "condemned_time", "30d" },
 	{ "keep_generations", "2" },
 	{ "minimum_free", "256M" },
 };

@@ -141,13 +141,16 @@ static int schema_create(struct state *state, struct fault *reterr)
 /* Tables of an older Morph get what this one has added; all of it or nothing. */
 static int schema_upgrade(struct state *state, int64_t version, struct fault *reterr)
 {
-	char sql[sizeof("BEGIN; PRAGMA user_version=; COMMIT;") + 512];
+	char end[64];
 	int r = 0;
 
 	for (; r == 0 && version < STATE_VERSION; version++) {
-		snprintf(sql, sizeof(sql), "BEGIN;%s PRAGMA user_version=%lld; COMMIT;",
-			 schema_upgrades[version - 1], (long long)version + 1);
-		r = exec(state, sql, reterr);
+		snprintf(end, sizeof(end), "PRAGMA user_version=%lld; COMMIT;", (long long)version + 1);
+		r = exec(state, "BEGIN", reterr);
+		if (r == 0)
+			r = exec(state, schema_upgrades[version - 1], reterr);
+		if (r == 0)
+			r = exec(state, end, reterr);
 	}
 	if (r < 0)
 		state_undo(state);

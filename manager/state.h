@@ -19,7 +19,7 @@
 #include "base/fault.h"
 #include "base/macro.h"
 
-#define STATE_VERSION 2
+#define STATE_VERSION 3
 
 struct state;
 
