@@ -91,7 +91,7 @@ static int open_sampler(const struct monitor_settings *settings, double clock_hz
 static int open_recorder(const struct monitor_settings *settings, double clock_hz, enum monitor_source kind,
 			 struct source *ret, struct fault *reterr)
 {
-	struct recorder_options options = { .target = RECORDER_ALL, .rate_hz = clock_hz };
+	struct recorder_options options = { .target = RECORDER_ALL, .rate_hz = clock_hz, .tells_files = true };
 	struct rlimit files;
 	int r;
 
@@ -101,8 +101,10 @@ static int open_recorder(const struct monitor_settings *settings, double clock_h
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	if (kind == MONITOR_USER)
+	if (kind == MONITOR_USER) {
 		options.target = RECORDER_TASKS;
+		options.tells_files = false;
+	}
 	ret->reference_reason = "the main clock is unbiased itself";
 	ret->sees_kernel_addresses = true;
 	r = recorder_open(&options, &ret->recorder, reterr);

@@ -60,6 +60,7 @@ static void samples_json(const struct monitor_status *status, struct json *json)
 		json_u64(json, sample_loss_name(i), status->lost[i]);
 	json_object_end(json);
 	json_u64(json, "events_lost", status->events_lost);
+	json_u64(json, "events_over_share", status->untold);
 	json_u64(json, "cache_hits", status->cache_hits);
 	json_object_end(json);
 }

@@ -131,12 +131,43 @@ static inline struct sample_log *log_of(const char *name, const char *path, uint
 	return log;
 }
 
+/*
+ * Which file the kernel would have known it by: the one that stands at @path if it is this program; else one that
+ * morphd has seen to be it before.
+ */
+static inline struct file_identity file_of(const struct fixture *f, const char *name, const char *path,
+					   const struct build_id *id)
+{
+	_clean_(statement_freep) sqlite3_stmt *row = NULL;
+	struct file_identity file = { 0 };
+	char text[BUILD_ID_MAX_TEXT];
+	int fd;
+
+	if (file_is_program(path, name)) {
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		CHECK_INT(file_identity_of_fd(fd, &file), 0);
+		close(fd);
+		return file;
+	}
+	CHECK_INT(state_prepare(f->m->state, &row, NULL,
+				"SELECT device, inode, changed_ns, v.size FROM verified_file v JOIN generation g ON g.id = "
+				"v.generation WHERE g.build_id = ? ORDER BY v.time_ns DESC LIMIT 1", "t",
+				build_id_text(id, text)), 0);
+	if (state_step(f->m->state, row, NULL) == 1)
+		file = (struct file_identity){ (uint64_t)sqlite3_column_int64(row, 0),
+					       (uint64_t)sqlite3_column_int64(row, 1),
+					       (uint64_t)sqlite3_column_int64(row, 2),
+					       (uint64_t)sqlite3_column_int64(row, 3) };
+	return file;
+}
+
 static inline void spool(const struct fixture *f, const char *file, const char *name, uint64_t count,
 			 uint64_t start_ns)
 {
 	_clean_(sample_log_freep) struct sample_log *log = log_of(name, f->prog, count, start_ns);
 	char path[PATH_MAX];
 
+	log->modules[0].file = file_of(f, name, f->prog, &log->modules[0].build_id);
 	CHECK_INT(sample_log_write(log, path_join(f->m->spool, file, path), NULL), 0);
 }
 
