@@ -31,6 +31,8 @@ struct slots {
 	size_t n, capacity;
 };
 
+#define PERSONS 256 /* told apart; those whose numbers have the same low bits share their room */
+
 struct catalog {
 	struct catalog_module *modules; /* owned */
 	uint64_t *hashes;		/* owned; of the modules */
@@ -39,6 +41,7 @@ struct catalog {
 	size_t n_aliases, aliases_capacity;
 	struct slots by_identity, by_key;
 	uint32_t round;
+	uint32_t of_person[PERSONS], of_persons; /* how many modules are charged to them */
 };
 
 static uint64_t module_hash(const struct catalog_module *m)
@@ -164,6 +167,27 @@ static uint32_t module_find(const struct catalog *catalog, uint64_t hash, const 
 	return CATALOG_NONE;
 }
 
+static bool is_person(const struct catalog_module *module)
+{
+	return module->charged >= CATALOG_FIRST_PERSON && module->charged != SAMPLE_USER_UNKNOWN;
+}
+
+static bool has_room(const struct catalog *catalog, const struct catalog_module *module)
+{
+	if (is_person(module) && (catalog->of_person[module->charged % PERSONS] >= CATALOG_OF_PERSON ||
+				  catalog->of_persons >= CATALOG_OF_PERSONS))
+		return false;
+	return catalog->n_modules < CATALOG_MAX;
+}
+
+static void charge(struct catalog *catalog, const struct catalog_module *module)
+{
+	if (!is_person(module))
+		return;
+	catalog->of_person[module->charged % PERSONS]++;
+	catalog->of_persons++;
+}
+
 uint32_t catalog_add_like(struct catalog *catalog, const struct catalog_module *like)
 {
 	uint64_t hash = module_hash(like);
@@ -172,7 +196,7 @@ uint32_t catalog_add_like(struct catalog *catalog, const struct catalog_module *
 
 	if (found != CATALOG_NONE)
 		return found;
-	if (catalog->n_modules >= CATALOG_MAX || modules_reserve(catalog) < 0)
+	if (!has_room(catalog, like) || modules_reserve(catalog) < 0)
 		return CATALOG_NONE;
 	module.path = strdup(like->path);
 	if (!module.path)
@@ -182,6 +206,7 @@ uint32_t catalog_add_like(struct catalog *catalog, const struct catalog_module *
 	catalog->modules[found].last_round = catalog->round;
 	catalog->hashes[found] = hash;
 	slots_put(&catalog->by_identity, hash, found);
+	charge(catalog, like);
 	return found;
 }
 
@@ -191,7 +216,8 @@ uint32_t catalog_add(struct catalog *catalog, enum sample_module_kind kind,
 {
 	static const struct build_id none;
 	struct catalog_module like = { .kind = kind, .build_id = build_id ? *build_id : none, .path = (char *)path,
-				       .size = size, .mtime_ns = mtime_ns, .user = SAMPLE_USER_UNKNOWN };
+				       .size = size, .mtime_ns = mtime_ns, .user = SAMPLE_USER_UNKNOWN,
+				       .charged = SAMPLE_USER_UNKNOWN };
 
 	return catalog_add_like(catalog, &like);
 }

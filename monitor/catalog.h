@@ -10,7 +10,8 @@
  * kernel's tables, say) led to which module, so that a file is opened once. Owns all strings. Lookups are O(1).
  *
  * Whoever runs ever new files must not fill the memory: what was not sampled for CATALOG_ROUNDS rounds is dropped by
- * catalog_round(), and between rounds there are CATALOG_MAX modules at most.
+ * catalog_round(), and between rounds there are CATALOG_MAX modules at most, of which one person's files are CATALOG_OF_PERSON
+ * at most, and all persons' CATALOG_OF_PERSONS, so that there is always room for what root and the system's accounts run.
  */
 
 #include <stddef.h>
@@ -21,6 +22,9 @@
 
 #define CATALOG_NONE UINT32_MAX
 #define CATALOG_MAX 16384u    /* modules */
+#define CATALOG_OF_PERSON 2048u
+#define CATALOG_OF_PERSONS (CATALOG_MAX / 4 * 3)
+#define CATALOG_FIRST_PERSON 1000u /* accounts below are the system's */
 #define CATALOG_ALIASES 65536u
 #define CATALOG_ROUNDS 64u    /* without a sample, after which a module is dropped */
 #define CATALOG_FEW 1024u     /* so many are no burden: nothing is dropped */
@@ -32,6 +36,7 @@ struct catalog_module {
 	uint64_t size, mtime_ns;
 	struct file_identity file; /* device 0: not known */
 	uint32_t space, user;	   /* as in struct sample_module */
+	uint32_t charged;	   /* who takes up room with it: whoever first ran it */
 	bool tick_synchronous;
 	uint32_t last_round; /* in which it was sampled */
 };

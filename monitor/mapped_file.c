@@ -82,7 +82,8 @@ static uint32_t file_module(struct catalog *catalog, const struct mapped_file *f
 	_clean_(freep) char *name = strdup(file->name);
 	size_t length = strlen(file->name), suffix = strlen(DELETED);
 	struct identity identity = { .build_id = file->build_id };
-	struct catalog_module module = { .kind = SAMPLE_MODULE_FILE, .user = SAMPLE_USER_UNKNOWN };
+	struct catalog_module module = { .kind = SAMPLE_MODULE_FILE, .user = SAMPLE_USER_UNKNOWN,
+					 .charged = SAMPLE_USER_UNKNOWN };
 
 	if (!name)
 		return CATALOG_NONE;

@@ -108,6 +108,7 @@ uint32_t resolver_announce(struct resolver *resolver, const struct sampler_modul
 	if (!find(resolver, event, size, &answer))
 		return CATALOG_NONE;
 	memcpy(comm, event->event.comm, SAMPLER_COMM_BYTES);
+	module.charged = event->event.user;
 	module.file = finder_identity(&event->event.module);
 	module.space = event->event.module.space;
 	module.build_id = answer.build_id;
@@ -136,7 +137,7 @@ uint32_t resolver_find(struct resolver *resolver, uint32_t number, uint32_t user
 	catalog_seen(resolver->catalog, found); /* others' samples need it, too */
 	if (module.kind != SAMPLE_MODULE_FILE)
 		return found;
-	module.user = user;
+	module.user = module.charged = user;
 	module.tick_synchronous = false;
 	return remember(resolver, number, user, catalog_add_like(resolver->catalog, &module));
 }
