@@ -94,7 +94,8 @@ static int replace(const char *path, const char *text, size_t size)
 	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
 		return -errno;
-	if (write(fd, text, size) != (ssize_t)size || rename(temporary, path) < 0) {
+	/* Anybody may read it, whatever the umask. */
+	if (fchmod(fd, 0644) < 0 || write(fd, text, size) != (ssize_t)size || rename(temporary, path) < 0) {
 		int r = errno ? -errno : -EIO;
 
 		unlink(temporary);

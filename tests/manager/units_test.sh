@@ -56,5 +56,10 @@ grep -q '^CapabilityBoundingSet=CAP_SYS_ADMIN$' "$units/morph-mount@.service" ||
 for hook in suspend resume; do
 	grep -q "morph-mount $hook || :\$" "$units/dpkg.cfg" || fail "dpkg's hook $hook must never stop an installation"
 done
+sed "s|^ExecStart=.*|ExecStart=$MORPH_BIN/morph-monitor|; /^Documentation=/d" "$units/morph-monitor.service" \
+	>"$dir/morph-monitor.service"
+systemd-analyze verify "$dir/morph-monitor.service" >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
+systemd-analyze security --offline=yes --threshold=25 --no-pager "$dir/morph-monitor.service" >"$dir/security" 2>&1 ||
+	fail "$(tail -1 "$dir/security")"
 systemd-analyze security --offline=yes --threshold=25 --no-pager "$dir/morphd.service" >"$dir/security" 2>&1 ||
 	fail "$(tail -1 "$dir/security")"
