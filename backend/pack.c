@@ -171,7 +171,8 @@ static int facts_take(struct packer *p)
 
 	data->build_id = *image_build_id(p->image);
 	if (!data->build_id.size)
-		return fault_set(p->reterr, -ENODATA, "%s: the linker gave it no build ID", line->output);
+		return fault_set(p->reterr, -ENODATA, "%s: the linker gave it no build ID of %u to %u bytes",
+				 line->output, BUILD_ID_MIN_BYTES, BUILD_ID_MAX_BYTES);
 	data->lto = line->is_thin ? MORPH_LTO_THIN : MORPH_LTO_FULL;
 	data->lto_level = line->lto_level;
 	data->opt_level = line->codegen_level;
