@@ -101,10 +101,8 @@ static int open_recorder(const struct monitor_settings *settings, double clock_h
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	if (kind == MONITOR_USER) {
+	if (kind == MONITOR_USER)
 		options.target = RECORDER_TASKS;
-		options.tells_files = false;
-	}
 	ret->reference_reason = "the main clock is unbiased itself";
 	ret->sees_kernel_addresses = true;
 	r = recorder_open(&options, &ret->recorder, reterr);

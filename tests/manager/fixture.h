@@ -24,6 +24,8 @@
 #include "manager/manager.h"
 #include "manager/path.h"
 #include "manager/shipped.h"
+#include "manager/store.h"
+#include "manager/verified.h"
 #include "module/image.h"
 #include "profiles/sample_log.h"
 #include "tests/test.h"
@@ -194,6 +196,16 @@ static inline void fixture_sample(struct fixture *f, const char *name, uint64_t 
 		FAIL("%s", f->fault.text);
 }
 
+/* The file at @path has the bytes of the generation with this row. */
+static inline void fixture_verify(struct fixture *f, int64_t generation, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || verified_put(f->m->state, generation, fd, &f->fault) < 0)
+		FAIL("%s: %s", path, f->fault.text);
+	close(fd);
+}
+
 /* Take program @name for what an editor made of the module 1; its number. */
 static inline int64_t fixture_build(struct fixture *f, const char *name)
 {
@@ -211,6 +223,8 @@ static inline int64_t fixture_build(struct fixture *f, const char *name)
 	if (accept_generation(f->m, &module, 100, 1.5, &row, &f->fault) < 0)
 		FAIL("%s", f->fault.text);
 	number = row.number;
+	/* Some process may still run it from the store. */
+	fixture_verify(f, row.id, store_generation_path(f->m->store, module.key, number, "binary", to));
 	generation_row_done(&row);
 	module_row_done(&module);
 	return number;

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 * With --identity PATH: print which file that is, as events name it.
+ */
 
 /*
  * manager-samples OUT PROGRAM PATH COUNT [START_NS [FILES]]: a sample log as the monitor writes it, in
@@ -7,8 +8,10 @@
  */
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "module/image.h"
 #include "profiles/sample_log.h"
@@ -72,6 +75,12 @@ int main(int argc, char **argv)
 {
 	struct fault fault = { "" };
 
+	if (argc == 3 && strcmp(argv[1], "--identity") == 0) {
+		struct file_identity file = file_at(argv[2]);
+
+		printf("%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 "\n", file.device, file.inode, file.changed_ns, file.size);
+		return 0;
+	}
 	if (argc < 5 || argc > 7) {
 		fprintf(stderr, "usage: %s OUT PROGRAM PATH COUNT [START_NS [FILES]]\n", argv[0]);
 		return 2;
