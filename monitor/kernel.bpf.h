@@ -30,6 +30,7 @@ struct qstr {
 
 struct super_block {
 	u32 s_dev;
+	unsigned long s_flags;
 } __kernel_layout;
 
 typedef struct {
@@ -76,6 +77,7 @@ struct mount {
 	struct mount *mnt_parent;
 	struct dentry *mnt_mountpoint;
 	struct vfsmount mnt;
+	void *mnt_ns;
 } __kernel_layout;
 
 struct path {

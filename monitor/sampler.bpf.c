@@ -41,7 +41,9 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define MAX_SPACES 32	     /* user namespaces inside each other, as in the kernel */
 #define MAX_ANCESTORS 4	     /* in which the start of a program is looked for */
 #define FIRST_PERSON 1000u   /* accounts below are the system's */
-#define MODE_BACKING (1u << 25) /* FMODE_BACKING of file.f_mode */
+#define MODE_BACKING (3u << 24) /* FMODE_BACKING of file.f_mode: bit 25, lately 24; the other means other things */
+#define NAMESPACE_INTERNAL (-22l) /* MNT_NS_INTERNAL: a mount that is in nobody's tree */
+#define SUPER_KERNEL (1ul << 22)  /* SB_KERNMOUNT: memfd and the like */
 #define CHANGED_NS_MASK 0x3fffffffu /* the kernel keeps a flag above */
 
 /* include/linux/maple_tree.h: type in bits 3..6 of a node pointer, nodes aligned to 256 bytes */
@@ -271,11 +273,26 @@ static __always_inline void changed_read(struct inode *inode, struct sampler_fil
 	ret->changed_ns &= CHANGED_NS_MASK;
 }
 
+/*
+ * Is it overlayfs' own file, embedded in a struct backing_file? The flag that says so has changed places, so what must
+ * hold, too, is that it was opened by a mount that only the kernel has, of a file system that users mount.
+ */
+static __always_inline bool is_backing(struct file *file, struct inode *inode)
+{
+	struct mount *mount;
+
+	if (!bpf_core_field_exists(struct backing_file, user_path) ||
+	    !(KERNEL_READ(file, struct file, f_mode) & MODE_BACKING))
+		return false;
+	mount = (void *)BPF_CORE_READ(file, f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
+	return (long)BPF_CORE_READ(mount, mnt_ns) == NAMESPACE_INTERNAL &&
+	       !(BPF_CORE_READ(inode, i_sb, s_flags) & SUPER_KERNEL);
+}
+
 /* Where the mapping's file has another below it (overlayfs): the one whose name the process used. */
 static __always_inline struct inode *user_inode(struct file *file, struct inode *inode)
 {
-	if (!bpf_core_field_exists(struct backing_file, user_path) ||
-	    !(KERNEL_READ(file, struct file, f_mode) & MODE_BACKING))
+	if (!is_backing(file, inode))
 		return inode;
 	return BPF_CORE_READ((struct backing_file *)file, user_path.dentry, d_inode);
 }
@@ -412,7 +429,7 @@ static __always_inline void path_read(struct file *file, struct sampler_module_e
 	struct vfsmount *mount = BPF_CORE_READ(file, f_path.mnt);
 	u32 at = 0;
 
-	if (bpf_core_field_exists(struct backing_file, user_path) && BPF_CORE_READ(file, f_mode) & MODE_BACKING) {
+	if (is_backing(file, BPF_CORE_READ(file, f_inode))) {
 		dentry = BPF_CORE_READ((struct backing_file *)file, user_path.dentry);
 		mount = BPF_CORE_READ((struct backing_file *)file, user_path.mnt);
 	}
