@@ -5,7 +5,7 @@
  * crashes.h - who started a generation, for whom it crashed, and how much that weighs
  *
  * Anybody can make a program of their own crash as often as they like. So what counts is for how many it crashes, and
- * whether it runs well for others (docs/decisions/0072):
+ * whether it runs well for others (docs/decisions/0075):
  *
  *	- a death by a signal that the kernel raised for a fault is a crash; an abort(3) is half of one
  *	- root's and the system accounts' (below CRASHES_FIRST_PERSON) count each

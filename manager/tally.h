@@ -11,7 +11,7 @@
  * spool file costs O(log's samples), whatever has been gathered before. When weights get large, all
  * of the module's are divided once.
  *
- * What one user's processes do must not decide how everybody's program is laid out (docs/decisions/0071). So counts are
+ * What one user's processes do must not decide how everybody's program is laid out (docs/decisions/0075). So counts are
  * kept by groups of users, and when they are taken for a profile, the heaviest group weighs at most as much as all others
  * together, or TALLY_ENOUGH samples, whichever is more. Root is a group of its own and is not bounded; where nobody else
  * has run the program nobody is.

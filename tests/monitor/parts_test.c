@@ -25,7 +25,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/file.h"
-#include "tests/test.h"
+#include "tests/attack.h"
 
 static char directory[64];
 
@@ -608,7 +608,7 @@ TEST(one_persons_files_do_not_push_out_others)
 	module.user = module.charged = 1000;
 	for (uint32_t i = 0; i < 2 * CATALOG_MAX; i++, module.file.inode++)
 		n += catalog_add_like(catalog, &module) != CATALOG_NONE;
-	CHECK_INT(n, CATALOG_OF_PERSON);
+	ATTACK("identity-modules-of-one-user", n == CATALOG_OF_PERSON);
 	module.user = module.charged = 1001;
 	CHECK(catalog_add_like(catalog, &module) != CATALOG_NONE);
 	/* Not even all persons together push out the system. */
@@ -619,7 +619,7 @@ TEST(one_persons_files_do_not_push_out_others)
 	n_all = (uint32_t)catalog_size(catalog);
 	CHECK_INT(n_all, CATALOG_OF_PERSONS);
 	module.user = module.charged = 0;
-	CHECK(catalog_add_like(catalog, &module) != CATALOG_NONE);
+	ATTACK("identity-modules-of-all-users", catalog_add_like(catalog, &module) != CATALOG_NONE);
 }
 
 /* --- status, support, tick hook -------------------------------------------------------------------- */
