@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define AT_ONCE 64 /* processes */
+
 static double now(void)
 {
 	struct timespec t;
@@ -48,6 +50,25 @@ static _Noreturn void child(const char *what, char **files, unsigned n)
 	_exit(1);
 }
 
+/* The kill comes when the program has begun. */
+static unsigned victims(double until, const char *file)
+{
+	unsigned n = 0;
+
+	for (; now() < until; n++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			execl(file, file, "2000000000", (char *)NULL);
+			_exit(1);
+		}
+		usleep(3000);
+		kill(pid, SIGSEGV);
+		waitpid(pid, NULL, 0);
+	}
+	return n;
+}
+
 int main(int argc, char **argv)
 {
 	struct rlimit none = { 0, 0 };
@@ -61,13 +82,20 @@ int main(int argc, char **argv)
 		busy(until);
 		return 0;
 	}
+	if (strcmp(argv[1], "victims") == 0 && argc == 4) {
+		printf("%u\n", victims(until, argv[3]));
+		return 0;
+	}
 	for (; now() < until && (argc == 3 || n < (unsigned)argc - 3); n++) {
 		pid_t pid = fork();
 
 		if (pid == 0)
 			child(argv[1], argv + 3, n);
-		waitpid(pid, NULL, 0);
+		while (n % AT_ONCE == AT_ONCE - 1 && waitpid(-1, NULL, 0) > 0)
+			;
 	}
+	while (waitpid(-1, NULL, 0) > 0)
+		;
 	printf("%u\n", n);
 	return 0;
 }

@@ -187,14 +187,19 @@ storm_with()
 		sleep 0.1
 	done
 }
-sed -i "s|^editor_command.*|editor_command = cp $dir/tools/crashing {output}|; s|^watch_time.*|watch_time = 1h|" "$dir/morphd.conf"
+# Before, the shipped file gets a record in which crashes are nothing new.
 morph rollback "$prog" >/dev/null
+(ulimit -c 0; as_user "$MORPH_BIN/manager-attacker" victims 8 "$prog") >"$dir/victims"
+is_at_least "$(cat "$dir/victims")" 500 || fail "the shipped file was killed $(cat "$dir/victims") times only"
+settled
+sed -i "s|^editor_command.*|editor_command = cp $dir/tools/crashing {output}|" "$dir/morphd.conf"
 kill -HUP "$morphd"
 sleep 0.5
 morph reoptimize "$prog" >/dev/null
 prog_is crashing || fail "no crashing generation"
 storm_with kills
 attack_held identity-storm-of-kills-blinds-the-watch prog_is shipped
+attack_held identity-storm-on-the-shipped-files-record is_equal 0 "$(json explain '.generations[0].crashes' "$prog")"
 wait "$storm"
 is_at_least "$(cat "$dir/kills")" 1000 || fail "a storm of $(cat "$dir/kills")"
 
