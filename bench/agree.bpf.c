@@ -60,13 +60,14 @@ int on_compare(struct bpf_perf_event_data *context)
 		count(AGREE_FIND_VMA_REFUSED);
 		return 0;
 	}
-	if (cause == SAMPLER_RACE)
+	/* Nobody is told of files here, so there is room for so many only. */
+	if (cause == SAMPLER_RACE || key.module == SAMPLER_UNTOLD)
 		return 0;
 	count(AGREE_COMPARED);
 	if (cause == SAMPLER_NO_MAPPING)
 		return count(AGREE_DIFFERENT);
 	if (!found.file.inode) /* anonymous memory, or the vdso */
-		return count(key.module >= SAMPLER_UNTOLD ? AGREE_DIFFERENT : AGREE_SAME);
+		return count(key.module >= SAMPLER_FIRST_FILE ? AGREE_DIFFERENT : AGREE_SAME);
 	number = bpf_map_lookup_elem(&announced, &found.file);
 	return count(number && key.module == *number && key.offset == found.offset ? AGREE_SAME : AGREE_DIFFERENT);
 }

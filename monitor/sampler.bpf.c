@@ -117,7 +117,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, MAX_MODULES);
-	__type(key, struct sampler_file);
+	__type(key, struct sampler_file_key);
 	__type(value, u32);
 } announced SEC(".maps");
 
@@ -297,13 +297,30 @@ static __always_inline struct inode *user_inode(struct file *file, struct inode 
 	return BPF_CORE_READ((struct backing_file *)file, user_path.dentry, d_inode);
 }
 
+/* Most processes have the namespaces that the kernel's own threads have. */
 static __always_inline u32 space_of(struct task_struct *task)
 {
-	u32 space = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
+	u64 namespaces = kernel_read_u64((u64)task + bpf_core_field_offset(struct task_struct, nsproxy));
+	u32 space;
 
-	return space == control.host_space ? 0 : space;
+	if (namespaces && namespaces == control.host_namespaces)
+		return 0;
+	space = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
+	if (space != control.host_space)
+		return space;
+	if (namespaces && namespaces == control.initial_namespaces)
+		control.host_namespaces = namespaces;
+	return 0;
 }
 
+static __always_inline u64 size_of(struct file *file)
+{
+	struct inode *inode = KERNEL_READ(file, struct file, f_inode);
+
+	return KERNEL_READ(inode, struct inode, i_size);
+}
+
+/* All but the size. */
 static __always_inline void file_read(struct file *file, struct task_struct *task, struct sampler_file *ret)
 {
 	struct inode *inode = KERNEL_READ(file, struct file, f_inode), *shown = user_inode(file, inode);
@@ -312,7 +329,6 @@ static __always_inline void file_read(struct file *file, struct task_struct *tas
 	ret->inode = KERNEL_READ(shown, struct inode, i_ino);
 	ret->device = KERNEL_READ(super, struct super_block, s_dev);
 	ret->generation = KERNEL_READ(inode, struct inode, i_generation);
-	ret->size = KERNEL_READ(inode, struct inode, i_size);
 	changed_read(inode, ret);
 	ret->space = space_of(task);
 }
@@ -327,11 +343,15 @@ __noinline u32 user_find(u64 credentials)
 	struct user_namespace *space = BPF_CORE_READ(cred, user_ns);
 	u32 owner = 0;
 
+	if (space && (u64)space == control.initial_user_space)
+		return BPF_CORE_READ(cred, uid.val);
 	for (int i = 0; i < MAX_SPACES; i++) {
 		struct user_namespace *parent = BPF_CORE_READ(space, parent);
 
-		if (!parent)
+		if (!parent) {
+			control.initial_user_space = (u64)space;
 			break;
+		}
 		owner = BPF_CORE_READ(space, owner.val);
 		space = parent;
 	}
@@ -522,9 +542,15 @@ __noinline u32 module_number(struct place *place, struct sampler_counters *count
 		return SAMPLER_UNTOLD;
 	}
 	number = __sync_fetch_and_add(&last_number, 1);
-	bpf_map_update_elem(&announced, &place->id, &number, BPF_ANY);
+	if (bpf_map_update_elem(&announced, &place->id, &number, BPF_NOEXIST)) {
+		/* Another CPU was faster, or there is no room. */
+		known = bpf_map_lookup_elem(&announced, &place->id);
+		bpf_ringbuf_discard(event, 0);
+		return known ? *known : SAMPLER_UNTOLD;
+	}
 	event_fill(&event->event, SAMPLER_EVENT_MODULE, tgid, place->user);
 	event->event.module = place->id;
+	event->event.module.size = size_of(place->file);
 	event->event.number = number;
 	event->event.start = place->start;
 	event->event.end = place->end;
@@ -802,6 +828,8 @@ static __always_inline int sample(struct run *run, bool is_user, u64 ip)
 		run->counts->n[SAMPLER_USER_MODE]++;
 		user_sample(run, ip);
 	} else if (run->task->pid == 0) {
+		if (!control.initial_namespaces)
+			control.initial_namespaces = kernel_read_u64((u64)run->task + bpf_core_field_offset(struct task_struct, nsproxy));
 		run->counts->n[SAMPLER_IDLE]++;
 	} else {
 		run->counts->n[SAMPLER_KERNEL_MODE]++;
@@ -943,6 +971,7 @@ int on_exec(u64 *context)
 	u32 tgid = task->tgid;
 
 	file_read(program->file, task, &started.file);
+	started.file.size = size_of(program->file);
 	if (!is_watched(&started.file)) {
 		bpf_map_delete_elem(&running, &tgid); /* what it was before */
 		return 0;
@@ -1033,6 +1062,7 @@ static __always_inline void death_submit(struct task_struct *task, struct mm_str
 	u64 ip;
 
 	file_read(mm->exe_file, task, &program);
+	program.size = size_of(mm->exe_file);
 	user = starter_of(task, &program);
 	share = share_of(user);
 	if (!SHARE_TAKE(share, deaths, SAMPLER_WINDOW_DEATHS))
@@ -1050,6 +1080,7 @@ static __always_inline void death_submit(struct task_struct *task, struct mm_str
 	ip = KERNEL_READ(regs, struct pt_regs___kernel, REGS_IP);
 	if (place_find(task, mm, ip, &place) == SAMPLER_ATTRIBUTED && !place.kind) {
 		event->event.fault = place.id;
+		event->event.fault.size = size_of(place.file);
 		event->event.fault_offset = ip - place.base;
 	}
 	bpf_ringbuf_submit(event, 0);

@@ -128,11 +128,17 @@ struct sampler_state {
  */
 struct sampler_file {
 	__u64 inode;
-	__u64 changed_s, size;
+	__u64 changed_s;
 	__u32 changed_ns;
 	__u32 device;	  /* the super block's own number, not always what stat(2) says */
 	__u32 generation; /* of the inode */
 	__u32 space;	  /* number of the mount namespace in which it was mapped; 0: the host's */
+	__u64 size;	  /* follows from the change time, so it is read for the loader only */
+};
+
+/* What of it tells files apart: all that comes before the size. */
+struct sampler_file_key {
+	__u64 numbers[4];
 };
 
 /* A file that the loader wants to hear of, by what does not change when somebody makes a link to it. */
@@ -169,6 +175,8 @@ struct sampler_control {
 	__u32 no_cache;
 	__u32 zero;
 	__u32 host_space; /* number of the mount namespace whose names count */
+	/* Objects of the kernel that are never freed, once met: what most processes have need not be looked into again. */
+	__u64 initial_namespaces, host_namespaces, initial_user_space;
 	/* Places per CPU, a power of two for buckets; where each set (a table in one epoch) begins. */
 	__u32 n_buckets[SAMPLER_TABLES], n_moved[SAMPLER_TABLES];
 	__u32 bucket_base[SAMPLER_TABLES * SAMPLER_EPOCHS];
