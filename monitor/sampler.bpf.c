@@ -622,10 +622,11 @@ static __always_inline u32 module_find(struct run *run, u64 ip, struct sampler_k
 			key->offset = ip - cached[way].base;
 			return SAMPLER_ATTRIBUTED;
 		}
+	/* First, so that the CPU need not wait for these lines of memory and for the mapping's one after the other. */
+	place.user = user_of(task);
 	cause = place_find(task, mm, ip, &place);
 	if (cause != SAMPLER_ATTRIBUTED)
 		return cause;
-	place.user = user_of(task);
 	key->module = place.kind ? place.kind : module_number(&place, run->counts, task->tgid);
 	key->user = place.user;
 	key->offset = ip - place.base;
