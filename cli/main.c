@@ -26,6 +26,7 @@ int reoptimize_run(int argc, char **argv);
 int rollback_run(int argc, char **argv);
 int history_run(int argc, char **argv);
 int pin_run(int argc, char **argv);
+int pardon_run(int argc, char **argv);
 int doctor_run(int argc, char **argv);
 int dump_run(int argc, char **argv);
 int verify_run(int argc, char **argv);
@@ -62,6 +63,8 @@ const struct verb verbs[] = {
 	  "generations and events" },
 	{ "pin", pin_run, "[[--reason=TEXT | --unpin] PATH...] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "never touch a program; without a path: list the pins" },
+	{ "pardon", pardon_run, "[PATH...] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
+	  "let a program be tried again that crashed; without a path: list them" },
 	{ "verify", verify_run, "(PATH... | --all) [--rebuild] [--json] [--root=DIR] [--config=FILE] [--socket=PATH | --bus=ADDRESS]",
 	  "what differs from the packages, and is that Morph's doing?" },
 	{ "doctor", doctor_run, "[--json] [--socket=PATH | --bus=ADDRESS]",

@@ -221,6 +221,8 @@ static int logs_add(const struct request *request, struct work *work, struct fau
 			r = fault_errno(reterr, -ENOMEM, "%s", request->logs[i]);
 	}
 	progress_end(&progress);
+	if (r == 0 && sample_log_unite(work->sum) < 0)
+		r = fault_errno(reterr, -ENOMEM, "sample logs");
 	return r < 0 || found ? r : modules_list(work->sum, request, reterr);
 }
 

@@ -108,7 +108,8 @@ static int request_parse(int argc, char **argv, struct request *request)
 		{ "duration", required_argument, NULL, 'd' },  { "pid", required_argument, NULL, 'p' },
 		{ "cgroup", required_argument, NULL, 'G' },    { "all", no_argument, NULL, 'a' },
 		{ "clock", required_argument, NULL, 'c' },     { "quiet", no_argument, NULL, 'q' },
-		{ "help", no_argument, NULL, 'h' },	       { 0 },
+		{ "files", no_argument, NULL, 'f' },	       { "help", no_argument, NULL, 'h' },
+		{ 0 },
 	};
 	bool all = false;
 	int c;
@@ -137,6 +138,9 @@ static int request_parse(int argc, char **argv, struct request *request)
 			break;
 		case 'a':
 			all = true;
+			break;
+		case 'f':
+			request->recorder.tells_files = true;
 			break;
 		case 'c':
 			if (!clock_parse(optarg, request))

@@ -17,6 +17,7 @@
 #include "manager/place.h"
 #include "manager/seal.h"
 #include "manager/store.h"
+#include "manager/verified.h"
 
 /* Step 2: nothing is replaced before the shipped bytes are safe. */
 static int keep_original(struct manager *m, struct installed *in, struct fault *reterr)
@@ -76,6 +77,21 @@ static int swap_end(struct manager *m, const char *path, struct fault *reterr)
 	return state_do(m->state, reterr, "DELETE FROM swap WHERE path = ?", "t", path);
 }
 
+/* What stands there now is looked at once more: only then its samples count for the generation. */
+static int verify(struct manager *m, int64_t module, int64_t number, const char *full, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct generation_row generation = { 0 };
+	char digest[DIGEST_TEXT];
+	int r = generation_get(m->state, module, number, &generation, reterr);
+
+	/* Whoever was faster has put another file there; installed_refresh() will see it. */
+	if (r == 0 && fd >= 0 && digest_fd(fd, full, digest, NULL) == 0 && strcmp(digest, generation.digest) == 0)
+		r = verified_put(m->state, generation.id, fd, reterr);
+	generation_row_done(&generation);
+	return r;
+}
+
 /* Step 5, the rows: @path now has generation @number of @module. */
 static int target_moved(struct manager *m, const char *path, int64_t number, const char *event,
 			const char *reason, struct fault *reterr)
@@ -85,8 +101,10 @@ static int target_moved(struct manager *m, const char *path, int64_t number, con
 	struct stat st;
 	int r = target_get(m->state, path, &target, reterr);
 
-	if (r == 0 && settings_path(&m->settings, path, full) && stat(full, &st) == 0)
+	if (r == 0 && settings_path(&m->settings, path, full) && stat(full, &st) == 0) {
 		target_take_stat(&target, &st);
+		r = verify(m, target.module, number, full, reterr);
+	}
 	if (r == 0) {
 		target.generation = number;
 		target.activated_ns = number ? journal_now_ns() : 0;

@@ -239,6 +239,22 @@ static int on_unpin(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	return r < 0 ? reply_fault(error, &fault) : sd_bus_reply_method_return(m, "");
 }
 
+static int on_pardon(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	struct bus *bus = userdata;
+	struct fault fault = { "" };
+	const char *path;
+	int r = may_change(bus, m, error);
+
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	r = sd_bus_message_read(m, "s", &path);
+	if (r < 0)
+		return r;
+	r = manager_pardon(bus->manager, path, &fault);
+	return r < 0 ? reply_fault(error, &fault) : sd_bus_reply_method_return(m, "");
+}
+
 #define METHOD(name, in, out, handler)                                                            \
 	SD_BUS_METHOD(name, in, out, handler, SD_BUS_VTABLE_UNPRIVILEGED)
 
@@ -257,6 +273,7 @@ static const sd_bus_vtable vtable[] = {
 	METHOD("RollbackAll", "", "u", on_rollback_all),
 	METHOD("Pin", "ss", "", on_pin),
 	METHOD("Unpin", "s", "", on_unpin),
+	METHOD("Pardon", "s", "", on_pardon),
 	SD_BUS_VTABLE_END,
 };
 

@@ -15,7 +15,7 @@
  *	Reoptimize(s path)  -> s what happened; answers when the edit has ended
  *	Rollback(s path, x generation) -> s
  *	RollbackAll()	    -> u how many
- *	Pin(s path, s reason), Unpin(s path)
+ *	Pin(s path, s reason), Unpin(s path), Pardon(s path)
  *
  * Anybody may read what belongs to the system and to the caller (audience.h), a bounded number of times a second
  * (allowance.h). What is read comes from the database alone: no path is looked up, nothing is written, and what

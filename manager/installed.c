@@ -14,6 +14,7 @@
 #include "manager/mounts.h"
 #include "manager/place.h"
 #include "manager/store.h"
+#include "manager/verified.h"
 #include "profiles/sample_log.h"
 
 void installed_done(struct installed *installed)
@@ -163,7 +164,8 @@ static int target_settle(struct manager *m, struct installed *in, bool known, st
 	if (r < 0)
 		return r;
 	target_fill(in, !known);
-	return target_put(m->state, &in->target, reterr);
+	r = target_put(m->state, &in->target, reterr);
+	return r < 0 ? r : verified_put(m->state, in->generation.id, in->examination.file.fd, reterr);
 }
 
 /* The file at a known path cannot be optimized any more. */

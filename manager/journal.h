@@ -30,6 +30,7 @@
 #define EVENT_UNPINNED "unpinned"
 #define EVENT_CRASHED "crashed"
 #define EVENT_CONDEMNED "condemned"
+#define EVENT_PARDONED "pardoned"
 #define EVENT_WATCHED "watched"
 #define EVENT_REPAIRED "repaired"
 #define EVENT_DATABASE "database"

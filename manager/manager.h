@@ -75,6 +75,8 @@ int manager_rollback(struct manager *manager, const char *path, int64_t number, 
 /** manager_rollback_all() - every target back to its shipped file; *retn: how many were */
 int manager_rollback_all(struct manager *manager, unsigned *retn, struct fault *reterr);
 int manager_pin(struct manager *manager, const char *path, const char *reason, struct fault *reterr);
+/** manager_pardon() - forget that a generation of the program at @path crashed, or was rolled back by request */
+int manager_pardon(struct manager *manager, const char *path, struct fault *reterr);
 int manager_unpin(struct manager *manager, const char *path, struct fault *reterr);
 
 /** manager_mkdir() - make @path with @mode, whatever the umask; an existing directory keeps its own */

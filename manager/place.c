@@ -277,6 +277,18 @@ static int device_check(const struct settings *settings, const struct statx *st,
 	return 0;
 }
 
+/*
+ * Options that this mount has and the system's root has not: in a service without new privileges systemd mounts
+ * everything nosuid, which says nothing about anybody's trust.
+ */
+static unsigned long suspicious_flags(unsigned long flags)
+{
+	struct statvfs root;
+
+	flags &= ST_NOSUID | ST_NOEXEC;
+	return statvfs("/", &root) == 0 ? flags & ~root.f_flag : flags;
+}
+
 int place_check_mount(const struct settings *settings, int fd, const char *path, struct fault *reterr)
 {
 	struct statx st;
@@ -286,9 +298,9 @@ int place_check_mount(const struct settings *settings, int fd, const char *path,
 
 	if (r < 0 || fstatvfs(fd, &fs) < 0)
 		return fault_errno(reterr, r < 0 ? r : -errno, "%s: its mount cannot be looked at", path);
-	if (fs.f_flag & (ST_NOSUID | ST_NOEXEC))
+	if (suspicious_flags(fs.f_flag))
 		return fault_set(reterr, -EACCES, "%s: is on a mount with the option %s, whose content nobody vouches "
-				 "for", path, fs.f_flag & ST_NOSUID ? "nosuid" : "noexec");
+				 "for", path, suspicious_flags(fs.f_flag) & ST_NOSUID ? "nosuid" : "noexec");
 	if (!(st.stx_mask & STATX_MNT_ID) || !mount_type(st.stx_mnt_id, type, sizeof(type)))
 		return fault_set(reterr, -EACCES, "%s: its mount is not known", path);
 	if (is_one_of(type, remote_types, ARRAY_SIZE(remote_types)))

@@ -10,7 +10,7 @@
  *	2. belong to a user in owners, and so does (or to root) every directory up to "/"
  *	3. nobody else may write to, nor to any of those directories: not by mode (a sticky bit is not
  *	   enough: whoever may add a name may be there first), not by group unless that is root's, not by ACL
- *	4. are on a mount whose content the machine answers for: not nosuid or noexec, not a network file system,
+ *	4. are on a mount whose content the machine answers for: not nosuid or noexec (unless "/" is), not a network file system,
  *	   not FUSE, not a removable or loop device
  *
  * All but 1 is asked of open descriptors, upwards by "..": when every directory of the way is out of other

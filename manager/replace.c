@@ -45,18 +45,53 @@ static int fd_path(int fd, char ret[PATH_MAX])
 	return 0;
 }
 
-static int open_with(int fd, const char *path, uint64_t flags, uint64_t resolve)
+/*
+ * @path below @root_fd, whatever links say. Where openat2() is forbidden (systemd's RestrictSUIDSGID= does, for a filter cannot
+ * see its flags) the system's root is the only one that can be used: there, nothing has to be kept from leaving it, and place.h looks
+ * at every directory afterwards.
+ */
+static int open_below(int root_fd, bool is_system, const char *path)
 {
-	struct open_how how = { .flags = flags | O_CLOEXEC, .resolve = resolve };
-	long ret = syscall(SYS_openat2, fd, path, &how, sizeof(how));
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	long ret = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 
+	if (ret < 0 && errno == ENOSYS && is_system)
+		ret = open(path, O_PATH | O_CLOEXEC);
 	return ret < 0 ? -errno : (int)ret;
 }
 
-/* The regular file at @path. Nothing else is opened, not even for a moment: to open a device can be an act. */
-static int file_open(int root_fd, const char *path, struct replacement *r, struct fault *reterr)
+/* The directory @path, of whose parts none may be a link: -ESTALE */
+static int directory_open(const char *path)
 {
-	_clean_(fd_closep) int fd = open_with(root_fd, path, O_PATH, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	_clean_(fd_closep) int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char name[NAME_MAX + 1];
+	int ret;
+
+	for (path += strspn(path, "/"); fd >= 0 && *path; path += strspn(path, "/")) {
+		size_t n = strcspn(path, "/");
+		int next;
+
+		if (n > NAME_MAX)
+			return -ENAMETOOLONG;
+		memcpy(name, path, n);
+		name[n] = '\0';
+		next = openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0)
+			return errno == ELOOP || errno == ENOTDIR ? -ESTALE : -errno;
+		close(fd);
+		fd = next;
+		path += n;
+	}
+	if (fd < 0)
+		return -errno;
+	ret = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return ret < 0 ? -errno : ret;
+}
+
+/* The regular file at @path. Nothing else is opened, not even for a moment: to open a device can be an act. */
+static int file_open(int root_fd, bool is_system, const char *path, struct replacement *r, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = open_below(root_fd, is_system, path);
 	char link[64];
 
 	if (fd < 0)
@@ -90,9 +125,9 @@ static int locate(int root_fd, struct replacement *r)
 	r->name = strrchr(r->path, '/') + 1;
 	slash = strrchr(full, '/');
 	*slash = '\0';
-	r->dir_fd = open_with(AT_FDCWD, slash == full ? "/" : full, O_RDONLY | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+	r->dir_fd = directory_open(full);
 	if (r->dir_fd < 0)
-		return r->dir_fd == -ELOOP ? -ESTALE : r->dir_fd;
+		return r->dir_fd;
 	code = fd_path(r->dir_fd, root);
 	if (code < 0 || strcmp(root, slash == full ? "/" : full) != 0)
 		return -ESTALE;
@@ -113,7 +148,7 @@ int replacement_open(const char *root, const char *path, struct replacement *ret
 	root_fd = open(*root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return fault_errno(reterr, -errno, "%s", root);
-	r = file_open(root_fd, path, &file, reterr);
+	r = file_open(root_fd, !*root || strcmp(root, "/") == 0, path, &file, reterr);
 	if (r < 0)
 		return r;
 	r = locate(root_fd, &file);

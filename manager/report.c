@@ -27,6 +27,7 @@
 	"nullif(m.carried, 0) AS carried_samples, "                                                 \
 	"m.carried / nullif(m.carried + m.left_behind, 0) AS carried_share, "                       \
 	"m.llvm_version AS llvm_version, m.failures AS failed_edits, m.condemned AS condemned, "    \
+	"nullif(m.condemned_ns, 0) AS condemned_ns, "                                               \
 	"m.verdict AS verdict, p.reason AS pinned, f.reason AS refused, m.carries AS carries, "     \
 	"m.note AS note, m.first_ns AS first_seen_ns, "                                             \
 	"m.last_ns AS last_seen_ns "                                                                \

@@ -41,6 +41,7 @@ const struct config_key settings_keys[] = {
 	KEY("mount_prefixes", CONFIG_TEXT, mount_prefixes, 0),
 	KEY("privileged_files", CONFIG_BOOL, privileged_files, 0),
 	KEY("watch_time", CONFIG_DURATION, watch_s, 0, 30 * 86400.0),
+	KEY("condemned_time", CONFIG_DURATION, condemned_s, 0, 1e9),
 	KEY("keep_generations", CONFIG_UINT, keep_generations, 0, 1000),
 	KEY("minimum_free", CONFIG_BYTES, minimum_free_bytes, 0, 0x1p60),
 	{ NULL },
@@ -77,6 +78,7 @@ static const char *const defaults[][2] = {
 	{ "mount_prefixes", "/usr /opt" },
 	{ "privileged_files", "no" },
 	{ "watch_time", "2h" },
+	{ "condemned_time", "30d" },
 	{ "keep_generations", "2" },
 	{ "minimum_free", "256M" },
 };

@@ -48,6 +48,7 @@ struct settings {
 	char *mount_prefixes;  /* words: directories below which it mounts */
 	bool privileged_files;	   /* also set-user-ID, set-group-ID and files with capabilities */
 	uint64_t watch_s;	   /* how long crashes of a new generation are watched */
+	uint64_t condemned_s;	   /* how long a module is left alone after a crash; 0: until somebody lifts it */
 	uint64_t keep_generations; /* inactive ones per module */
 	uint64_t minimum_free_bytes; /* below that on the store's disk nothing is edited */
 };

@@ -138,26 +138,19 @@ static int schema_create(struct state *state, struct fault *reterr)
 	return r;
 }
 
-/* Digests in rows of version 2 are brought up to date by digests_renew(), which reads the files. */
-static int migrate_2_gate(struct state *state, struct fault *reterr)
-{
-	return exec(state, upgrade_2_gate, reterr);
-}
-
 /* Tables of an older Morph get what this one has added; all of it or nothing. */
 static int schema_upgrade(struct state *state, int64_t version, struct fault *reterr)
 {
-	char sql[sizeof("PRAGMA user_version=; COMMIT;") + 512];
+	char end[64];
 	int r = 0;
 
 	for (; r == 0 && version < STATE_VERSION; version++) {
+		snprintf(end, sizeof(end), "PRAGMA user_version=%lld; COMMIT;", (long long)version + 1);
 		r = exec(state, "BEGIN IMMEDIATE", reterr);
-		if (r == 0 && version == 2)
-			r = migrate_2_gate(state, reterr);
-		snprintf(sql, sizeof(sql), "%s PRAGMA user_version=%lld; COMMIT;", schema_upgrades[version - 1],
-			 (long long)version + 1);
 		if (r == 0)
-			r = exec(state, sql, reterr);
+			r = exec(state, schema_upgrades[version - 1], reterr);
+		if (r == 0)
+			r = exec(state, end, reterr);
 	}
 	if (r < 0)
 		state_undo(state);

@@ -311,18 +311,19 @@ TEST(a_damaged_description_in_the_store_is_left_out)
 
 /* ---- watching ---- */
 
-static void event(const char *name, enum lifecycle_kind kind, int value, uint32_t count)
+static void event_by(uint32_t user, int code, const char *name, enum lifecycle_kind kind, int value, uint32_t count)
 {
 	static int serial;
 	_clean_(lifecycle_donep) struct lifecycle lifecycle = { 0 };
 	_clean_(buffer_donep) struct buffer text = { 0 };
 	_clean_(image_freep) struct image *image = NULL;
 	struct lifecycle_event e = { .kind = kind, .value = value, .count = count, .pid = 7,
-				     .path = f.prog, .comm = (char *)"prog" };
+				     .path = f.prog, .comm = (char *)"prog", .user = user, .code = code };
 	char path[PATH_MAX], file[32];
 
 	CHECK_INT(image_open(program(name, path), &image, NULL), 0);
 	e.build_id = e.fault_build_id = *image_build_id(image);
+	e.file = e.fault_file = file_of(&f, name, f.prog, &e.build_id);
 	e.time_ns = (uint64_t)++serial;
 	CHECK_INT(lifecycle_add(&lifecycle, &e), 0);
 	CHECK_INT(lifecycle_encode(&lifecycle, &text), 0);
@@ -331,6 +332,12 @@ static void event(const char *name, enum lifecycle_kind kind, int value, uint32_
 	if (intake_file(f.m, file, &f.fault) != 0)
 		FAIL("%s", f.fault.text);
 	CHECK(access(path, F_OK) < 0);
+}
+
+/* Root's; the kernel raised the signal for a fault. */
+static void event(const char *name, enum lifecycle_kind kind, int value, uint32_t count)
+{
+	event_by(0, kind == LIFECYCLE_SIGNAL ? 1 : 0, name, kind, value, count);
 }
 
 TEST(a_crash_of_a_new_generation_brings_the_shipped_file_back)
@@ -352,14 +359,14 @@ TEST(a_program_that_always_crashed_may_go_on_so)
 	setup();
 	event("shipped", LIFECYCLE_EXEC, 0, 100);
 	for (int i = 0; i < 10; i++)
-		event("shipped", LIFECYCLE_SIGNAL, 6, 1);
+		event("shipped", LIFECYCLE_SIGNAL, 11, 1);
 	CHECK_INT(switch_to(1), 0);
 	event("made", LIFECYCLE_EXEC, 0, 100);
 	for (int i = 0; i < 15; i++)
-		event("made", LIFECYCLE_SIGNAL, 6, 1);
+		event("made", LIFECYCLE_SIGNAL, 11, 1);
 	CHECK_INT(active(), 1);
 	for (int i = 0; i < 10; i++)
-		event("made", LIFECYCLE_SIGNAL, 6, 1);
+		event("made", LIFECYCLE_SIGNAL, 11, 1);
 	CHECK_INT(active(), 0);
 	teardown();
 }

@@ -24,6 +24,8 @@
 #include "manager/manager.h"
 #include "manager/path.h"
 #include "manager/shipped.h"
+#include "manager/store.h"
+#include "manager/verified.h"
 #include "module/image.h"
 #include "profiles/sample_log.h"
 #include "tests/test.h"
@@ -131,12 +133,43 @@ static inline struct sample_log *log_of(const char *name, const char *path, uint
 	return log;
 }
 
+/*
+ * Which file the kernel would have known it by: the one that stands at @path if it is this program; else one that
+ * morphd has seen to be it before.
+ */
+static inline struct file_identity file_of(const struct fixture *f, const char *name, const char *path,
+					   const struct build_id *id)
+{
+	_clean_(statement_freep) sqlite3_stmt *row = NULL;
+	struct file_identity file = { 0 };
+	char text[BUILD_ID_MAX_TEXT];
+	int fd;
+
+	if (file_is_program(path, name)) {
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		CHECK_INT(file_identity_of_fd(fd, &file), 0);
+		close(fd);
+		return file;
+	}
+	CHECK_INT(state_prepare(f->m->state, &row, NULL,
+				"SELECT device, inode, changed_ns, v.size FROM verified_file v JOIN generation g ON g.id = "
+				"v.generation WHERE g.build_id = ? ORDER BY v.time_ns DESC LIMIT 1", "t",
+				build_id_text(id, text)), 0);
+	if (state_step(f->m->state, row, NULL) == 1)
+		file = (struct file_identity){ (uint64_t)sqlite3_column_int64(row, 0),
+					       (uint64_t)sqlite3_column_int64(row, 1),
+					       (uint64_t)sqlite3_column_int64(row, 2),
+					       (uint64_t)sqlite3_column_int64(row, 3) };
+	return file;
+}
+
 static inline void spool(const struct fixture *f, const char *file, const char *name, uint64_t count,
 			 uint64_t start_ns)
 {
 	_clean_(sample_log_freep) struct sample_log *log = log_of(name, f->prog, count, start_ns);
 	char path[PATH_MAX];
 
+	log->modules[0].file = file_of(f, name, f->prog, &log->modules[0].build_id);
 	CHECK_INT(sample_log_write(log, path_join(f->m->spool, file, path), NULL), 0);
 }
 
@@ -163,6 +196,16 @@ static inline void fixture_sample(struct fixture *f, const char *name, uint64_t 
 		FAIL("%s", f->fault.text);
 }
 
+/* The file at @path has the bytes of the generation with this row. */
+static inline void fixture_verify(struct fixture *f, int64_t generation, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || verified_put(f->m->state, generation, fd, &f->fault) < 0)
+		FAIL("%s: %s", path, f->fault.text);
+	close(fd);
+}
+
 /* Take program @name for what an editor made of the module 1; its number. */
 static inline int64_t fixture_build(struct fixture *f, const char *name)
 {
@@ -180,6 +223,8 @@ static inline int64_t fixture_build(struct fixture *f, const char *name)
 	if (accept_generation(f->m, &module, 100, 1.5, &row, &f->fault) < 0)
 		FAIL("%s", f->fault.text);
 	number = row.number;
+	/* Some process may still run it from the store. */
+	fixture_verify(f, row.id, store_generation_path(f->m->store, module.key, number, "binary", to));
 	generation_row_done(&row);
 	module_row_done(&module);
 	return number;

@@ -110,6 +110,8 @@ sampled 5000
 # ---- over the file, and away again
 morph reoptimize "$prog" || fail "reoptimize"
 prog_is made || fail "the generation is not what the path names"
+sampled 70 made
+is "samples of the mounted generation" 70 "$(json explain '.generations[1].samples' "$prog")"
 is_mounted || fail "nothing is mounted"
 below shipped || fail "the packaged file below was touched"
 is "owner, mode, time" "$before" "$(prog_stat)"

@@ -14,7 +14,7 @@ sources=$MORPH_SOURCE/tests/programs/vm
 (cd "$dir/tools" && morph cc -O2 -o vm "$sources/vm.c" "$sources/main.c")
 cp "$dir/tools/vm" "$prog"
 morphd_start
-morph record -F 4000 -o "$dir/spool/.1" -- "$prog" 3000000 4 >/dev/null 2>&1
+morph record --files -F 4000 -o "$dir/spool/.1" -- "$prog" 3000000 4 >/dev/null 2>&1
 mv "$dir/spool/.1" "$dir/spool/1.samples"
 spool_wait
 morph reoptimize "$prog"
@@ -133,7 +133,7 @@ rm -rf "$state" "$dir/spool"/*
 cp "$dir/tools/split" "$prog.new" && chmod 755 "$prog.new" && mv "$prog.new" "$prog"
 chmod -R a+rX "$dir/sidecars"
 morphd_start
-morph record -F 4000 -o "$dir/spool/.2" -- "$prog" 3000000 4 >/dev/null 2>&1
+morph record --files -F 4000 -o "$dir/spool/.2" -- "$prog" 3000000 4 >/dev/null 2>&1
 mv "$dir/spool/.2" "$dir/spool/2.samples"
 spool_wait
 morph reoptimize "$prog"

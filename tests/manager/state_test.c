@@ -186,6 +186,7 @@ TEST(a_newer_database_is_refused_and_left_alone)
 
 TEST(a_database_of_the_first_version_gets_its_new_columns)
 {
+	static const char *const new_tables[] = { "refusal", "pending_sample", "pending_file", "verified_file", "run" };
 	struct fault ignored;
 	int64_t id = 0, n = 0;
 
@@ -194,7 +195,13 @@ TEST(a_database_of_the_first_version_gets_its_new_columns)
 	CHECK_INT(module_add(state, "abcd", 0, "/bin/x", &id, &ignored), 0);
 	CHECK_INT(state_do(state, &ignored, "ALTER TABLE module DROP COLUMN carried", ""), 0);
 	CHECK_INT(state_do(state, &ignored, "ALTER TABLE module DROP COLUMN left_behind", ""), 0);
-	CHECK_INT(state_do(state, &ignored, "DROP TABLE refusal", ""), 0);
+	CHECK_INT(state_do(state, &ignored, "ALTER TABLE module DROP COLUMN condemned_ns", ""), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(new_tables); i++) {
+		char sql[64];
+
+		snprintf(sql, sizeof(sql), "DROP TABLE %s", new_tables[i]);
+		CHECK_INT(state_do(state, &ignored, sql, ""), 0);
+	}
 	CHECK_INT(state_do(state, &ignored, "PRAGMA user_version = 1", ""), 0);
 	state_free(TAKE(state));
 	CHECK_INT(open_state(), 0);

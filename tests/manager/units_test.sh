@@ -73,3 +73,7 @@ exposed()
 }
 exposed "$dir/morphd.service" 15
 exposed "$dir/worker/morph-worker@.service" 25
+sed "s|^ExecStart=.*|ExecStart=$MORPH_BIN/morph-monitor|; /^Documentation=/d" "$units/morph-monitor.service" \
+	>"$dir/morph-monitor.service"
+systemd-analyze verify "$dir/morph-monitor.service" >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
+exposed "$dir/morph-monitor.service" 25
