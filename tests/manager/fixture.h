@@ -206,6 +206,18 @@ static inline void fixture_verify(struct fixture *f, int64_t generation, const c
 	close(fd);
 }
 
+/* As morph-check answers. */
+static inline void image_id_write(const char *path, const char *to)
+{
+	_clean_(image_freep) struct image *image = NULL;
+	char id[BUILD_ID_MAX_TEXT + 1];
+
+	CHECK_INT(image_open(path, &image, NULL), 0);
+	build_id_text(image_build_id(image), id);
+	strcat(id, "\n");
+	CHECK_INT(file_write(to, id, strlen(id), 0600, NULL), 0);
+}
+
 /* Take program @name for what an editor made of the module 1; its number. */
 static inline int64_t fixture_build(struct fixture *f, const char *name)
 {
@@ -220,6 +232,7 @@ static inline int64_t fixture_build(struct fixture *f, const char *name)
 	CHECK_INT(file_remove_tree(f->m->work, NULL), 0);
 	CHECK_INT(file_mkdirs(f->m->work, 0700, NULL), 0);
 	CHECK_INT(file_copy(program(name, from), path_join(f->m->work, "output", to), NULL), 0);
+	image_id_write(to, path_join(f->m->work, "answer", from));
 	if (accept_generation(f->m, &module, 100, 1.5, &row, &f->fault) < 0)
 		FAIL("%s", f->fault.text);
 	number = row.number;

@@ -350,6 +350,7 @@ TEST(inputs_cannot_be_written)
 	take_over(&t);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", t.order.fds[0]);
 	ATTACK("job-writes-to-an-input", write(t.order.fds[0], "x", 1) < 0 && ftruncate(t.order.fds[0], 0) < 0);
+	job_free(t.job);
 	let_go(&t);
 }
 
