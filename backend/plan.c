@@ -2,6 +2,7 @@
 
 /*
  * The order of a plan repeats what ld.lld did:
+ *	0. the names that the link heard of, in their order (name_order.h)
  *	1. options that shape the output, in the caller's order, with the contents of the files they name
  *	2. machine-code objects in the order in which they were taken in; what came out of archives is
  *	   taken in unconditionally now
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/name_order.h"
 #include "base/file.h"
 #include "module/array.h"
 
@@ -27,6 +29,7 @@ void plan_files_done(struct plan_files *files)
 		file_map_done(&files->maps[i]);
 	free(files->maps);
 	buffer_done(&files->generated);
+	buffer_done(&files->names);
 	*files = (struct plan_files){ 0 };
 }
 
@@ -345,6 +348,17 @@ static int libraries_add(struct planner *p)
 	return r;
 }
 
+/* 0 */
+static int names_add(struct planner *p)
+{
+	struct buffer *names = &p->files->names;
+	int r = name_order_make(p->output, names);
+
+	if (r < 0)
+		return fault_errno(p->reterr, r, "link plan");
+	return names->size ? add(p, LINK_OBJECT, "names.o", names->data, names->size) : 0;
+}
+
 int plan_build(const struct ld_line *line, const struct used_inputs *used, const struct image *output,
 	       const struct block_map *map, struct plan_files *files, struct link_plan **ret,
 	       struct fault *reterr)
@@ -353,6 +367,8 @@ int plan_build(const struct ld_line *line, const struct used_inputs *used, const
 	struct planner p = { line, used, output, map, files, plan, reterr };
 	int r = plan ? 0 : fault_errno(reterr, -ENOMEM, "link plan");
 
+	if (r == 0)
+		r = names_add(&p);
 	for (size_t i = 0; r == 0 && i < line->n_items; i++) /* 1 */
 		r = item_add(&p, &line->items[i]);
 	if (r == 0)

@@ -13,7 +13,7 @@
 #include "module/link_plan.h"
 
 /**
- * plan_build() - in this order: options, objects and the IR, shared libraries
+ * plan_build() - in this order: names, options, objects and the IR, shared libraries
  * @output: the linked file, @map: its block map
  * @files:  receives what the plan borrows beyond @used; must outlive the plan
  * Return: 0; -errno with @reterr.
@@ -22,6 +22,7 @@ struct plan_files {
 	struct file_map *maps; /* owned */
 	size_t n_maps, capacity;
 	struct buffer generated; /* owned; a version script */
+	struct buffer names;	 /* owned; an object (name_order.h) */
 };
 
 int plan_build(const struct ld_line *line, const struct used_inputs *used, const struct image *output,

@@ -3,31 +3,92 @@
 #define _GNU_SOURCE
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+/* Others may cut the file short while we use it. An ACL that lets somebody write shows in the group's bits. */
+static bool others_may_write(int fd, const struct stat *st)
+{
+	static const uint32_t remote[] = { /* st is what a server says */
+		FUSE_SUPER_MAGIC, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC,
+		V9FS_MAGIC, CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC, AFS_FS_MAGIC, CODA_SUPER_MAGIC,
+	};
+	struct statfs fs;
+
+	if ((st->st_uid != 0 && st->st_uid != geteuid()) || (st->st_mode & (S_IWGRP | S_IWOTH)))
+		return true;
+	if (fstatfs(fd, &fs) < 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(remote); i++)
+		if ((uint32_t)fs.f_type == remote[i])
+			return true;
+	return false;
+}
+
+/* All @map->size bytes, or an error: what grows meanwhile is cut, what shrinks is refused. */
+static int file_read(int fd, struct file_map *map)
+{
+	uint8_t *data;
+	size_t at = 0;
+
+	if ((uint64_t)map->st.st_size > FILE_READ_MAX_BYTES)
+		return -EFBIG;
+	data = malloc(map->size);
+	if (!data)
+		return -ENOMEM;
+	while (at < map->size) {
+		ssize_t n = pread(fd, data + at, map->size - at, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			free(data);
+			return n < 0 ? -errno : -ESTALE;
+		}
+		at += (size_t)n;
+	}
+	map->data = data;
+	map->is_copy = true;
+	return 0;
+}
+
+static int file_map(int fd, struct file_map *map)
+{
+	void *p;
+
+	if (others_may_write(fd, &map->st))
+		return file_read(fd, map);
+	p = mmap(NULL, map->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	map->data = p;
+	return 0;
+}
 
 int file_map_fd(int fd, const char *name, struct file_map *ret, struct fault *reterr)
 {
 	struct file_map map = { 0 };
+	int r = 0;
 
 	if (fstat(fd, &map.st) < 0)
 		return fault_errno(reterr, -errno, "%s", name);
 	if (!S_ISREG(map.st.st_mode))
 		return fault_set(reterr, -EINVAL, "%s: not a regular file", name);
 	map.size = (size_t)map.st.st_size;
-	if (map.size) {
-		void *p = mmap(NULL, map.size, PROT_READ, MAP_PRIVATE, fd, 0);
-
-		if (p == MAP_FAILED)
-			return fault_errno(reterr, -errno, "%s: cannot map", name);
-		map.data = p;
-	}
+	if (map.size)
+		r = file_map(fd, &map);
+	if (r == -ESTALE)
+		return fault_set(reterr, r, "%s: became shorter while it was read", name);
+	if (r < 0)
+		return fault_errno(reterr, r, "%s: cannot read", name);
 	*ret = map;
 	return 0;
 }
@@ -43,7 +104,9 @@ int file_map_open(const char *path, struct file_map *ret, struct fault *reterr)
 
 void file_map_done(struct file_map *map)
 {
-	if (map->data)
+	if (map->is_copy)
+		free((void *)map->data);
+	else if (map->data)
 		munmap((void *)map->data, map->size);
 	*map = (struct file_map){ 0 };
 }
@@ -137,19 +200,108 @@ int file_mkdirs(const char *path, mode_t mode, struct fault *reterr)
 	return 0;
 }
 
-static int remove_one(const char *path, _unused_ const struct stat *st, _unused_ int type,
-		      _unused_ struct FTW *ftw)
+/* ---- a tree goes, whatever somebody made of it ---- */
+
+/* Of one's own, that its maker closed even for himself. What is no directory any more is none of ours. */
+static int directory_open(int at, const char *name)
 {
-	return remove(path) < 0 ? -errno : 0;
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+		fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && geteuid() != 0)
+		(void)!fchmod(fd, 0700);
+	return fd < 0 ? -errno : fd;
+}
+
+/* A directory in @from comes into @top under a name that nobody has. */
+static int directory_lift(int from, const char *name, int top, unsigned *number)
+{
+	_clean_(fd_closep) int fd = directory_open(from, name); /* its ".." is written: it must be ours to write */
+	char to[32];
+
+	if (fd < 0)
+		return fd;
+	do {
+		snprintf(to, sizeof(to), ".lifted-%u", (*number)++);
+		if (renameat2(from, name, top, to, RENAME_NOREPLACE) == 0)
+			return 0;
+	} while (errno == EEXIST);
+	return -errno;
+}
+
+/* All in @fd: files go; directories go into @top, and with them out of the way of their parent. */
+static int level_empty(int fd, int top, unsigned *number)
+{
+	_clean_(fd_closep) int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *entry;
+	int r = dir ? 0 : -errno;
+
+	if (dir)
+		copy = -1; /* the stream's */
+	while (r == 0 && (entry = readdir(dir))) {
+		const char *name = entry->d_name;
+
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || unlinkat(fd, name, 0) == 0)
+			continue;
+		if (errno != EISDIR && errno != EPERM)
+			r = errno == ENOENT ? 0 : -errno;
+		else if (unlinkat(fd, name, AT_REMOVEDIR) < 0)
+			r = errno == ENOTEMPTY || errno == EEXIST ? directory_lift(fd, name, top, number) : -errno;
+	}
+	if (dir)
+		closedir(dir);
+	return r;
+}
+
+/* One directory in @top: its files go, its directories come up beside it. */
+static int directory_flatten(int top, const char *name, unsigned *number)
+{
+	_clean_(fd_closep) int fd = directory_open(top, name);
+	int r = fd < 0 ? fd : level_empty(fd, top, number);
+
+	if (r == 0 && unlinkat(top, name, AT_REMOVEDIR) < 0)
+		r = -errno;
+	return r == -ENOENT ? 0 : r;
+}
+
+/* Until nothing is left: a tree of any depth needs two descriptors and no stack. Return: 1 when there was something. */
+static int top_empty(int top, unsigned *number)
+{
+	_clean_(fd_closep) int copy = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *entry;
+	int r = dir ? 0 : -errno, n = 0;
+
+	if (dir)
+		copy = -1; /* the stream's */
+	while (r == 0 && (entry = readdir(dir))) {
+		const char *name = entry->d_name;
+
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+			continue;
+		n = 1;
+		if (unlinkat(top, name, 0) < 0)
+			r = errno == EISDIR || errno == EPERM ? directory_flatten(top, name, number) :
+			    errno == ENOENT ? 0 : -errno;
+	}
+	if (dir)
+		closedir(dir);
+	return r < 0 ? r : n;
 }
 
 int file_remove_tree(const char *path, struct fault *reterr)
 {
-	int r = nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	_clean_(fd_closep) int top = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	unsigned number = 0;
+	int r = top < 0 ? -errno : 1;
 
-	if (r == -1)
+	if (r == -ENOTDIR || r == -ELOOP)
+		r = unlink(path) < 0 ? -errno : 0;
+	while (r > 0)
+		r = top_empty(top, &number);
+	if (r == 0 && top >= 0 && rmdir(path) < 0)
 		r = -errno;
-	if (r == -ENOENT)
-		return 0;
-	return r < 0 ? fault_errno(reterr, r, "%s: cannot remove", path) : 0;
+	return r < 0 && r != -ENOENT ? fault_errno(reterr, r, "%s: cannot remove", path) : 0;
 }

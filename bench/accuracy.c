@@ -122,6 +122,8 @@ static int program_open(struct program *p, char *spec, struct fault *reterr)
 		r = fault_set(reterr, -ENODATA, "%s: its Morph data has no block map", binary);
 	if (r == 0)
 		r = sample_log_read(samples, &p->log, reterr);
+	if (r == 0)
+		r = sample_log_unite(p->log);
 	if (r < 0)
 		return fault_prefix(reterr, r, "%s", p->name);
 	p->module = sample_log_find(p->log, image_build_id(p->image));

@@ -16,7 +16,9 @@ struct {
 } agree SEC(".maps");
 
 struct found {
-	u64 ip, inode, offset, start;
+	struct task_struct *task;
+	u64 ip, offset, start;
+	struct sampler_file file;
 };
 
 static long on_mapping(struct task_struct *task, struct vm_area_struct *mapping, void *data)
@@ -27,7 +29,7 @@ static long on_mapping(struct task_struct *task, struct vm_area_struct *mapping,
 	found->start = mapping->vm_start;
 	found->offset = found->ip - mapping->vm_start + (mapping->vm_pgoff << control.page_shift);
 	if (file)
-		found->inode = BPF_CORE_READ(file, f_inode, i_ino);
+		file_read(file, found->task, &found->file);
 	return 0;
 }
 
@@ -44,9 +46,9 @@ SEC("perf_event")
 int on_compare(struct bpf_perf_event_data *context)
 {
 	struct run run = { .task = (void *)bpf_get_current_task_btf() };
-	struct found found = { .ip = CONTEXT_IP(&context->regs) };
+	struct found found = { .task = run.task, .ip = CONTEXT_IP(&context->regs) };
 	struct sampler_key key = { 0 };
-	u32 cause;
+	u32 cause, *number;
 
 	if (!REGS_MODE_IS_USER(CONTEXT_MODE(&context->regs)) || !run_begin(SAMPLER_MAIN, &run))
 		return 0;
@@ -58,12 +60,14 @@ int on_compare(struct bpf_perf_event_data *context)
 		count(AGREE_FIND_VMA_REFUSED);
 		return 0;
 	}
-	if (cause == SAMPLER_RACE)
+	/* Nobody is told of files here, so there is room for so many only. */
+	if (cause == SAMPLER_RACE || key.module == SAMPLER_UNTOLD)
 		return 0;
 	count(AGREE_COMPARED);
 	if (cause == SAMPLER_NO_MAPPING)
 		return count(AGREE_DIFFERENT);
-	if (!found.inode) /* anonymous memory, or the vdso */
-		return count(key.device ? AGREE_DIFFERENT : AGREE_SAME);
-	return count(key.inode == found.inode && key.offset == found.offset ? AGREE_SAME : AGREE_DIFFERENT);
+	if (!found.file.inode) /* anonymous memory, or the vdso */
+		return count(key.module >= SAMPLER_FIRST_FILE ? AGREE_DIFFERENT : AGREE_SAME);
+	number = bpf_map_lookup_elem(&announced, &found.file);
+	return count(number && key.module == *number && key.offset == found.offset ? AGREE_SAME : AGREE_DIFFERENT);
 }

@@ -98,7 +98,8 @@ int main(int argc, char **argv)
 
 	if (argc != 3)
 		return usage();
-	if (sample_log_read(argv[1], &a, &fault) < 0 || sample_log_read(argv[2], &b, &fault) < 0) {
+	if (sample_log_read(argv[1], &a, &fault) < 0 || sample_log_read(argv[2], &b, &fault) < 0 ||
+	    sample_log_unite(a) < 0 || sample_log_unite(b) < 0) {
 		fprintf(stderr, "bench-similarity: %s\n", fault.text);
 		return 1;
 	}

@@ -21,6 +21,7 @@
 #include "base/config_file.h"
 #include "base/json.h"
 #include "base/progress.h"
+#include "base/text.h"
 #include "cli/verb.h"
 #include "profiles/estimate.h"
 #include "profiles/sample_log.h"
@@ -220,6 +221,8 @@ static int logs_add(const struct request *request, struct work *work, struct fau
 			r = fault_errno(reterr, -ENOMEM, "%s", request->logs[i]);
 	}
 	progress_end(&progress);
+	if (r == 0 && sample_log_unite(work->sum) < 0)
+		r = fault_errno(reterr, -ENOMEM, "sample logs");
 	return r < 0 || found ? r : modules_list(work->sum, request, reterr);
 }
 
@@ -306,7 +309,7 @@ static void result_print(const struct request *request, const struct work *work)
 		json_object_end(&json);
 		return;
 	}
-	printf("%s: %.0f samples", request->output, profile->samples);
+	printf("%s: %.0f samples", SHOWN(request->output), profile->samples);
 	if (request->from)
 		printf(" (%.0f new)", work->new_samples);
 	printf(", %.1f %% of those in the module, %zu functions, estimator %s\n%s\n",

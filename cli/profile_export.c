@@ -63,6 +63,8 @@ static int logs_sum(char *const *paths, int n, struct sample_log **ret, struct f
 		if (r < 0)
 			return r;
 	}
+	if (sample_log_unite(sum) < 0)
+		return fault_errno(reterr, -ENOMEM, "sample logs");
 	*ret = TAKE(sum);
 	return 0;
 }

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/progress.h"
 #include "editor/assembly.h"
 #include "editor/codegen.h"
 #include "editor/facts.h"
@@ -28,6 +27,10 @@
 #include "editor/inlining.h"
 #include "editor/ir.h"
 #include "editor/loops.h"
+#include "editor/references.h"
+#include "editor/plan_check.h"
+#include "editor/link_map.h"
+#include "editor/known.h"
 #include "editor/object.h"
 #include "editor/partition.h"
 #include "editor/pipeline.h"
@@ -38,8 +41,6 @@
 #include "editor/room.h"
 #include "editor/symbols.h"
 #include "module/morph_data.h"
-
-#define FACTS_CLASSES (getenv("MORPH_FACTS") ? (unsigned)strtoul(getenv("MORPH_FACTS"), NULL, 0) : FACTS_ALL)
 
 enum step { TRUST, CUT, ANNOTATE, OPTIMIZE, GENERATE, LAYOUT, REGENERATE, SIGN };
 
@@ -70,10 +71,12 @@ struct edit {
 	struct name_set *visible; /* names that something outside the hot module needs */
 	const struct name_set *unproven; /* of the module that is being cut: functions whose code hangs on facts; borrowed */
 	struct slots *slots;	  /* where the program keeps pointers to functions */
+	struct link_map *known;	  /* what is in the shipped file, of which object */
+	struct references names;  /* of the shipped link */
+	struct name_set *words;	  /* of the linker's options */
 	struct buffer hot_bitcode;
 	struct block_map *counted; /* of step 5's link: the hot code with its probes and counts */
 	struct placement placement;
-	struct progress progress;
 	double cpu_before;
 };
 
@@ -89,10 +92,16 @@ static double cpu_seconds(void)
 			children.ru_stime.tv_usec) / 1e6;
 }
 
+const char *edit_step_title(size_t step)
+{
+	return step < EDIT_STEPS ? step_titles[step] : "";
+}
+
 static void step_begin(struct edit *edit, enum step step)
 {
 	edit->cpu_before = cpu_seconds();
-	progress_step(&edit->progress, step_titles[step], (size_t)step, EDIT_STEPS);
+	if (edit->options->on_step)
+		edit->options->on_step(edit->options->userdata, (size_t)step);
 }
 
 static void step_end(struct edit *edit, enum step step)
@@ -115,7 +124,6 @@ static char *path_in(const struct edit *edit, char buffer[PATH_MAX], const char 
 static bool is_hot(LLVMModuleRef module, LLVMValueRef function, void *user)
 {
 	const struct edit *edit = user;
-
 	size_t size;
 	const char *name = LLVMGetValueName2(function, &size);
 
@@ -176,19 +184,22 @@ static int proof_generate(const struct buffer bitcode[2], char path[2][PATH_MAX]
 	const struct codegen_input inputs[] = { { "with facts", bitcode[0].data, bitcode[0].size },
 						{ "without facts", bitcode[1].data, bitcode[1].size } };
 
-	if (getenv("MORPH_FACTS_KEEP")) {
-		static int n;
-		char out[300];
-		struct fault f;
-		for (int i = 0; i < 2; i++) {
-			snprintf(out, sizeof(out), "%s/m%d-%d.bc", edit->options->directory, n, i);
-			file_write(out, bitcode[i].data, bitcode[i].size, 0600, &f);
-		}
-		n++;
-	}
 	path_in(edit, path[0], "proof-0.o");
 	path_in(edit, path[1], "proof-1.o");
 	return generate(edit, inputs, ARRAY_SIZE(inputs), (const char *[]){ NULL }, "proof", reterr);
+}
+
+/* Is one of @bound among those that @module's hot half needs? */
+static bool has_bound(LLVMModuleRef module, const struct name_set *needed, const struct name_set *bound)
+{
+	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+		size_t size;
+		const char *name = LLVMGetValueName2(f, &size);
+
+		if (name_set_has(needed, name, size) && name_set_has(bound, name, size))
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -200,40 +211,22 @@ static int unproven_find(struct edit *edit, LLVMModuleRef module, const struct n
 {
 	_clean_(name_set_freep) struct name_set *wanted = name_set_new(), *rest = name_set_new();
 	int r = wanted && rest ? partition_choose(module, assembly, is_hot, edit, wanted) : -ENOMEM;
-	bool is_bound = false;
 
+	if (edit->options->trusts_facts)
+		return r < 0 ? fault_errno(reterr, r, "proving code") : 0;
 	if (r == 0)
-		r = facts_prove(module, wanted, FACTS_CLASSES, proof_generate, edit, unproven, reterr);
+		r = facts_prove(module, wanted, FACTS_ALL, proof_generate, edit, unproven, reterr);
 	if (r < 0)
 		return r;
 	edit->unproven = unproven;
-	r = partition_choose(module, assembly, is_hot, edit, rest);
 	edit->report->n_proven += name_set_count(wanted) - name_set_count(unproven);
 	edit->report->n_unproven += name_set_count(unproven);
-	if (getenv("MORPH_FACTS_SHOW")) {
-		fprintf(stderr, "MODULE %zu wanted, %zu unproven\n", name_set_count(wanted), name_set_count(unproven));
-		for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-			size_t size;
-			const char *name = LLVMGetValueName2(f, &size);
-			if (name_set_has(unproven, name, size))
-				fprintf(stderr, "UNPROVEN %s\n", name);
-		}
-	}
-	if (getenv("MORPH_FACTS_NOPROOF"))
-		edit->unproven = NULL, is_bound = true;
-	if (is_bound)
-		return 0;
-	for (LLVMValueRef f = LLVMGetFirstFunction(module); f && r == 0; f = LLVMGetNextFunction(f)) {
-		size_t size;
-		const char *name = LLVMGetValueName2(f, &size);
-
-		is_bound |= name_set_has(rest, name, size) && name_set_has(unproven, name, size);
-	}
-	return r < 0 ? fault_errno(reterr, r, "proving code") : is_bound;
+	r = partition_choose(module, assembly, is_hot, edit, rest);
+	return r < 0 ? fault_errno(reterr, r, "proving code") : has_bound(module, rest, unproven);
 }
 
-/* A module that nothing of ran, or whose assembly would be in the others' way, stays as it was shipped. */
-static int module_take(struct edit *edit, size_t i, LLVMModuleRef module, struct fault *reterr)
+/* A module that nothing of ran, of which too little is known, or whose assembly would be in the others' way, stays as it was shipped. */
+static int module_take(struct edit *edit, size_t i, LLVMModuleRef module, bool is_known, struct fault *reterr)
 {
 	_clean_(name_set_freep) struct name_set *assembly = name_set_new(), *unproven = name_set_new();
 	int r = assembly && unproven ? assembly_names(module, assembly) : -ENOMEM;
@@ -241,7 +234,7 @@ static int module_take(struct edit *edit, size_t i, LLVMModuleRef module, struct
 	edit->unproven = NULL;
 	if (r == 0)
 		r = name_set_add_all(edit->visible, assembly);
-	if (r == 0 && has_hot(module, edit) &&
+	if (r == 0 && is_known && has_hot(module, edit) &&
 	    (edit->data->n_modules == 1 || !assembly_binds(module, assembly)))
 		r = unproven_find(edit, module, assembly, unproven, reterr);
 	else if (r == 0)
@@ -274,31 +267,69 @@ static int hot_unfold(struct edit *edit, struct fault *reterr)
 	return r;
 }
 
+static int module_parse(struct edit *edit, size_t i, LLVMModuleRef *ret, struct fault *reterr)
+{
+	const struct morph_module *shipped = &edit->data->modules[i];
+	const struct buffer *restored = &edit->units[i].restored;
+
+	return restored->size ? ir_parse(restored->data, restored->size, shipped->name, ret, reterr) :
+				ir_parse(shipped->bitcode, shipped->size, shipped->name, ret, reterr);
+}
+
+/* Modules get back what they lost on their way into the shipped file. */
+static int modules_restore(struct edit *edit, struct fault *reterr)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++) {
+		LLVMModuleRef module;
+
+		r = module_parse(edit, i, &module, reterr);
+		if (r < 0)
+			return r;
+		if (ir_restore_used(module) && ir_write(module, &edit->units[i].restored) < 0)
+			r = fault_errno(reterr, -ENOMEM, "reading IR");
+		LLVMDisposeModule(module);
+	}
+	return r;
+}
+
+static const char *base_name(size_t i, char buffer[32])
+{
+	snprintf(buffer, 32, "base-%zu.o", i);
+	return buffer;
+}
+
+static int module_cut(struct edit *edit, size_t i, struct guid_table *guids, struct fault *reterr)
+{
+	LLVMModuleRef module;
+	char object[32];
+	int known, r = module_parse(edit, i, &module, reterr);
+
+	if (r < 0)
+		return r;
+	buffer_done(&edit->units[i].restored);
+	known = known_keep(module, base_name(i, object), edit->known, edit->names.contested, reterr);
+	r = known < 0 ? known : guid_table_unify(guids, module);
+	if (r == 0)
+		r = slots_note(edit->slots, module);
+	if (r == 0)
+		return module_take(edit, i, module, known == 0, reterr);
+	LLVMDisposeModule(module);
+	return r;
+}
+
 static int modules_cut(struct edit *edit, struct fault *reterr)
 {
 	struct guid_table *guids = guid_table_new(edit->data->map);
 	int r = guids ? symbols_collect(edit->program, edit->data->plan, edit->visible, reterr) : -ENOMEM;
 
-	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++) {
-		const struct morph_module *shipped = &edit->data->modules[i];
-		LLVMModuleRef module;
-
-		r = ir_parse(shipped->bitcode, shipped->size, shipped->name, &module, reterr);
-		if (r < 0)
-			break;
-		if (ir_restore_used(module))
-			r = ir_write(module, &edit->units[i].restored);
-		if (r == 0)
-			r = guid_table_unify(guids, module);
-		if (r == 0)
-			r = slots_note(edit->slots, module);
-		if (r == 0)
-			r = module_take(edit, i, module, reterr);
-		else
-			LLVMDisposeModule(module);
-	}
+	/* Of several definitions the one that won stays to be seen, or another one would take its place. */
+	if (r == 0)
+		r = name_set_add_all(edit->visible, edit->names.contested);
+	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++)
+		r = module_cut(edit, i, guids, reterr);
 	guid_table_free(guids);
-	if (getenv("MORPH_FACTS_STOP")) { fprintf(stderr, "TOTAL %zu %zu\n", edit->report->n_proven, edit->report->n_unproven); _exit(1); }
 	if (r == 0 && !edit->hot)
 		return fault_set(reterr, EDIT_NOTHING,
 				 "the profile names no function of this program that ran; record longer");
@@ -344,17 +375,27 @@ static int image_map(const char *path, struct image **retimage, struct block_map
 	return r < 0 ? r : block_map_build(*retimage, retmap, reterr);
 }
 
+/* @retmap: which part of which object is in @out; NULL: not wanted */
 static int link_objects(struct edit *edit, char **objects, const char *const *options, const char *out,
-			struct fault *reterr)
+			struct link_map **retmap, struct fault *reterr)
 {
+	_clean_(buffer_donep) struct buffer said = { 0 };
+	char path[PATH_MAX], map[PATH_MAX + 8];
+	const char *all[16] = { "--no-demangle", "--print-icf-sections", map };
 	struct relink relink = {
 		.plan = edit->data->plan,
 		.directory = edit->options->directory,
 		.objects = (const char *const *)objects,
-		.options = options,
+		.options = retmap ? all : options,
+		.retsaid = &said,
 	};
+	int r;
 
-	return relink_run(&relink, out, reterr);
+	snprintf(map, sizeof(map), "--Map=%s", path_in(edit, path, "link.map"));
+	for (size_t i = 0; options && options[i]; i++)
+		all[3 + i] = options[i];
+	r = relink_run(&relink, out, reterr);
+	return r < 0 || !retmap ? r : link_map_read(path, (const char *)said.data, retmap, reterr);
 }
 
 /*
@@ -389,29 +430,58 @@ static void objects_free(char **objects)
 	free(objects);
 }
 
-static int shipped_compare(struct edit *edit, struct fault *reterr)
+/* The build ID is the shipped one, so that nothing moves and nothing differs. */
+static int shipped_link(struct edit *edit, const char *out, struct fault *reterr)
 {
-	_clean_(image_freep) struct image *again = NULL;
-	_clean_(block_map_freep) struct block_map *map = NULL;
+	char id[BUILD_ID_MAX_TEXT], option[BUILD_ID_MAX_TEXT + 16];
 	size_t n = edit->data->n_modules;
-	char **objects = calloc(n + 1, sizeof(*objects)), **options = NULL, path[PATH_MAX];
-	int r = objects ? symbols_layout(edit->program, &options) : -ENOMEM;
+	char **objects = calloc(n + 1, sizeof(*objects));
+	int r = objects ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n && r == 0; i++)
 		if (asprintf(&objects[i], "%s/base-%zu.o", edit->options->directory, i) < 0)
 			r = -ENOMEM;
+	if (r == -ENOMEM)
+		fault_errno(reterr, r, "linking the shipped code");
+	snprintf(option, sizeof(option), "--build-id=0x%s", build_id_text(image_build_id(edit->program), id));
 	if (r == 0)
-		r = link_objects(edit, objects, (const char *const *)options, path_in(edit, path, "again"), reterr);
+		r = link_objects(edit, objects, (const char *const[]){ option, NULL }, out, &edit->known, reterr);
+	objects_free(objects);
+	return r;
+}
+
+/* What the names stand for that the shipped code uses. */
+static int names_collect(struct edit *edit, struct fault *reterr)
+{
+	char path[PATH_MAX], object[32];
+	int r = symbols_of_options(edit->data->plan, edit->words);
+
+	if (r < 0)
+		return fault_errno(reterr, r, "collecting symbol names");
+	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++)
+		r = references_collect(path_in(edit, path, "%s", base_name(i, object)), object, edit->known,
+				       &edit->names, reterr);
+	for (size_t i = 0; i < edit->data->plan->n_inputs && r == 0; i++) {
+		snprintf(object, sizeof(object), "plan-%zu.o", i);
+		if (edit->data->plan->inputs[i].kind == LINK_OBJECT)
+			r = references_collect(path_in(edit, path, "%s", object), object, edit->known, &edit->names, reterr);
+	}
+	return r;
+}
+
+static int shipped_compare(struct edit *edit, struct fault *reterr)
+{
+	_clean_(image_freep) struct image *again = NULL;
+	_clean_(block_map_freep) struct block_map *map = NULL;
+	char path[PATH_MAX];
+	int r = shipped_link(edit, path_in(edit, path, "again"), reterr);
+
 	if (r == 0)
 		r = image_map(path, &again, &map, reterr);
 	if (r == 0)
 		r = block_map_make_unique(map);
 	if (r == 0)
 		r = trust_compare(edit->program, edit->data->map, again, map, &edit->report->trust, reterr);
-	if (r == 0)
-		r = trust_compare_data(edit->program, again, reterr);
-	objects_free(objects);
-	objects_free(options);
 	return r > 0 ? EDIT_UNTRUSTED : r;
 }
 
@@ -439,8 +509,12 @@ static int bases_take(struct edit *edit, struct fault *reterr)
 static int trust(struct edit *edit, struct fault *reterr)
 {
 	struct fault *difference = &edit->report->difference;
-	int r = shipped_generate(edit, reterr);
+	int r = plan_check(edit->data, reterr);
 
+	if (r == 0)
+		r = modules_restore(edit, reterr);
+	if (r == 0)
+		r = shipped_generate(edit, reterr);
 	if (r < 0)
 		return r;
 	r = shipped_compare(edit, difference);
@@ -451,7 +525,14 @@ static int trust(struct edit *edit, struct fault *reterr)
 		return fault_set(reterr, r, "the shipped IR is not the program: %s; it was built by another LLVM, altered, or built with -g "
 				 "and its code depends on that: build it again with this LLVM or without -g, or take its IR at its word "
 				 "(--rebase, or rebase in morphd.conf)", difference->text);
-	return bases_take(edit, reterr);
+	return names_collect(edit, reterr);
+}
+
+static int cut(struct edit *edit, struct fault *reterr)
+{
+	int r = modules_cut(edit, reterr);
+
+	return r ? r : bases_take(edit, reterr);
 }
 
 /* The program's objects in link order, the hot one first. Owned by the caller. */
@@ -513,7 +594,7 @@ static int lay_out(struct edit *edit, struct fault *reterr)
 	int r = objects ? 0 : fault_errno(reterr, -ENOMEM, "laying out");
 
 	if (r == 0)
-		r = link_objects(edit, objects, NULL, path_in(edit, path, "counted"), reterr);
+		r = link_objects(edit, objects, NULL, path_in(edit, path, "counted"), NULL, reterr);
 	if (r == 0)
 		r = image_map(path, &image, &edit->counted, reterr);
 	if (r == 0)
@@ -535,6 +616,12 @@ static int lay_out(struct edit *edit, struct fault *reterr)
 	return r;
 }
 
+/* Objects of this edit; what the linker makes itself is in none. */
+static bool is_made(const char *part)
+{
+	return strncmp(part, "placed-", 7) == 0 || strncmp(part, "cut-", 4) == 0 || strncmp(part, "<internal>", 10) == 0;
+}
+
 /*
  * Step 7. LLVM 22 cannot write probes of a function that is in several sections (".sleb128 expression is
  * not absolute"), so they are hidden from it, and the generation's map takes them from step 5's.
@@ -547,6 +634,7 @@ static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 				     "-pgo-analysis-map=br-prob", NULL };
 	const char *const options[] = { order, "--no-warn-symbol-ordering", "-z", "keep-text-section-prefix",
 					build_id, NULL };
+	_clean_(link_map_freep) struct link_map *made = NULL;
 	char **objects = objects_list(edit, "placed");
 	int r = objects ? 0 : fault_errno(reterr, -ENOMEM, "linking");
 
@@ -558,7 +646,12 @@ static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 	if (r == 0)
 		r = generate(edit, &input, 1, more, "placed", reterr);
 	if (r == 0)
-		r = link_objects(edit, objects, options, out, reterr);
+		r = link_objects(edit, objects, options, out, &made, reterr);
+	if (r == 0)
+		r = link_map_compare(edit->known, made, is_made, reterr);
+	for (char **o = objects; r == 0 && *o; o++)
+		if (is_made(strrchr(*o, '/') + 1))
+			r = references_check(*o, made, edit->names.used, edit->words, reterr);
 	objects_free(objects);
 	return r;
 }
@@ -634,9 +727,9 @@ static int annotate(struct edit *edit, struct fault *reterr)
 {
 	int r = hot_unfold(edit, reterr);
 
-	if (r == 0)
-		r = facts_strip(edit->hot, FACTS_CLASSES, reterr);
-	if (r == 0)
+	if (r == 0 && !edit->options->trusts_facts)
+		r = facts_strip(edit->hot, FACTS_ALL, reterr);
+	if (r == 0 && !edit->options->trusts_facts)
 		r = facts_rederive(edit->hot, reterr);
 	if (r < 0)
 		return r;
@@ -700,8 +793,8 @@ static int steps_run(struct edit *edit, char *retpath, struct fault *reterr)
 			return r;                                                                 \
 	} while (0)
 
-	STEP(CUT, modules_cut(edit, reterr));
 	STEP(TRUST, trust(edit, reterr));
+	STEP(CUT, cut(edit, reterr));
 	STEP(ANNOTATE, annotate(edit, reterr));
 	STEP(OPTIMIZE, optimize(edit, reterr));
 	STEP(GENERATE, cut_generate(edit, reterr));
@@ -725,11 +818,15 @@ static void edit_done(struct edit *edit)
 	heat_free(edit->heat);
 	name_set_free(edit->visible);
 	slots_free(edit->slots);
+	link_map_free(edit->known);
+	name_set_free(edit->names.used);
+	name_set_free(edit->names.defined);
+	name_set_free(edit->names.contested);
+	name_set_free(edit->words);
 	buffer_done(&edit->hot_bitcode);
 	block_map_free(edit->counted);
 	placement_done(&edit->placement);
 	morph_data_free(edit->data);
-	progress_end(&edit->progress);
 }
 
 int edit_run(const struct image *program, const struct profile *profile,
@@ -745,12 +842,12 @@ int edit_run(const struct image *program, const struct profile *profile,
 	*ret = (struct edit_report){ 0 };
 	if (options->cpu && strcmp(options->cpu, "native") == 0) {
 		resolved.cpu = cpu = host_cpu();
-		resolved.tune = tune = host_tune();
+		tune = host_tune();
+		resolved.tune = options->tune ? options->tune : tune;
 		if (!cpu || !tune)
 			return fault_errno(reterr, -ENOMEM, "starting the edit");
 	}
 	pipeline_init();
-	progress_begin(&edit.progress, options->show_progress ? STDERR_FILENO : -1);
 	r = morph_data_load(program, options->sidecar_dir, &edit.data, reterr);
 	if (r == 0 && !build_id_is_equal(&edit.data->build_id, &profile->build_id))
 		r = fault_set(reterr, -EXDEV, "%s: the profile is of another build; make one with `morph profile`",
@@ -770,8 +867,11 @@ int edit_run(const struct image *program, const struct profile *profile,
 		edit.units = calloc(edit.data->n_modules + 1, sizeof(*edit.units));
 		edit.visible = name_set_new();
 		edit.slots = slots_new();
+		edit.names = (struct references){ name_set_new(), name_set_new(), name_set_new() };
+		edit.words = name_set_new();
 		edit.heat = heat_new(edit.data->map, profile);
-		r = edit.units && edit.visible && edit.slots && edit.heat ? 0 : fault_errno(reterr, -ENOMEM, "starting the edit");
+		r = edit.units && edit.visible && edit.slots && edit.names.used && edit.names.defined && edit.names.contested && edit.words && edit.heat ?
+			     0 : fault_errno(reterr, -ENOMEM, "starting the edit");
 	}
 	if (r == 0)
 		r = generation_identify(program, edit.data, profile, &resolved, ret, reterr);

@@ -32,14 +32,19 @@
 
 #define EDIT_STEPS 8
 
+/** edit_step_title() - what step @step (from 0) does, in a few words */
+const char *edit_step_title(size_t step);
+
 struct edit_options {
 	const char *directory;	 /* scratch; holds everything, is the caller's to remove */
 	const char *sidecar_dir; /* NULL: the default */
 	const char *cpu;	 /* code for this CPU; "native": the machine's (host.h); NULL: as shipped */
 	const char *tune;	 /* scheduled for this one; NULL: for @cpu */
 	bool layout_only;	 /* steps 5 to 8 on the IR as it is */
+	bool trusts_facts;	 /* what IR claims without showing it in code is believed (facts.h) */
 	bool rebase;		 /* where step 1 finds a difference, take the IR at its word, and say so */
-	bool show_progress;
+	void (*on_step)(void *userdata, size_t step); /* a step begins; may be NULL */
+	void *userdata;
 	unsigned n_threads; /* 0: as many as CPUs */
 };
 
@@ -66,6 +71,7 @@ struct edit_report {
 	uint64_t profile_digest;
 	char llvm[32], cpu[64], tune[64]; /* that made it; cpu "": as shipped */
 	char selftest[SELFTEST_MAX]; /* the packager's command; "": none. The caller runs it */
+	bool selftest_ran; /* set by whoever runs it */
 };
 
 /**

@@ -12,7 +12,7 @@
  *	2. when the code generator makes the same code of it without facts as with them (facts_prove()): then the
  *	   function is what the shipped text does, facts or no facts. Any other stays as it was shipped.
  *
- * What no such check can see is listed in docs/decisions/0016-trust-covers-data.md.
+ * What no such check can see is listed in docs/decisions/0016-trust-covers-every-loaded-byte.md.
  */
 
 #include <llvm-c/Types.h>

@@ -13,14 +13,12 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
-#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
-#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,11 +26,12 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "editor/check.h"
 #include "editor/edit.h"
 #include "editor/report.h"
-#include "editor/sandbox.h"
 #include "editor/selftest.h"
+#include "sandbox/sandbox.h"
 
 /* AddressSanitizer reserves terabytes of address space: no limit on it can be set. */
 #ifdef __SANITIZE_ADDRESS__
@@ -41,6 +40,8 @@
 #define DEFAULT_MEMORY_BYTES (8ull << 30)
 #endif
 #define DEFAULT_TIMEOUT_S 1800u
+#define EDIT_FILE_BYTES (4ull << 30)
+#define PROCESSES_MAX 256u
 
 struct arguments {
 	const char *program, *profile, *out, *report, *user, *work;
@@ -48,10 +49,11 @@ struct arguments {
 	uint64_t memory_bytes;
 	unsigned timeout_s, selftest_timeout_s;
 	bool keep; /* leave the work directory with all stages for a look */
+	bool selftest, no_selftest; /* run it whoever owns the program; never run it */
 };
 
-enum { OPT_REPORT = 256, OPT_CPU, OPT_LAYOUT_ONLY, OPT_REBASE, OPT_USER, OPT_WORK, OPT_MEMORY,
-       OPT_TIMEOUT, OPT_SELFTEST_TIMEOUT, OPT_SIDECARS, OPT_KEEP };
+enum { OPT_REPORT = 256, OPT_CPU, OPT_TUNE, OPT_LAYOUT_ONLY, OPT_REBASE, OPT_TRUST_FACTS, OPT_USER, OPT_WORK, OPT_MEMORY,
+       OPT_TIMEOUT, OPT_SELFTEST, OPT_NO_SELFTEST, OPT_SELFTEST_TIMEOUT, OPT_SIDECARS, OPT_KEEP };
 
 static const struct option long_options[] = {
 	{ "profile", required_argument, NULL, 'p' },
@@ -59,12 +61,16 @@ static const struct option long_options[] = {
 	{ "jobs", required_argument, NULL, 'j' },
 	{ "report", required_argument, NULL, OPT_REPORT },
 	{ "cpu", required_argument, NULL, OPT_CPU },
+	{ "tune", required_argument, NULL, OPT_TUNE },
 	{ "layout-only", no_argument, NULL, OPT_LAYOUT_ONLY },
 	{ "rebase", no_argument, NULL, OPT_REBASE },
+	{ "trust-facts", no_argument, NULL, OPT_TRUST_FACTS },
 	{ "user", required_argument, NULL, OPT_USER },
 	{ "work-dir", required_argument, NULL, OPT_WORK },
 	{ "memory", required_argument, NULL, OPT_MEMORY },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "selftest", no_argument, NULL, OPT_SELFTEST },
+	{ "no-selftest", no_argument, NULL, OPT_NO_SELFTEST },
 	{ "selftest-timeout", required_argument, NULL, OPT_SELFTEST_TIMEOUT },
 	{ "sidecar-dir", required_argument, NULL, OPT_SIDECARS },
 	{ "keep-work-dir", no_argument, NULL, OPT_KEEP },
@@ -75,15 +81,16 @@ static const struct option long_options[] = {
 /* What the worker tells its parent, in shared memory: numbers and text, never trusted as more. */
 struct outcome {
 	int code; /* of edit_run() */
+	_Atomic size_t step; /* under way, for the line of progress */
 	struct fault fault;
 	struct edit_report report;
-	struct sandbox_report walls;
+	struct sandbox_report walls; /* by the parent */
 };
 
 /* The one thing that comes out of the sandbox besides: a file without a name, written by the worker. */
 static int output_make(struct fault *reterr)
 {
-	int fd = memfd_create("morph-edit", MFD_CLOEXEC);
+	int fd = memfd_create("morph-edit", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	return fd < 0 ? fault_errno(reterr, -errno, "cannot make the output file") : fd;
 }
@@ -115,9 +122,9 @@ struct workplace {
 static int usage(FILE *out)
 {
 	fputs("usage: morph optimize PROGRAM --profile FILE -o FILE [--report FILE]\n"
-	      "       [--cpu NAME|native|shipped] [--layout-only] [--rebase] [--jobs N] [--user NAME] [--work-dir DIR]\n"
-	      "       [--memory MIB] [--timeout SECONDS] [--selftest-timeout SECONDS] [--sidecar-dir DIR]\n"
-	      "       [--keep-work-dir]\n",
+	      "       [--cpu NAME|native|shipped] [--tune NAME] [--layout-only] [--rebase] [--trust-facts] [--jobs N] [--user NAME] [--work-dir DIR]\n"
+	      "       [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--keep-work-dir]\n"
+	      "       [--selftest | --no-selftest] [--selftest-timeout SECONDS]\n",
 	      out);
 	return out == stderr ? 2 : 0;
 }
@@ -138,13 +145,17 @@ static bool argument_take(int option, struct arguments *a)
 	case 'j': a->edit.n_threads = (unsigned)strtoul(optarg, NULL, 10); return true;
 	case OPT_REPORT: a->report = optarg; return true;
 	case OPT_CPU: a->edit.cpu = optarg; return true;
+	case OPT_TUNE: a->edit.tune = optarg; return true;
 	case OPT_LAYOUT_ONLY: a->edit.layout_only = true; return true;
 	case OPT_REBASE: a->edit.rebase = true; return true;
+	case OPT_TRUST_FACTS: a->edit.trusts_facts = true; return true;
 	case OPT_USER: a->user = optarg; return true;
 	case OPT_WORK: a->work = absolute(optarg); return true;
 	case OPT_MEMORY: a->memory_bytes = strtoull(optarg, NULL, 10) << 20; return true;
 	case OPT_TIMEOUT: a->timeout_s = (unsigned)strtoul(optarg, NULL, 10); return true;
 	case OPT_SELFTEST_TIMEOUT: a->selftest_timeout_s = (unsigned)strtoul(optarg, NULL, 10); return true;
+	case OPT_SELFTEST: a->selftest = true; return true;
+	case OPT_NO_SELFTEST: a->no_selftest = true; return true;
 	case OPT_KEEP: a->keep = true; return true;
 	case OPT_SIDECARS: a->edit.sidecar_dir = absolute(optarg); return true;
 	default: return false;
@@ -225,43 +236,26 @@ struct task {
 	const struct image *program, *result; /* result: of the edit; NULL before */
 	const struct profile *profile;
 	const struct workplace *place;
-	struct outcome *outcome;
+	const char *selftest;	/* the command; NULL before */
+	struct outcome *shared; /* with the process inside */
+	struct progress progress;
 };
 
-/* Every path is opened before the sandbox closes. */
-static int sandbox_close(const struct task *task, unsigned cpu_s, uint64_t file_bytes)
+static void on_step(void *userdata, size_t step)
 {
-	const struct arguments *a = task->arguments;
-	const struct workplace *place = task->place;
-	const char *readable[] = { "/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/ld.so.conf",
-				   "/etc/ld.so.conf.d", "/proc", "/sys/devices/system/cpu", "/dev/urandom",
-				   MORPH_LLVM_DIR, a->edit.sidecar_dir ? a->edit.sidecar_dir : "/usr/lib/morph",
-				   NULL };
-	struct sandbox_limits limits = {
-		.memory_bytes = a->memory_bytes,
-		.file_bytes = file_bytes,
-		.cpu_s = cpu_s,
-		.n_processes = place->uid == (uid_t)-1 ? 0 : 256,
-	};
-
-	if (chdir(place->directory) < 0)
-		return fault_errno(&task->outcome->fault, -errno, "%s", place->directory);
-	setenv("TMPDIR", place->directory, 1);
-	return sandbox_enter(place->uid, place->gid, place->directory, readable, &limits, &task->outcome->walls,
-			     &task->outcome->fault);
+	((struct outcome *)userdata)->step = step;
 }
 
 static int edit_in_sandbox(const struct task *task)
 {
 	struct edit_options options = task->arguments->edit;
-	struct outcome *outcome = task->outcome;
+	struct outcome *outcome = task->shared;
 	char path[PATH_MAX];
-	int r = sandbox_close(task, task->arguments->timeout_s, 4ull << 30);
+	int r;
 
-	if (r < 0)
-		return r;
 	options.directory = task->place->directory;
-	options.show_progress = isatty(STDERR_FILENO);
+	options.on_step = on_step;
+	options.userdata = outcome;
 	r = edit_run(task->program, task->profile, &options, path, &outcome->report, &outcome->fault);
 	return r ? r : output_copy(path, task->place->out_fd, &outcome->fault);
 }
@@ -272,14 +266,14 @@ static int selftest_in_sandbox(const struct task *task)
 	const char *path = task->profile->path ? task->profile->path : task->arguments->program;
 	const char *slash = strrchr(path, '/');
 	struct selftest test = {
-		.command = task->outcome->report.selftest,
+		.command = task->selftest,
 		.name = slash ? slash + 1 : path,
 		.directory = task->place->directory,
 		.timeout_s = task->arguments->selftest_timeout_s,
+		.memory_bytes = task->arguments->memory_bytes,
 	};
-	int r = sandbox_close(task, test.timeout_s, SELFTEST_FILE_BYTES);
 
-	return r < 0 ? r : selftest_run(&test, task->program, task->result, &task->outcome->fault);
+	return selftest_run(&test, task->program, task->result, &task->shared->fault);
 }
 
 static volatile sig_atomic_t interrupted;
@@ -289,33 +283,13 @@ static void on_signal(int sig)
 	interrupted = sig;
 }
 
-/* Wait for the worker; on a signal to us or when time is up, end its whole process group. */
-static int worker_wait(pid_t pid, const char *who, unsigned timeout_s, struct fault *reterr)
+static void signals_catch(void)
 {
 	struct sigaction action = { .sa_handler = on_signal };
-	_clean_(fd_closep) int pidfd = (int)pidfd_open(pid, 0);
-	struct pollfd wait = { .fd = pidfd, .events = POLLIN };
-	int status = 0, n;
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
-	n = poll(&wait, 1, (int)MIN(timeout_s, 2000000u) * 1000);
-	if (n <= 0)
-		kill(-pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	kill(-pid, SIGKILL); /* whatever the worker may have left */
-	if (interrupted)
-		return fault_set(reterr, -EINTR, "cancelled by signal %d", (int)interrupted);
-	if (n == 0)
-		return fault_set(reterr, -ETIMEDOUT, "the edit took longer than %u s; see --timeout", timeout_s);
-	if (WIFSIGNALED(status))
-		return fault_set(reterr, -ECHILD, "%s died of signal %d (%s); nothing was changed", who,
-				 WTERMSIG(status), strsignal(WTERMSIG(status)));
-	if (WEXITSTATUS(status) != 0) /* LLVM ends the process on what it calls a fatal error */
-		return fault_set(reterr, -ECHILD, "%s gave up (its message is above); nothing was changed", who);
-	return 0;
 }
 
 /* A worker that was taken over may have written anything: its texts end where they must. */
@@ -333,74 +307,142 @@ static void texts_end(struct outcome *outcome)
 #undef END
 }
 
-static int supervise(const struct task *task)
+static int on_tick(void *userdata)
 {
-	struct outcome *outcome = task->outcome;
-	struct fault fault;
-	pid_t pid, parent = getpid();
-	int r;
+	struct task *task = userdata;
+	size_t step = MIN(task->shared->step, (size_t)EDIT_STEPS - 1);
 
-	fflush(NULL);
-	pid = fork();
-	if (pid < 0)
-		return fault_errno(&outcome->fault, -errno, "cannot fork");
-	if (pid == 0) {
-		setpgid(0, 0);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent)
-			_exit(1);
-		outcome->code = task->run(task);
-		_exit(0);
-	}
-	setpgid(pid, pid);
-	r = worker_wait(pid, task->who, task->arguments->timeout_s, &fault);
-	texts_end(outcome);
+	progress_step(&task->progress, edit_step_title(step), step, EDIT_STEPS);
+	return interrupted;
+}
+
+static int in_sandbox(void *userdata)
+{
+	const struct task *task = userdata;
+
+	setenv("TMPDIR", task->place->directory, 1);
+	task->shared->code = task->run(task);
+	return 0;
+}
+
+/* How it ended, if not by itself; @r: of sandbox_run() */
+static int end_judge(const struct task *task, int r, int status, struct fault *reterr)
+{
+	if (interrupted)
+		return fault_set(reterr, -EINTR, "cancelled by signal %d", (int)interrupted);
+	if (r == -ETIMEDOUT)
+		return fault_set(reterr, r, "the edit took longer than %u s; see --timeout", task->arguments->timeout_s);
+	if (r < 0)
+		return r;
+	if (WIFSIGNALED(status))
+		return fault_set(reterr, -ECHILD, "%s died of signal %d (%s); nothing was changed", task->who,
+				 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (WEXITSTATUS(status) != 0) /* LLVM ends the process on what it calls a fatal error */
+		return fault_set(reterr, -ECHILD, "%s gave up (its message is above); nothing was changed", task->who);
+	return 0;
+}
+
+/*
+ * Everything is open that is needed. What the work wrote into the shared memory is copied when all its processes have ended.
+ */
+static int supervise(struct task *task, unsigned cpu_s, uint64_t file_bytes, struct outcome *ret)
+{
+	const struct arguments *a = task->arguments;
+	const struct workplace *place = task->place;
+	const char *readable[] = { "/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/ld.so.conf",
+				   "/etc/ld.so.conf.d", "/proc", "/sys/devices/system/cpu", "/dev/urandom",
+				   MORPH_LLVM_DIR, a->edit.sidecar_dir ? a->edit.sidecar_dir : "/usr/lib/morph",
+				   NULL };
+	struct sandbox_options options = {
+		.uid = place->uid, .gid = place->gid, .directory = place->directory, .readable = readable,
+		.limits = { .memory_bytes = a->memory_bytes, .file_bytes = file_bytes, .cpu_s = cpu_s,
+			    .n_processes = PROCESSES_MAX },
+		.timeout_s = a->timeout_s, .keep_fd = place->out_fd, .tick = on_tick, .userdata = task,
+	};
+	struct sandbox_report walls = { 0 };
+	struct fault fault = { "" };
+	int status = 0, r;
+
+	*task->shared = (struct outcome){ 0 };
+	progress_begin(&task->progress, STDERR_FILENO);
+	r = sandbox_run(&options, in_sandbox, &walls, &status, &fault);
+	progress_end(&task->progress);
+	*ret = *task->shared;
+	ret->walls = walls;
+	texts_end(ret);
+	r = end_judge(task, r, status, &fault);
 	if (r < 0) {
-		outcome->fault = fault;
+		ret->fault = fault;
 		return r;
 	}
-	return outcome->code;
+	return ret->code;
+}
+
+/* Code of the packager's: whoever could put the program there could run it as root anyway, or the caller wants it. */
+static bool selftest_is_trusted(const struct arguments *a)
+{
+	struct stat st;
+
+	return a->selftest || (stat(a->program, &st) == 0 && st.st_uid == 0 && !(st.st_mode & 0022));
 }
 
 /* With a directory and a process of its own: what the edit may have left has no part in it. */
-static int selftest(const struct task *edit, const struct image *result)
+/* Return: 1: passed; 0: there is none, or it was not run; -errno */
+static int selftest(const struct task *edit, const struct image *result, const char *command, struct fault *reterr)
 {
 	struct workplace place;
+	struct outcome outcome;
 	struct task task = *edit;
 	int r;
 
-	if (!task.outcome->report.selftest[0])
+	if (!command[0] || task.arguments->no_selftest)
 		return 0;
-	r = workplace_make(task.arguments, &place, &task.outcome->fault);
+	if (!selftest_is_trusted(task.arguments)) {
+		log_info("the packager's self-test was not run, for the program is not root's; --selftest runs it: %s", command);
+		return 0;
+	}
+	r = workplace_make(task.arguments, &place, reterr);
 	if (r < 0)
 		return r;
 	task.run = selftest_in_sandbox;
 	task.who = "the self-test";
 	task.place = &place;
+	task.selftest = command;
 	task.result = result;
-	r = supervise(&task);
+	r = supervise(&task, task.arguments->selftest_timeout_s, SELFTEST_FILE_BYTES, &outcome);
+	if (r < 0)
+		*reterr = outcome.fault;
 	close(place.out_fd);
 	file_remove_tree(place.directory, NULL);
-	return r;
+	return r < 0 ? r : 1;
 }
 
-static int result_take(const struct task *task)
+/* From here on nobody can change it. */
+static int result_seal(int fd, struct fault *reterr)
+{
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0)
+		return 0;
+	return fault_errno(reterr, -errno, "the editor's result is still being written");
+}
+
+static int result_take(const struct task *task, struct edit_report *report, struct fault *reterr)
 {
 	_clean_(image_freep) struct image *result = NULL;
-	struct fault *reterr = &task->outcome->fault;
 	const struct arguments *a = task->arguments;
 	const uint8_t *bytes;
 	struct stat st;
 	size_t size;
-	int r;
+	int r = result_seal(task->place->out_fd, reterr);
 
-	r = image_open_fd(task->place->out_fd, "the editor's result", &result, reterr);
+	if (r == 0)
+		r = image_open_fd(task->place->out_fd, "the editor's result", &result, reterr);
 	if (r == 0)
 		r = check_images(task->program, result, reterr);
 	if (r == 0)
-		r = selftest(task, result);
+		r = selftest(task, result, report->selftest, reterr);
 	if (r < 0)
 		return r;
+	report->selftest_ran = r > 0;
 	if (stat(a->program, &st) < 0)
 		return fault_errno(reterr, -errno, "%s", a->program);
 	bytes = image_bytes(result, &size);
@@ -415,27 +457,40 @@ static int inputs_open(const struct arguments *a, struct image **retprogram, str
 	return r < 0 ? r : profile_read(a->profile, retprofile, reterr);
 }
 
-static int edit(const struct arguments *a, struct outcome *outcome)
+static void walls_say(const struct sandbox_report *walls)
+{
+	char gaps[256];
+
+	if (sandbox_gaps(walls, gaps, sizeof(gaps))[0])
+		log_warning("the sandbox has gaps on this system: %s", gaps);
+}
+
+static int edit(const struct arguments *a, struct outcome *shared, struct fault *reterr)
 {
 	_clean_(image_freep) struct image *program = NULL;
 	_clean_(profile_freep) struct profile *profile = NULL;
 	struct workplace place;
-	struct task task = { .run = edit_in_sandbox, .who = "the compiler", .arguments = a, .place = &place, .outcome = outcome };
-	int r = inputs_open(a, &program, &profile, &outcome->fault);
+	struct outcome outcome = { 0 };
+	struct task task = { .run = edit_in_sandbox, .who = "the compiler", .arguments = a, .place = &place, .shared = shared };
+	int r = inputs_open(a, &program, &profile, reterr);
 
 	if (r == 0)
-		r = workplace_make(a, &place, &outcome->fault);
+		r = workplace_make(a, &place, reterr);
 	if (r < 0)
 		return r;
 	task.program = program;
 	task.profile = profile;
-	r = supervise(&task);
+	r = supervise(&task, a->timeout_s, EDIT_FILE_BYTES, &outcome);
+	if (r)
+		*reterr = outcome.fault;
+	else
+		walls_say(&outcome.walls);
 	if (r == 0)
-		r = result_take(&task);
+		r = result_take(&task, &outcome.report, reterr);
 	if (r == 0 && a->report)
-		r = report_write(a->report, program, profile, &outcome->report, &outcome->walls, &outcome->fault);
-	if (r == 0 && outcome->report.difference.text[0])
-		log_warning("%s: rebased: %s", a->program, outcome->report.difference.text);
+		r = report_write(a->report, program, profile, a->profile, &a->edit, &outcome.report, &outcome.walls, reterr);
+	if (r == 0 && outcome.report.difference.text[0])
+		log_warning("%s: rebased: %s", a->program, outcome.report.difference.text);
 	close(place.out_fd);
 	if (a->keep)
 		log_info("the stages are in %s", place.directory);
@@ -446,21 +501,22 @@ static int edit(const struct arguments *a, struct outcome *outcome)
 
 int main(int argc, char **argv)
 {
-	struct outcome *outcome = mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE,
-				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct arguments arguments;
+	struct outcome *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	static struct arguments arguments; /* keeps what it points to until the end */
+	struct fault fault = { "" };
 	int r = arguments_parse(argc, argv, &arguments);
 
 	if (r)
 		return r;
-	if (outcome == MAP_FAILED) {
+	if (shared == MAP_FAILED) {
 		log_error("no memory");
 		return 1;
 	}
 	log_init("morph optimize", LOG_LEVEL_INFO);
-	r = edit(&arguments, outcome);
+	signals_catch();
+	r = edit(&arguments, shared, &fault);
 	if (r == 0)
 		return 0;
-	log_error("%s", outcome->fault.text);
+	log_error("%s", fault.text);
 	return 1;
 }

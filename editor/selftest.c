@@ -28,12 +28,12 @@ static int run_once(const struct selftest *test, const struct image *image, int 
 		    struct fault *reterr)
 {
 	char place[PATH_MAX], program[PATH_MAX], output[PATH_MAX], home[PATH_MAX + 8], variable[PATH_MAX + 16],
-		temporary[PATH_MAX + 16];
+		temporary[PATH_MAX + 16], memory[32];
 	char *const environment[] = { (char[]){ "PATH=/usr/bin:/bin" }, (char[]){ "LC_ALL=C" }, home, temporary,
 				      variable, NULL };
 	char *const argv[] = { (char[]){ "/bin/sh" }, (char[]){ "-c" },
-			       (char[]){ "exec >\"$2\" 2>&1 </dev/null; eval \"$1\"" }, (char[]){ "sh" },
-			       (char *)test->command, output, NULL };
+			       (char[]){ "ulimit -v \"$3\"; exec >\"$2\" 2>&1 </dev/null; eval \"$1\"" }, (char[]){ "sh" },
+			       (char *)test->command, output, memory, NULL };
 	struct child_options options = { .directory = place, .environment = environment,
 					 .timeout_s = test->timeout_s };
 	const uint8_t *bytes;
@@ -44,6 +44,7 @@ static int run_once(const struct selftest *test, const struct image *image, int 
 	    snprintf(program, sizeof(program), "%s/run/%s", test->directory, test->name) >= PATH_MAX)
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", test->directory);
 	snprintf(output, sizeof(output), "%s/output-%d", test->directory, run);
+	snprintf(memory, sizeof(memory), "%llu", (unsigned long long)(test->memory_bytes ?: SELFTEST_MEMORY_BYTES) >> 10);
 	snprintf(home, sizeof(home), "HOME=%s", place);
 	snprintf(temporary, sizeof(temporary), "TMPDIR=%s", place);
 	snprintf(variable, sizeof(variable), "PROGRAM=%s", program);

@@ -133,12 +133,24 @@ static int words_collect(const char *text, struct name_set *ret)
 	return r;
 }
 
+int symbols_of_options(const struct link_plan *plan, struct name_set *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < plan->n_inputs && r == 0; i++)
+		if (plan->inputs[i].kind == LINK_ARGUMENT)
+			r = words_collect(plan->inputs[i].text, ret);
+	return r;
+}
+
 int symbols_collect(const struct image *program, const struct link_plan *plan, struct name_set *ret,
 		    struct fault *reterr)
 {
 	static const char *const always[] = { "main", "_start", "_init", "_fini" };
 	int r = exports_collect(program, ret);
 
+	if (r == 0)
+		r = symbols_of_options(plan, ret);
 	for (size_t i = 0; i < ARRAY_SIZE(always) && r == 0; i++)
 		r = name_set_add(ret, always[i], strlen(always[i]));
 	for (size_t i = 0; i < plan->n_inputs && r == 0; i++) {
@@ -146,8 +158,6 @@ int symbols_collect(const struct image *program, const struct link_plan *plan, s
 
 		if (input->kind == LINK_OBJECT)
 			r = undefined_collect(input->bytes, input->size, ret);
-		else if (input->kind == LINK_ARGUMENT)
-			r = words_collect(input->text, ret);
 		if (r == -EBADMSG)
 			return fault_set(reterr, r, "%s: an object of the link plan is damaged", input->text);
 	}
@@ -192,46 +202,4 @@ int symbols_imports(const struct image *program, struct name_set *ret)
 			r = name_add(&table, &symbol, ret);
 	}
 	return r;
-}
-
-/* A weak import may have no definition, and --undefined would demand one. */
-static const char *import_name(const struct image *program, const struct symbol_table *table, uint64_t index)
-{
-	Elf64_Sym symbol;
-
-	if (index == 0 || index >= table->n)
-		return NULL;
-	symbol = symbol_at(table, index);
-	if (symbol.st_shndx != SHN_UNDEF || symbol.st_name >= table->n_strings ||
-	    (ELF64_ST_BIND(symbol.st_info) == STB_WEAK && !has_version(program, index)) ||
-	    !memchr(table->strings + symbol.st_name, 0, table->n_strings - symbol.st_name))
-		return NULL;
-	return table->strings + symbol.st_name;
-}
-
-int symbols_layout(const struct image *program, char ***ret)
-{
-	const struct image_section *plt = image_section_find(program, ".rela.plt");
-	size_t n = plt && plt->data ? plt->size / sizeof(Elf64_Rela) : 0, n_names = 0;
-	char **names = calloc(n + 2, sizeof(*names)), id[BUILD_ID_MAX_TEXT];
-	struct symbol_table table;
-
-	if (!names)
-		return -ENOMEM;
-	if (image_build_id(program)->size &&
-	    asprintf(&names[n_names++], "--build-id=0x%s", build_id_text(image_build_id(program), id)) < 0)
-		names[--n_names] = NULL;
-	for (size_t i = 0; i < n && dynamic_table(program, &table); i++) {
-		const char *name;
-		Elf64_Rela rela;
-
-		memcpy(&rela, plt->data + i * sizeof(rela), sizeof(rela));
-		name = import_name(program, &table, ELF64_R_SYM(rela.r_info));
-		if (name && asprintf(&names[n_names++], "--undefined=%s", name) < 0) {
-			names[n_names - 1] = NULL;
-			break;
-		}
-	}
-	*ret = names;
-	return 0;
 }

@@ -17,17 +17,12 @@
 int symbols_collect(const struct image *program, const struct link_plan *plan, struct name_set *ret,
 		    struct fault *reterr);
 
+/** symbols_of_options() - add to @ret every word of the linker's arguments. Return: 0 or -ENOMEM */
+int symbols_of_options(const struct link_plan *plan, struct name_set *ret);
+
 /**
  * symbols_imports() - add to @ret the functions whose place the shipped file leaves to the dynamic linker, and that are sure to be
  * found when it is loaded: what it imports (a library: from libraries that it names) and, if it is a library, what it exports,
  * which another file may define before it. Return: 0 or -ENOMEM.
  */
 int symbols_imports(const struct image *program, struct name_set *ret);
-
-/**
- * symbols_layout() - options that make ld.lld lay its own parts out as in the shipped file
- * "--undefined=NAME" for every import, in the order of the shipped file's PLT: ld.lld numbers PLT entries
- * in the order in which it first hears of the symbols. And a build ID of the same size, so that nothing moves.
- * @ret: NULL-terminated, owned by the caller (each string, and the list). Return: 0 or -ENOMEM.
- */
-int symbols_layout(const struct image *program, char ***ret);

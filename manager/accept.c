@@ -15,51 +15,38 @@
 #include "manager/journal.h"
 #include "manager/path.h"
 #include "manager/store.h"
-#include "module/image.h"
-#include "module/morph_data.h"
+#include "module/build_id.h"
 
-static int open_made(const char *path, const struct settings *settings, struct stat *st,
-		     struct fault *reterr)
+static int open_made(const char *path, struct stat *st, struct fault *reterr)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
-	if (fd < 0 && errno == ENOENT)
-		return fault_set(reterr, -EBADMSG, "the editor reported success, but wrote no file");
 	if (fd < 0)
 		return fault_errno(reterr, -errno, "%s", path);
-	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_size > 0 &&
-	    (uint64_t)st->st_size <= settings->edit_file_bytes)
+	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_size > 0)
 		return fd;
 	close(fd);
 	return fault_set(reterr, -EBADMSG, "what the editor wrote is not a file of a plausible size");
 }
 
-static int check_image(const struct image *made, const struct image *shipped, struct fault *reterr)
+/* What morph-check says, which may have been taken over by what it looked at: only a new ID is believed. */
+static int checked_id(struct manager *m, const struct module_row *module, char ret[BUILD_ID_MAX_TEXT], struct fault *reterr)
 {
-	const struct build_id *id = image_build_id(made);
+	_clean_(file_map_donep) struct file_map map = { 0 };
+	struct build_id id;
+	char path[PATH_MAX];
+	int r = file_map_open(path_join(m->work, "answer", path), &map, reterr);
 
-	if (image_machine(made) != image_machine(shipped) ||
-	    image_elf_type(made) != image_elf_type(shipped))
-		return fault_set(reterr, -EBADMSG,
-				 "what the editor wrote is for another machine or of another ELF type");
-	if (!id->size || build_id_is_equal(id, image_build_id(shipped)))
-		return fault_set(reterr, -EBADMSG,
-				 "what the editor wrote has no build ID of its own");
-	return 0;
-}
-
-/* Without its block map, samples of the new generation would mean nothing. */
-static int check_map(const struct image *made, const struct image *shipped, struct fault *reterr)
-{
-	_clean_(morph_data_freep) struct morph_data *data = NULL;
-	struct fault fault = { "" };
-	int r = morph_data_load(made, "/nonexistent", &data, &fault);
-
-	if (r < 0 || !data->map || !data->map->n_blocks)
-		return fault_set(reterr, -EBADMSG, "what the editor wrote carries no block map%s%s",
-				 r < 0 ? ": " : "", r < 0 ? fault.text : "");
-	if (!build_id_is_equal(&data->origin, image_build_id(shipped)))
-		return fault_set(reterr, -EBADMSG, "what the editor wrote was made from another file");
+	if (r < 0)
+		return r;
+	if (map.size < 1 || map.size > BUILD_ID_MAX_TEXT || map.data[map.size - 1] != '\n')
+		return fault_set(reterr, -EBADMSG, "what the editor wrote could not be checked");
+	snprintf(ret, BUILD_ID_MAX_TEXT, "%.*s", (int)map.size - 1, (const char *)map.data);
+	if (build_id_parse(ret, &id) < 0)
+		return fault_set(reterr, -EBADMSG, "what the editor wrote could not be checked");
+	build_id_text(&id, ret);
+	if (strcmp(ret, module->key) == 0)
+		return fault_set(reterr, -EBADMSG, "what the editor wrote has no build ID of its own");
 	return 0;
 }
 
@@ -81,11 +68,23 @@ static void report_read(struct manager *m, struct generation_row *row)
 		free(TAKE(row->cpu));
 }
 
+/* Morph data that the package has in a file of its own may be gone when somebody wants to repeat the edit. */
+static int sidecar_keep(struct manager *m, const struct module_row *module, struct fault *reterr)
+{
+	char name[NAME_MAX + 1], directory[PATH_MAX], from[PATH_MAX], to[PATH_MAX];
+
+	if (snprintf(name, sizeof(name), "%.2s/%s.morph", module->key, module->key + 2) >= (int)sizeof(name) ||
+	    !settings_path(&m->settings, m->settings.sidecar_directory, directory) ||
+	    access(path_join(directory, name, from), R_OK) < 0)
+		return 0;
+	return file_copy(from, path_join(m->work, "sidecar", to), reterr);
+}
+
 static int enter(struct manager *m, const struct module_row *module, struct generation_row *row,
 		 struct fault *reterr)
 {
 	const char *files[5] = { "binary" };
-	static const char *const optional[] = { "profile", "report.json" };
+	static const char *const optional[] = { "profile", "report.json", "sidecar" };
 	struct store_generation description = {
 		.build_id = row->build_id, .digest = row->digest, .cpu = row->cpu,
 		.llvm_version = row->llvm_version, .state = row->state, .number = (uint64_t)row->number,
@@ -97,8 +96,10 @@ static int enter(struct manager *m, const struct module_row *module, struct gene
 	/* What did not regenerate and was accepted; read before the report moves into the store. */
 	_clean_(freep) char *rebased = answer_text(m->state, path_join(m->work, "report.json", from), "$.rebased");
 	size_t n = 1;
-	int r = 0;
+	int r = sidecar_keep(m, module, reterr);
 
+	if (r < 0)
+		return r;
 	if (rename(path_join(m->work, "output", from), path_join(m->work, "binary", to)) < 0)
 		return fault_errno(reterr, -errno, "%s", from);
 	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
@@ -121,16 +122,15 @@ static int enter(struct manager *m, const struct module_row *module, struct gene
 	return r;
 }
 
-static int row_fill(struct manager *m, const struct module_row *module, const struct image *made,
-		    const struct stat *st, struct generation_row *row, struct fault *reterr)
+static int row_fill(struct manager *m, const struct module_row *module, const char *id, const struct stat *st,
+		    struct generation_row *row, struct fault *reterr)
 {
-	char id[BUILD_ID_MAX_TEXT];
 	int r = generation_next_number(m->state, module->id, &row->number, reterr);
 
 	if (r < 0)
 		return r;
 	row->module = module->id;
-	row->build_id = strdup(build_id_text(image_build_id(made), id));
+	row->build_id = strdup(id);
 	row->cpu = strdup(m->cpu);
 	row->state = strdup("built");
 	row->size = (int64_t)st->st_size;
@@ -141,39 +141,23 @@ static int row_fill(struct manager *m, const struct module_row *module, const st
 	return 0;
 }
 
-static int open_both(struct manager *m, const struct module_row *module, int fd,
-		     struct image **retmade, struct image **retshipped, struct fault *reterr)
-{
-	char path[PATH_MAX];
-	int r = image_open_fd(fd, "what the editor wrote", retmade, reterr);
-
-	if (r == 0)
-		r = image_open(store_path(m->store, module->key, "original", path), retshipped, reterr);
-	if (r == 0)
-		r = check_image(*retmade, *retshipped, reterr);
-	if (r == 0)
-		r = check_map(*retmade, *retshipped, reterr);
-	return r == -ENOEXEC ? -EBADMSG : r;
-}
-
 int accept_generation(struct manager *m, const struct module_row *module, double profile_samples,
 		      double cost_s, struct generation_row *ret, struct fault *reterr)
 {
-	_clean_(image_freep) struct image *made = NULL, *shipped = NULL;
 	_clean_(fd_closep) int fd = -1;
 	char path[PATH_MAX], digest[DIGEST_TEXT], id[BUILD_ID_MAX_TEXT];
 	struct stat st;
 	int r;
 
-	fd = open_made(path_join(m->work, "output", path), &m->settings, &st, reterr);
+	fd = open_made(path_join(m->work, "output", path), &st, reterr);
 	if (fd < 0)
 		return fd;
-	r = open_both(m, module, fd, &made, &shipped, reterr);
+	r = checked_id(m, module, id, reterr);
 	if (r == 0)
 		r = digest_fd(fd, path, digest, reterr);
 	if (r < 0)
 		return r;
-	r = generation_get_by_build_id(m->state, build_id_text(image_build_id(made), id), ret, reterr);
+	r = generation_get_by_build_id(m->state, id, ret, reterr);
 	if (r == 0 && ret->module == module->id && strcmp(ret->digest, digest) == 0 &&
 	    strcmp(ret->state, "dropped") != 0)
 		return 0;
@@ -183,6 +167,6 @@ int accept_generation(struct manager *m, const struct module_row *module, double
 	ret->profile_samples = profile_samples;
 	ret->cost_s = cost_s;
 	ret->digest = strdup(digest);
-	r = row_fill(m, module, made, &st, ret, reterr);
+	r = row_fill(m, module, id, &st, ret, reterr);
 	return r < 0 ? r : enter(m, module, ret, reterr);
 }

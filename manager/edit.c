@@ -5,11 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -19,18 +17,20 @@
 #include "manager/activation.h"
 #include "manager/answer.h"
 #include "manager/carryover.h"
+#include "manager/command.h"
 #include "manager/decide.h"
+#include "manager/job.h"
 #include "manager/journal.h"
 #include "manager/path.h"
 #include "manager/shipped.h"
 #include "manager/store.h"
 #include "manager/tally.h"
-#include "manager/worker.h"
 #include "profiles/profile.h"
 
+#define CHECK_COMMAND "morph-check {original} {output}" /* prints the build ID of what was made */
 #define CARRIED_HALF_LIFE_MAX_S (3650ull * 86400) /* the most that morph profile takes */
 
-enum stage { STAGE_PROFILE, STAGE_EDITOR };
+enum stage { STAGE_PROFILE, STAGE_EDITOR, STAGE_CHECK };
 
 struct edit {
 	struct manager *manager; /* borrowed */
@@ -45,11 +45,11 @@ struct edit {
 	size_t n_generations;
 	char *carried[3]; /* owned: of {carried}; all NULL when there is nothing */
 	struct sample_log *samples; /* owned */
+	struct job_file *inputs;    /* owned, with their paths: of the first command */
+	size_t n_inputs;
 	enum stage stage;
-	pid_t pid; /* 0: no child now */
-	bool timed_out;
-	double cost_s; /* CPU time of the children so far */
-	sd_event_source *child, *timer;
+	struct job *job; /* owned; NULL between two of them */
+	double cost_s;	 /* CPU time of the jobs so far */
 };
 
 int64_t edit_module(const struct manager *manager)
@@ -57,22 +57,14 @@ int64_t edit_module(const struct manager *manager)
 	return manager->edit ? manager->edit->module.id : 0;
 }
 
-static void child_forget(struct edit *edit)
-{
-	edit->child = sd_event_source_disable_unref(edit->child);
-	edit->timer = sd_event_source_disable_unref(edit->timer);
-	edit->pid = 0;
-}
-
 static void edit_free(struct edit *edit)
 {
-	if (edit->pid) {
-		kill(-edit->pid, SIGKILL);
-		waitpid(edit->pid, NULL, 0);
-	}
-	child_forget(edit);
+	job_free(edit->job);
 	file_remove_tree(edit->manager->work, NULL);
 	paths_free(edit->generations);
+	for (size_t i = 0; i < edit->n_inputs; i++)
+		free((char *)edit->inputs[i].path);
+	free(edit->inputs);
 	free(edit->carried[0]);
 	free(edit->carried[1]);
 	sample_log_free(edit->samples);
@@ -87,16 +79,7 @@ static char *work_path(const struct edit *edit, const char *name, char ret[PATH_
 	return path_join(edit->manager->work, name, ret);
 }
 
-static double children_cpu_s(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_CHILDREN, &usage);
-	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-	       1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
-/* ---- the end of a job ---- */
+/* ---- the end of an edit ---- */
 
 static int outcome_write(struct edit *edit, int code, int64_t number, const char *text,
 			 struct fault *reterr)
@@ -154,7 +137,7 @@ void edit_stop(struct manager *m)
 	edit_free(edit);
 }
 
-/* ---- step 5 ---- */
+/* ---- step 6 ---- */
 
 static int activate_one(struct manager *m, const char *path, int64_t number, double gain,
 			char *text, size_t size)
@@ -200,9 +183,9 @@ static void edit_activate(struct edit *edit, const struct generation_row *made)
 	edit_end(edit, n ? 0 : code, made->number, text);
 }
 
-/* ---- steps 2 to 4 ---- */
+/* ---- steps 2 to 5 ---- */
 
-static int child_start(struct edit *edit, struct fault *reterr);
+static int stage_start(struct edit *edit, enum stage stage, struct fault *reterr);
 
 /* An edit by what is mostly chance makes programs slower, not faster. */
 static bool profile_is_too_thin(struct edit *edit, char *rettext, size_t size)
@@ -223,27 +206,14 @@ static bool profile_is_too_thin(struct edit *edit, char *rettext, size_t size)
 	return !edit->path; /* the user's wish counts more */
 }
 
-static void stage_done(struct edit *edit)
+/* Step 5: what was made, as somebody saw it who had never met the IR. */
+static void made_take(struct edit *edit)
 {
 	struct generation_row made = { 0 };
 	struct fault fault = { "" };
 	char text[600];
-	int r;
+	int r = accept_generation(edit->manager, &edit->module, edit->profile_samples, edit->cost_s, &made, &fault);
 
-	if (edit->stage == STAGE_PROFILE) {
-		if (profile_is_too_thin(edit, text, sizeof(text))) {
-			edit_end(edit, 0, 0, text);
-			return;
-		}
-		edit->needed = 0;
-		edit->stage = STAGE_EDITOR;
-		r = child_start(edit, &fault);
-		if (r < 0)
-			edit_end(edit, r, 0, fault.text);
-		return;
-	}
-	r = accept_generation(edit->manager, &edit->module, edit->profile_samples, edit->cost_s, &made,
-			      &fault);
 	if (r < 0)
 		edit_end(edit, r, 0, fault.text);
 	else if (!decide_activate(made.gain_is_known, made.gain, !edit->path, text))
@@ -253,136 +223,202 @@ static void stage_done(struct edit *edit)
 	generation_row_done(&made);
 }
 
-static void stage_failed(struct edit *edit, const siginfo_t *si)
+static void stage_done(struct edit *edit)
 {
-	const char *what = edit->stage == STAGE_PROFILE ? "the profile" : "the new generation";
-	char log[PATH_MAX], line[512], text[1024];
+	struct fault fault = { "" };
+	char text[600];
+	int r;
 
-	worker_last_line(work_path(edit, "log", log), line, sizeof(line));
-	if (edit->timed_out)
-		snprintf(text, sizeof(text), "%s took longer than %llu s and was stopped", what,
+	if (edit->stage == STAGE_CHECK) {
+		made_take(edit);
+		return;
+	}
+	if (edit->stage == STAGE_PROFILE) {
+		if (profile_is_too_thin(edit, text, sizeof(text))) {
+			edit_end(edit, 0, 0, text);
+			return;
+		}
+		edit->needed = 0;
+	}
+	r = stage_start(edit, edit->stage + 1, &fault);
+	if (r < 0)
+		edit_end(edit, r, 0, fault.text);
+}
+
+static const char *stage_product(const struct edit *edit)
+{
+	return edit->stage == STAGE_PROFILE ? "the profile" : "the new generation";
+}
+
+static bool is_empty(const struct edit *edit, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	return stat(work_path(edit, name, path), &st) < 0 || st.st_size == 0;
+}
+
+/* Why the command of this stage has failed, in a sentence; NULL: it has not. */
+static const char *failure_of(const struct edit *edit, const struct job_end *end, char *text, size_t size)
+{
+	const char *what = stage_product(edit);
+	char log[PATH_MAX], line[512];
+
+	command_last_line(work_path(edit, "log", log), line, sizeof(line));
+	if (end->timed_out)
+		snprintf(text, size, "%s took longer than %llu s and was stopped", what,
 			 (unsigned long long)edit->manager->settings.edit_timeout_s);
-	else if (si->si_code == CLD_EXITED)
-		snprintf(text, sizeof(text), "%s could not be made: %s%s(exit status %d)", what, line,
-			 line[0] ? " " : "", si->si_status);
+	else if (end->error)
+		snprintf(text, size, "%s could not be made: %s", what, end->text);
+	else if (WIFSIGNALED(end->status))
+		snprintf(text, size, "%s could not be made: killed by signal %d (%s)%s%s", what, WTERMSIG(end->status),
+			 strsignal(WTERMSIG(end->status)), line[0] ? ": " : "", line);
+	else if (WEXITSTATUS(end->status) && edit->stage == STAGE_CHECK)
+		snprintf(text, size, "%s", line[0] ? line : "what the editor wrote could not be checked");
+	else if (WEXITSTATUS(end->status))
+		snprintf(text, size, "%s could not be made: %s%s(exit status %d)", what, line, line[0] ? " " : "",
+			 WEXITSTATUS(end->status));
+	else if (end->outputs[0] == JOB_OUTPUT_MISSING)
+		snprintf(text, size, "%s reported success, but wrote no file",
+			 edit->stage == STAGE_PROFILE ? "the profile command" : "the editor");
+	else if (end->outputs[0] == JOB_OUTPUT_ODD || (edit->stage == STAGE_EDITOR && is_empty(edit, "output")))
+		snprintf(text, size, "what %s wrote is not a file of a plausible size",
+			 edit->stage == STAGE_PROFILE ? "the profile command" : "the editor");
 	else
-		snprintf(text, sizeof(text), "%s could not be made: killed by signal %d (%s)%s%s", what,
-			 si->si_status, strsignal(si->si_status), line[0] ? ": " : "", line);
-	edit_end(edit, -ECHILD, 0, text);
+		return NULL;
+	return text;
 }
 
-static int on_child(_unused_ sd_event_source *source, const siginfo_t *si, void *userdata)
+static void on_job(void *userdata, const struct job_end *end)
 {
 	struct edit *edit = userdata;
-	double before = children_cpu_s();
+	const char *failure;
+	char text[1024];
 
-	kill(-edit->pid, SIGKILL); /* what it may have left running */
-	waitpid(edit->pid, NULL, 0);
-	edit->cost_s += children_cpu_s() - before;
-	child_forget(edit);
-	if (si->si_code == CLD_EXITED && si->si_status == 0)
+	edit->job = NULL;
+	edit->cost_s += end->cpu_s;
+	if (!end->error && end->text[0])
+		log_warning("the sandbox has gaps on this system: %s", end->text);
+	failure = failure_of(edit, end, text, sizeof(text));
+	if (failure)
+		edit_end(edit, -ECHILD, 0, failure);
+	else
 		stage_done(edit);
-	else
-		stage_failed(edit, si);
-	return 0;
 }
 
-static int on_timeout(_unused_ sd_event_source *source, _unused_ uint64_t usec, void *userdata)
+/* Names of files are as the command sees them, in a directory of its own. */
+static int words_of(struct edit *edit, char ***ret, struct fault *reterr)
 {
-	struct edit *edit = userdata;
-
-	edit->timed_out = true;
-	kill(-edit->pid, SIGKILL);
-	return 0;
-}
-
-static int user_find(const struct manager *m, struct worker_options *ret, struct fault *reterr)
-{
-	const struct passwd *user;
-
-	if (geteuid() != 0)
-		return 0;
-	user = getpwnam(m->settings.worker_user);
-	if (!user)
-		return fault_set(reterr, -ENOENT, "there is no user \"%s\" to run the editor as; create it "
-				 "(systemd-sysusers) or set worker_user", m->settings.worker_user);
-	ret->uid = user->pw_uid;
-	ret->gid = user->pw_gid;
-	return 0;
-}
-
-static int command_words(struct edit *edit, char ***ret, struct fault *reterr)
-{
-	static const char *const files[] = { "original", "samples", "profile", "output", "report.json" };
 	static const char *const names[] = { "{original}",    "{samples}",   "{profile}",  "{output}",
 					     "{report}",      "{generations}", "{directory}",
 					     "{build_id}",    "{sidecars}",  "{carried}",  "{rebase}", NULL };
+	static char *const original[] = { (char *)"original", NULL }, *const samples[] = { (char *)"samples", NULL };
+	static char *const profile[] = { (char *)"profile", NULL }, *const output[] = { (char *)"output", NULL };
+	static char *const report[] = { (char *)"report.json", NULL }, *const directory[] = { (char *)".", NULL };
+	static char *const none[] = { NULL }, *const rebase[] = { (char *)"--rebase", NULL };
 	const struct settings *settings = &edit->manager->settings;
-	char paths[ARRAY_SIZE(files)][PATH_MAX], sidecar_path[PATH_MAX];
-	char *lists[ARRAY_SIZE(files)][2] = { { NULL } };
-	char *directory[] = { edit->manager->work, NULL }, *build_id[] = { edit->module.key, NULL };
-	char *sidecars[] = { sidecar_path, NULL };
-	static char *const none[] = { NULL };
-	static char rebase_option[] = "--rebase";
-	char *rebase[] = { rebase_option, NULL };
-	char *const *values[] = { lists[0],  lists[1], lists[2], lists[3], lists[4],
-				  edit->generations ? edit->generations : none,
+	char sidecar_path[PATH_MAX];
+	char *build_id[] = { edit->module.key, NULL }, *sidecars[] = { sidecar_path, NULL };
+	char *const *values[] = { original, samples, profile, output, report, edit->generations ? edit->generations : none,
 				  directory, build_id, sidecars, edit->carried,
 				  settings_may_rebase(settings, edit->module.path) ? rebase : none };
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		lists[i][0] = work_path(edit, files[i], paths[i]);
 	if (!settings_path(settings, settings->sidecar_directory, sidecar_path))
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", settings->root);
-	return worker_words(edit->stage == STAGE_PROFILE ? settings->profile_command
-							 : settings->editor_command,
-			    names, values, ret, reterr);
+	return command_words(edit->stage == STAGE_PROFILE  ? settings->profile_command
+			     : edit->stage == STAGE_EDITOR ? settings->editor_command : CHECK_COMMAND,
+			     names, values, ret, reterr);
 }
 
-static int child_watch(struct edit *edit, struct fault *reterr)
-{
-	sd_event *event = edit->manager->event;
-	uint64_t timeout_us = edit->manager->settings.edit_timeout_s * 1000000;
-	int r = sd_event_add_child(event, &edit->child, edit->pid, WEXITED, on_child, edit);
+struct files {
+	struct job_file files[JOB_FILES];
+	char paths[8][PATH_MAX];
+	size_t n, n_paths;
+};
 
-	if (r >= 0)
-		r = sd_event_add_time_relative(event, &edit->timer, CLOCK_MONOTONIC, timeout_us, 1000000,
-					       on_timeout, edit);
-	return r < 0 ? fault_errno(reterr, r, "cannot watch the editor") : 0;
+static void file_add(struct edit *edit, struct files *f, const char *name, bool is_output)
+{
+	struct job_file *file = &f->files[f->n++];
+
+	snprintf(file->name, sizeof(file->name), "%s", name);
+	file->path = work_path(edit, name, f->paths[f->n_paths++]);
+	file->is_output = is_output;
 }
 
-static int child_start(struct edit *edit, struct fault *reterr)
+/* What it must write comes first. */
+static void files_of(struct edit *edit, struct files *f)
 {
-	const struct manager *m = edit->manager;
+	size_t n = edit->stage == STAGE_PROFILE ? edit->n_inputs : 1; /* the first one is the shipped file */
+
+	for (; f->n < MIN(n, (size_t)JOB_FILES - 8); f->n++)
+		f->files[f->n] = edit->inputs[f->n];
+	if (edit->stage == STAGE_EDITOR)
+		file_add(edit, f, "profile", false);
+	if (edit->stage == STAGE_CHECK)
+		file_add(edit, f, "output", false);
+	if (edit->stage != STAGE_CHECK)
+		file_add(edit, f, edit->stage == STAGE_PROFILE ? "profile" : "output", true);
+	if (edit->stage == STAGE_EDITOR)
+		file_add(edit, f, "report.json", true);
+	file_add(edit, f, "answer", true);
+	file_add(edit, f, "log", true);
+}
+
+/* A command by its path may need what stands beside it. */
+static char *directory_of(const char *word, char ret[PATH_MAX])
+{
+	char *slash;
+
+	snprintf(ret, PATH_MAX, "%s", word);
+	slash = strrchr(ret, '/');
+	if (ret[0] != '/' || slash == ret)
+		return NULL;
+	*slash = '\0';
+	return ret;
+}
+
+static int stage_start(struct edit *edit, enum stage stage, struct fault *reterr)
+{
+	const struct settings *settings = &edit->manager->settings;
 	_clean_(paths_freep) char **words = NULL;
-	char log[PATH_MAX], answer[PATH_MAX];
-	struct worker_options options = { .directory = m->work, .log = work_path(edit, "log", log),
-					  .out = work_path(edit, "answer", answer),
-					  .memory_bytes = m->settings.edit_memory_bytes,
-					  .file_bytes = m->settings.edit_file_bytes,
-					  .cpu_s = m->settings.edit_timeout_s };
-	int r = user_find(m, &options, reterr);
+	_clean_(freep) struct files *files = calloc(1, sizeof(*files));
+	const char *readable[3] = { NULL };
+	struct job_request request = { .readable = readable, .in_sandbox = stage != STAGE_EDITOR };
+	char sidecars[PATH_MAX], beside[PATH_MAX];
+	int r;
 
-	if (r == 0)
-		r = command_words(edit, &words, reterr);
+	edit->stage = stage;
+	if (!files)
+		return fault_errno(reterr, -ENOMEM, "edit");
+	r = words_of(edit, &words, reterr);
 	if (r < 0)
 		return r;
-	r = worker_spawn(words, &options, reterr);
-	if (r < 0)
-		return r;
-	edit->pid = r;
-	return child_watch(edit, reterr);
+	files_of(edit, files);
+	readable[0] = settings_path(settings, settings->sidecar_directory, sidecars);
+	readable[readable[0] ? 1 : 0] = directory_of(words[0], beside);
+	request.words = words;
+	request.files = files->files;
+	request.n_files = files->n;
+	return job_start(edit->manager, &request, on_job, edit, &edit->job, reterr);
 }
 
 /* ---- step 1 ---- */
 
-static int give(const char *from, const char *to, struct fault *reterr)
+/* A file of ours for the first command. */
+static int give(struct edit *edit, const char *path, const char *name, struct fault *reterr)
 {
-	int r = file_copy(from, to, reterr);
+	struct job_file *more = reallocarray(edit->inputs, edit->n_inputs + 1, sizeof(*more));
+	struct job_file file = { .path = strdup(path) };
 
-	if (r == 0 && chmod(to, 0444) < 0)
-		r = fault_errno(reterr, -errno, "%s", to);
-	return r;
+	snprintf(file.name, sizeof(file.name), "%s", name);
+	if (more)
+		edit->inputs = more;
+	if (!more || !file.path) {
+		free((char *)file.path);
+		return fault_errno(reterr, -ENOMEM, "%s", path);
+	}
+	edit->inputs[edit->n_inputs++] = file;
+	return access(path, R_OK) < 0 ? fault_errno(reterr, -errno, "%s", path) : 0;
 }
 
 static int generations_add(struct edit *edit, const char *path)
@@ -403,7 +439,7 @@ static int give_generation(struct manager *m, struct edit *edit, int64_t number,
 {
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
 	struct generation_row row = { 0 };
-	char from[PATH_MAX], binary[PATH_MAX], name[64];
+	char from[PATH_MAX], name[64];
 	int r = generation_get(m->state, edit->module.id, number, &row, reterr);
 
 	if (r == 0 && strcmp(row.state, "dropped") == 0)
@@ -419,10 +455,9 @@ static int give_generation(struct manager *m, struct edit *edit, int64_t number,
 	if (number == 0)
 		return 0;
 	snprintf(name, sizeof(name), "generation-%lld", (long long)number);
-	work_path(edit, name, binary);
-	r = give(store_generation_path(m->store, edit->module.key, number, "binary", from), binary, reterr);
-	if (r == 0 && generations_add(edit, binary) < 0)
-		r = fault_errno(reterr, -ENOMEM, "%s", binary);
+	r = give(edit, store_generation_path(m->store, edit->module.key, number, "binary", from), name, reterr);
+	if (r == 0 && generations_add(edit, name) < 0)
+		r = fault_errno(reterr, -ENOMEM, "%s", name);
 	return r;
 }
 
@@ -446,25 +481,23 @@ static int give_samples(struct manager *m, struct edit *edit, struct fault *rete
 	edit->samples->duration_ns = (uint64_t)edit->module.activity_ns;
 	if (r == 0)
 		r = sample_log_write(edit->samples, work_path(edit, "samples", path), reterr);
-	if (r == 0 && chmod(path, 0444) < 0)
-		r = fault_errno(reterr, -errno, "%s", path);
-	return r;
+	return r < 0 ? r : give(edit, path, "samples", reterr);
 }
 
 /* What the build before knew, aged by the activity of this one. */
 static int give_carried(struct manager *m, struct edit *edit, struct fault *reterr)
 {
 	const uint64_t half_life_s = MIN(m->settings.half_life_s, CARRIED_HALF_LIFE_MAX_S);
-	char from[PATH_MAX], to[PATH_MAX];
+	char from[PATH_MAX];
 	double samples;
 	int r = carryover_path(m, edit->module.key, from, &samples);
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	r = give(from, work_path(edit, "carried", to), reterr);
-	if (r == 0 && (asprintf(&edit->carried[0], "--from=%s", to) < 0 ||
+	r = give(edit, from, "carried", reterr);
+	if (r == 0 && (asprintf(&edit->carried[0], "--from=carried") < 0 ||
 		       asprintf(&edit->carried[1], "--half-life=%llus", (unsigned long long)half_life_s) < 0))
-		r = fault_errno(reterr, -ENOMEM, "%s", to);
+		r = fault_errno(reterr, -ENOMEM, "%s", from);
 	edit->profile_samples +=
 		samples * profile_weight((uint64_t)edit->module.activity_ns, half_life_s * 1000000000);
 	return r;
@@ -472,19 +505,14 @@ static int give_carried(struct manager *m, struct edit *edit, struct fault *rete
 
 static int work_fill(struct manager *m, struct edit *edit, struct fault *reterr)
 {
-	struct worker_options user = { .uid = geteuid(), .gid = getegid() };
-	char from[PATH_MAX], to[PATH_MAX];
+	char from[PATH_MAX];
 	int r = file_remove_tree(m->work, reterr);
 
+	/* Others may pass through it to the directory of a job, and see nothing on the way. */
 	if (r == 0)
-		r = file_mkdirs(m->work, 0700, reterr);
+		r = manager_mkdir(m->work, 0711, reterr);
 	if (r == 0)
-		r = user_find(m, &user, reterr);
-	if (r == 0 && geteuid() == 0 && chown(m->work, user.uid, user.gid) < 0)
-		r = fault_errno(reterr, -errno, "%s", m->work);
-	if (r == 0)
-		r = give(store_path(m->store, edit->module.key, "original", from),
-			 work_path(edit, "original", to), reterr);
+		r = give(edit, store_path(m->store, edit->module.key, "original", from), "original", reterr);
 	if (r == 0)
 		r = give_samples(m, edit, reterr);
 	return r < 0 ? r : give_carried(m, edit, reterr);
@@ -534,7 +562,7 @@ int edit_start(struct manager *m, const struct edit_request *request, struct fau
 	if (r == 0)
 		r = decision_write(m, edit, request, reterr);
 	if (r == 0)
-		r = child_start(edit, reterr);
+		r = stage_start(edit, STAGE_PROFILE, reterr);
 	if (r < 0)
 		return r;
 	edit->done = request->done;

@@ -2,16 +2,17 @@
 #pragma once
 
 /**
- * edit.h - from the samples of a module to its next generation: one job, two child processes
+ * edit.h - from the samples of a module to its next generation: three jobs, one after the other
  *
- *	1. edit_start()		the shipped file goes into the store, everything the children need
- *				into the work directory
+ *	1. edit_start()		the shipped file goes into the store; what the jobs need is put together
  *	2. profile_command	samples of every generation -> profile
  *	3. editor_command	shipped file + profile -> new binary + report
- *	4. edit_accept()	is it what it should be? then into the store
- *	5. edit_activate()	at every path where the module is installed and not pinned
+ *	4. morph-check		is the new binary what it should be? by a process that never met the IR
+ *	5. accept_generation()	into the store
+ *	6. edit_activate()	at every path where the module is installed and not pinned
  *
- * Variables in the two commands:
+ * Steps 2 to 4 are jobs (job.h), each of a user of its own, in a directory of its own, where files have these names;
+ * variables in the two commands:
  *	{original}	the shipped file
  *	{samples}	a sample log with the samples of every generation
  *	{carried}	several words, or none: --from=PROFILE --half-life=TIME, what was carried over from
@@ -20,7 +21,7 @@
  *	{profile}	the profile: written by the first command, read by the second
  *	{output}	the new binary
  *	{report}	JSON about it; may stay away
- *	{directory}	the work directory
+ *	{directory}	the directory
  *	{sidecars}	where Morph data outside of its program is found by build ID
  *	{build_id}	of the shipped file
  *	{rebase}	--rebase where morphd.conf allows it, or no word
@@ -40,10 +41,10 @@ struct edit_request {
 	void *userdata;
 };
 
-/** edit_start() - step 1 and the first child; manager->edit is the job afterwards */
+/** edit_start() - step 1 and the first job; manager->edit is under way afterwards */
 int edit_start(struct manager *manager, const struct edit_request *request, struct fault *reterr);
 
-/** edit_stop() - kill the children and forget the job; its done function hears -ECANCELED */
+/** edit_stop() - end the job and forget the edit; its done function hears -ECANCELED */
 void edit_stop(struct manager *manager);
 
 /** edit_module() - which module is being edited; 0: none */

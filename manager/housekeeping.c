@@ -10,22 +10,25 @@
 #include "manager/journal.h"
 #include "manager/store.h"
 
+/* Files whose counts are kept (pending.h) have bounds of their own, for each group of users. */
+#define COUNTED "carries <> 1 AND id NOT IN (SELECT module FROM pending_file)"
+
 static int counted_unite(struct manager *m, struct fault *reterr)
 {
 	int64_t extra = 0;
 	int r = state_integer(m->state, &extra, reterr,
-			      "SELECT count(*) FROM module WHERE carries <> 1", "");
+			      "SELECT count(*) FROM module WHERE " COUNTED, "");
 
 	if (r < 0 || extra <= HOUSEKEEPING_COUNTED)
 		return r;
 	extra -= HOUSEKEEPING_COUNTED - HOUSEKEEPING_COUNTED / 4;
 	r = state_do(m->state, reterr,
 		     "INSERT INTO total(key, value) SELECT 'other_modules', coalesce(sum(samples), 0) FROM "
-		     "(SELECT samples FROM module WHERE carries <> 1 ORDER BY last_ns LIMIT ?) WHERE true "
+		     "(SELECT samples FROM module WHERE " COUNTED " ORDER BY last_ns LIMIT ?) WHERE true "
 		     "ON CONFLICT(key) DO UPDATE SET value = value + excluded.value", "i", extra);
 	return r < 0 ? r : state_do(m->state, reterr,
-				    "DELETE FROM module WHERE id IN (SELECT id FROM module WHERE "
-				    "carries <> 1 ORDER BY last_ns LIMIT ?)", "i", extra);
+				    "DELETE FROM module WHERE id IN (SELECT id FROM module WHERE " COUNTED
+				    " ORDER BY last_ns LIMIT ?)", "i", extra);
 }
 
 static int counted_in_transaction(struct manager *m, struct fault *reterr)

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,13 +13,16 @@
 #include "manager/examine.h"
 #include "manager/installed.h"
 #include "manager/journal.h"
+#include "manager/pending.h"
 #include "manager/spool_file.h"
 #include "manager/tally.h"
+#include "manager/verified.h"
 #include "manager/watch.h"
 #include "profiles/lifecycle.h"
 #include "profiles/sample_log.h"
 
 #define FULL_PAUSE_NS (60ull * 1000000000)
+#define BUILD_ID_MIN 8 /* bytes; a shorter one identifies nothing */
 #define LOOK_AGAIN_NS (600ll * 1000000000) /* at a file that was not there, or another build */
 
 static int log_check(const struct sample_log *log, struct fault *reterr)
@@ -43,14 +47,22 @@ static int log_decode(const struct spool_file *file, struct sample_log **ret, st
 	return fault_prefix(reterr, -EBADMSG, "%s", file->name);
 }
 
+/*
+ * Which row of the table `module` stands for it. A file that the kernel knew is known by that; a build ID alone is what
+ * anybody may claim, so it never leads to a module that morphd knows.
+ */
 static void module_key(const struct sample_module *module, char *ret, size_t size)
 {
-	char text[BUILD_ID_MAX_TEXT];
+	char text[BUILD_ID_MAX_TEXT], file[PENDING_KEY_MAX];
 
-	if (module->kind == SAMPLE_MODULE_FILE && module->build_id.size)
-		snprintf(ret, size, "%s", build_id_text(&module->build_id, text));
-	else
+	if (module->kind == SAMPLE_MODULE_FILE && file_identity_is_known(&module->file)) {
+		pending_key(&module->file, file);
+		snprintf(ret, size, "%s", file);
+	} else if (module->kind == SAMPLE_MODULE_FILE && module->build_id.size) {
+		snprintf(ret, size, "claimed:%s", build_id_text(&module->build_id, text));
+	} else {
 		snprintf(ret, size, "%s:%s", sample_module_kind_name(module->kind), module->path);
+	}
 }
 
 /* Enter a module that is only counted, or that could not be looked at. */
@@ -71,74 +83,111 @@ static int module_note(struct manager *m, const struct sample_module *from, cons
 	return r;
 }
 
-/* Step 2 for a build ID that no generation has. */
+/* Why a file counts for itself only. */
+static int apart_note(struct manager *m, const struct sample_module *from, const char *key, const char *why,
+		      struct fault *reterr)
+{
+	struct generation_row generation = { 0 };
+	struct module_row module = { 0 };
+	char text[BUILD_ID_MAX_TEXT], note[PATH_MAX + 128];
+	int r = from->build_id.size ? generation_get_by_build_id(m->state, build_id_text(&from->build_id, text),
+								 &generation, reterr) : -ENOENT;
+
+	if (r == 0)
+		r = module_get(m->state, generation.module, &module, reterr);
+	if (r == 0)
+		snprintf(note, sizeof(note), "another file with the build ID of %s%s", module.path,
+			 from->space ? ", in another mount namespace" : "");
+	else
+		snprintf(note, sizeof(note), "%s%s", why, from->space ? " (named in another mount namespace)" : "");
+	module_row_done(&module);
+	generation_row_done(&generation);
+	return r < 0 && r != -ENOENT ? r : module_note(m, from, key, CARRIES_REFUSED, note, reterr);
+}
+
+/* Does its name lead to this very file here? A name is only a hint: it may be of another mount namespace, or of before. */
+static int file_check(struct manager *m, const struct sample_module *from, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = -1;
+	struct file_identity found;
+	char full[PATH_MAX];
+
+	if (from->path[0] != '/' || !settings_path(&m->settings, from->path, full))
+		return fault_set(reterr, -ENOENT, "it has no name here");
+	fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return fault_set(reterr, -ENOENT, "%s: %s", from->path, strerror(errno));
+	if (file_identity_of_fd(fd, &found) < 0 || !file_identity_is_equal(&found, &from->file))
+		return fault_set(reterr, -ENOENT, "another file stands at its path");
+	return 0;
+}
+
+/* Step 2 for a file that was never verified, and whose name leads to it. */
 static int module_look(struct manager *m, const struct sample_module *from, const char *key,
 		       struct fault *reterr)
 {
 	struct examination e;
 	struct fault fault = { "" };
 	struct installed in;
-	int r = examine_file(&m->settings, from->path, key, &e, &fault);
+	int r = file_check(m, from, &fault);
 
 	if (r < 0)
-		return module_note(m, from, key, CARRIES_REFUSED, fault.text, reterr);
-	examination_done(&e);
-	if (e.carries != CARRIES_YES)
-		return module_note(m, from, key, e.carries, e.note, reterr);
-	r = installed_open(m, from->path, &in, &fault);
+		return apart_note(m, from, key, fault.text, reterr);
+	r = examine_file(&m->settings, from->path, NULL, &e, &fault);
 	if (r < 0)
-		return module_note(m, from, key, CARRIES_REFUSED, fault.text, reterr);
-	installed_done(&in);
+		return apart_note(m, from, key, fault.text, reterr);
+	examination_done(&e);
+	if (e.carries == CARRIES_REFUSED)
+		return apart_note(m, from, key, e.note, reterr);
+	/* It may be a generation; installed_open() compares bytes with what is known, and enters the file as verified. */
+	r = installed_open(m, from->path, &in, &fault);
+	if (r == 0)
+		installed_done(&in);
+	if (r < 0 && e.carries != CARRIES_YES && r == -ENODATA)
+		return module_note(m, from, key, CARRIES_NO, e.note, reterr);
+	if (r < 0)
+		return apart_note(m, from, key, fault.text, reterr);
 	return journal_event(m->state, in.module.id, from->path, EVENT_SEEN, reterr,
 			     "first samples of a program that carries Morph data");
-}
-
-/* A known build at a path where it was not known to be installed: a second copy, a reinstallation. */
-static int path_note(struct manager *m, const char *path, struct fault *reterr)
-{
-	struct target_row target = { 0 };
-	struct installed in;
-	int r = target_get(m->state, path, &target, reterr);
-
-	target_row_done(&target);
-	if (r == -ENOENT) {
-		r = installed_open(m, path, &in, reterr);
-		if (r == 0)
-			installed_done(&in);
-		/* It may well be gone, or be in a container: its samples count all the same. */
-		if (r == -ENODATA || r == -ENOENT || r == -ESTALE || r == -EACCES || r == -ELOOP ||
-		    r == -ENOTDIR || r == -EINVAL)
-			r = 0;
-	}
-	return r;
 }
 
 /* Step 2: what must be known about a module before its counts are entered. */
 static int module_prepare(struct manager *m, const struct sample_module *from, struct fault *reterr)
 {
 	char key[PATH_MAX + 32];
-	struct generation_row generation = { 0 };
 	struct module_row module = { 0 };
-	int r;
+	int64_t generation;
+	int r = verified_find(m->state, &from->file, &generation, reterr);
 
-	module_key(from, key, sizeof(key));
-	if (from->kind != SAMPLE_MODULE_FILE || !from->build_id.size || from->path[0] != '/') {
-		r = module_get_by_key(m->state, key, &module, reterr);
-		module_row_done(&module);
-		return r != -ENOENT ? r
-				    : module_note(m, from, key, CARRIES_NO,
-						  from->kind == SAMPLE_MODULE_FILE ? "it has no build ID"
-										   : "not a program",
-						  reterr);
-	}
-	r = generation_get_by_build_id(m->state, key, &generation, reterr);
-	generation_row_done(&generation);
 	if (r != -ENOENT)
-		return r < 0 ? r : path_note(m, from->path, reterr);
+		return r;
+	module_key(from, key, sizeof(key));
 	r = module_get_by_key(m->state, key, &module, reterr);
-	if (r == -ENOENT ||
-	    (r == 0 && module.carries != CARRIES_NO && journal_now_ns() - module.verdict_ns > LOOK_AGAIN_NS))
-		r = module_look(m, from, key, reterr);
+	if (from->kind == SAMPLE_MODULE_FILE && file_identity_is_known(&from->file)) {
+		if (r == -ENOENT || (r == 0 && module.carries != CARRIES_NO &&
+				     journal_now_ns() - module.verdict_ns > LOOK_AGAIN_NS))
+			r = module_look(m, from, key, reterr);
+	} else if (r == -ENOENT) {
+		r = module_note(m, from, key, CARRIES_NO, from->kind == SAMPLE_MODULE_FILE ?
+				"which file it was is not known" : "not a program", reterr);
+	}
+	module_row_done(&module);
+	return r;
+}
+
+static int verified_take(struct manager *m, const struct sample_log *log, const struct sample_module *from,
+			 int64_t generation, int64_t log_serial, struct fault *reterr)
+{
+	struct module_row module = { 0 };
+	int64_t owner = 0;
+	int r = state_integer(m->state, &owner, reterr, "SELECT module FROM generation WHERE id = ?", "i", generation);
+
+	if (r == 0)
+		r = module_get(m->state, owner, &module, reterr);
+	if (r == 0)
+		r = tally_advance(m->state, &module, log->duration_ns, log_serial, reterr);
+	if (r == 0)
+		r = tally_add(m->state, &module, generation, from, log, m->settings.half_life_s, reterr);
 	module_row_done(&module);
 	return r;
 }
@@ -147,25 +196,19 @@ static int module_take(struct manager *m, const struct sample_log *log,
 		       const struct sample_module *from, int64_t log_serial, struct fault *reterr)
 {
 	char key[PATH_MAX + 32];
-	struct generation_row generation = { 0 };
 	struct module_row module = { 0 };
-	int r;
+	int64_t generation = 0;
+	int r = verified_find(m->state, &from->file, &generation, reterr);
 
+	if (r != -ENOENT)
+		return r < 0 ? r : verified_take(m, log, from, generation, log_serial, reterr);
 	module_key(from, key, sizeof(key));
-	r = generation_get_by_build_id(m->state, key, &generation, reterr);
-	if (r == 0) {
-		r = module_get(m->state, generation.module, &module, reterr);
-		if (r == 0)
-			r = tally_advance(m->state, &module, log->duration_ns, log_serial, reterr);
-		if (r == 0)
-			r = tally_add(m->state, &module, generation.id, from, log,
-				      m->settings.half_life_s, reterr);
-	} else if (r == -ENOENT) {
-		r = module_get_by_key(m->state, key, &module, reterr);
-		if (r == 0)
-			r = tally_count(m->state, &module, from->total, reterr);
-	}
-	generation_row_done(&generation);
+	r = module_get_by_key(m->state, key, &module, reterr);
+	if (r == 0)
+		r = tally_count(m->state, &module, from->total, reterr);
+	if (r == 0 && module.carries == CARRIES_REFUSED && from->build_id.size >= BUILD_ID_MIN &&
+	    file_identity_is_known(&from->file))
+		r = pending_add(m->state, module.id, from, reterr);
 	module_row_done(&module);
 	return r;
 }
@@ -286,6 +329,17 @@ int intake_file(struct manager *m, const char *name, struct fault *reterr)
 	return deleted < 0 ? deleted : r;
 }
 
+/* A file that was sampled before it could be looked at may be known by now. */
+static void adopt(struct manager *m)
+{
+	struct fault fault = { "" };
+	unsigned n = 0;
+	int r = pending_adopt(m->state, m->settings.half_life_s, &n, &fault);
+
+	if (r < 0)
+		manager_log_fault(m, r, &fault);
+}
+
 static int is_spool_file(const struct dirent *entry)
 {
 	return has_suffix(entry->d_name, INTAKE_SUFFIX) || has_suffix(entry->d_name, LIFECYCLE_SUFFIX);
@@ -316,6 +370,7 @@ int intake_scan(struct manager *m, unsigned limit, struct fault *reterr)
 		free(entries[i]);
 	}
 	free(entries);
+	adopt(m);
 	if (full)
 		m->full_until_ns = manager_monotonic_ns() + FULL_PAUSE_NS;
 	return full ? 0 : MIN(done, (int)limit);

@@ -35,6 +35,7 @@ struct manager {
 	struct request *requests;   /* owned; waiting for their turn, first one first */
 	uint64_t tick_ns;	    /* CLOCK_MONOTONIC of the last manager_tick() */
 	uint64_t housekeeping_ns;   /* CLOCK_MONOTONIC of the next one */
+	bool mounts_are_synced;	    /* once since the start (mounts.h) */
 	uint64_t full_until_ns;	    /* CLOCK_MONOTONIC: the disk was full, leave the spool alone until then */
 };
 
@@ -74,6 +75,8 @@ int manager_rollback(struct manager *manager, const char *path, int64_t number, 
 /** manager_rollback_all() - every target back to its shipped file; *retn: how many were */
 int manager_rollback_all(struct manager *manager, unsigned *retn, struct fault *reterr);
 int manager_pin(struct manager *manager, const char *path, const char *reason, struct fault *reterr);
+/** manager_pardon() - forget that a generation of the program at @path crashed, or was rolled back by request */
+int manager_pardon(struct manager *manager, const char *path, struct fault *reterr);
 int manager_unpin(struct manager *manager, const char *path, struct fault *reterr);
 
 /** manager_mkdir() - make @path with @mode, whatever the umask; an existing directory keeps its own */

@@ -65,8 +65,8 @@ static int on_generation(void *userdata, const char *build_id, const struct stor
 	if (r == -ENOENT && module.id)
 		r = generation_add(state, &row, NULL, b->reterr);
 	if (r == 0 && strcmp(from->state, "condemned") == 0)
-		r = state_do(state, b->reterr, "UPDATE module SET condemned = ? WHERE id = ?", "ti",
-			     from->reason ? from->reason : "condemned", module.id);
+		r = state_do(state, b->reterr, "UPDATE module SET condemned = ?, condemned_ns = ? WHERE id = ?",
+			     "tii", from->reason ? from->reason : "condemned", journal_now_ns(), module.id);
 	generation_row_done(&known);
 	module_row_done(&module);
 	return r;

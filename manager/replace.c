@@ -45,13 +45,64 @@ static int fd_path(int fd, char ret[PATH_MAX])
 	return 0;
 }
 
-static int open_in_root(int root_fd, const char *path)
+/*
+ * @path below @root_fd, whatever links say. Where openat2() is forbidden (systemd's RestrictSUIDSGID= does, for a filter cannot
+ * see its flags) the system's root is the only one that can be used: there, nothing has to be kept from leaving it, and place.h looks
+ * at every directory afterwards.
+ */
+static int open_below(int root_fd, bool is_system, const char *path)
 {
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	long ret = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 
-	return fd < 0 ? -errno : (int)fd;
+	if (ret < 0 && errno == ENOSYS && is_system)
+		ret = open(path, O_PATH | O_CLOEXEC);
+	return ret < 0 ? -errno : (int)ret;
+}
+
+/* The directory @path, of whose parts none may be a link: -ESTALE */
+static int directory_open(const char *path)
+{
+	_clean_(fd_closep) int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char name[NAME_MAX + 1];
+	int ret;
+
+	for (path += strspn(path, "/"); fd >= 0 && *path; path += strspn(path, "/")) {
+		size_t n = strcspn(path, "/");
+		int next;
+
+		if (n > NAME_MAX)
+			return -ENAMETOOLONG;
+		memcpy(name, path, n);
+		name[n] = '\0';
+		next = openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0)
+			return errno == ELOOP || errno == ENOTDIR ? -ESTALE : -errno;
+		close(fd);
+		fd = next;
+		path += n;
+	}
+	if (fd < 0)
+		return -errno;
+	ret = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return ret < 0 ? -errno : ret;
+}
+
+/* The regular file at @path. Nothing else is opened, not even for a moment: to open a device can be an act. */
+static int file_open(int root_fd, bool is_system, const char *path, struct replacement *r, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = open_below(root_fd, is_system, path);
+	char link[64];
+
+	if (fd < 0)
+		return fault_errno(reterr, fd, "%s", path);
+	if (fstat(fd, &r->st) < 0)
+		return fault_errno(reterr, -errno, "%s", path);
+	if (!S_ISREG(r->st.st_mode))
+		return fault_set(reterr, -EINVAL, "%s: not a regular file", path);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	r->fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return r->fd < 0 ? fault_errno(reterr, -errno, "%s", path) : 0;
 }
 
 /* Directory and name of an open file; -ESTALE when the name now means something else. */
@@ -74,9 +125,12 @@ static int locate(int root_fd, struct replacement *r)
 	r->name = strrchr(r->path, '/') + 1;
 	slash = strrchr(full, '/');
 	*slash = '\0';
-	r->dir_fd = open(slash == full ? "/" : full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r->dir_fd = directory_open(full);
 	if (r->dir_fd < 0)
-		return -errno;
+		return r->dir_fd;
+	code = fd_path(r->dir_fd, root);
+	if (code < 0 || strcmp(root, slash == full ? "/" : full) != 0)
+		return -ESTALE;
 	if (fstatat(r->dir_fd, r->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? -ESTALE : -errno;
 	return st.st_dev == r->st.st_dev && st.st_ino == r->st.st_ino ? 0 : -ESTALE;
@@ -94,13 +148,9 @@ int replacement_open(const char *root, const char *path, struct replacement *ret
 	root_fd = open(*root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return fault_errno(reterr, -errno, "%s", root);
-	file.fd = open_in_root(root_fd, path);
-	if (file.fd < 0)
-		return fault_errno(reterr, file.fd, "%s", path);
-	if (fstat(file.fd, &file.st) < 0)
-		return fault_errno(reterr, -errno, "%s", path);
-	if (!S_ISREG(file.st.st_mode))
-		return fault_set(reterr, -EINVAL, "%s: not a regular file", path);
+	r = file_open(root_fd, !*root || strcmp(root, "/") == 0, path, &file, reterr);
+	if (r < 0)
+		return r;
 	r = locate(root_fd, &file);
 	if (r < 0)
 		return fault_errno(reterr, r, "%s: cannot find its directory", path);

@@ -78,6 +78,19 @@ void manager_next(struct manager *m)
 	}
 }
 
+/* The path that a symbolic link stands for. Only for those who may change something: it looks as morphd. */
+static int resolve(struct manager *m, const char *path, char ret[PATH_MAX], struct fault *reterr)
+{
+	struct replacement file;
+	int r = replacement_open(m->settings.root, path, &file, reterr);
+
+	if (r < 0)
+		return r;
+	snprintf(ret, PATH_MAX, "%s", file.path);
+	replacement_done(&file);
+	return 0;
+}
+
 static int refuse(struct manager *m, const struct installed *in, char reason[DECIDE_REASON_MAX],
 		  struct fault *reterr)
 {
@@ -111,8 +124,12 @@ int manager_reoptimize(struct manager *m, const char *path, request_done done, v
 		       struct fault *reterr)
 {
 	struct request *request = calloc(1, sizeof(*request));
+	char resolved[PATH_MAX];
 	struct installed in;
-	int r = request ? installed_open(m, path, &in, reterr) : fault_errno(reterr, -ENOMEM, "%s", path);
+	int r = request ? resolve(m, path, resolved, reterr) : fault_errno(reterr, -ENOMEM, "%s", path);
+
+	if (r == 0)
+		r = installed_open(m, resolved, &in, reterr);
 
 	if (r < 0) {
 		free(request);
@@ -122,7 +139,7 @@ int manager_reoptimize(struct manager *m, const char *path, request_done done, v
 	if (r == 0 && !(request->path = strdup(in.target.path)))
 		r = fault_errno(reterr, -ENOMEM, "%s", path);
 	if (r == 0) /* the user wants it whatever happened before */
-		r = state_do(m->state, reterr, "UPDATE module SET condemned = NULL WHERE id = ?", "i",
+		r = state_do(m->state, reterr, "UPDATE module SET condemned = NULL, condemned_ns = 0 WHERE id = ?", "i",
 			     in.module.id);
 	request->module = in.module.id;
 	request->done = done;
@@ -142,19 +159,23 @@ static int rolled_back(struct manager *m, int64_t module, const char *path, stru
 	char text[PATH_MAX + 64];
 
 	snprintf(text, sizeof(text), "%s was rolled back by request", path);
-	return state_do(m->state, reterr, "UPDATE module SET condemned = ? WHERE id = ?", "ti", text, module);
+	return state_do(m->state, reterr, "UPDATE module SET condemned = ?, condemned_ns = 0 WHERE id = ?",
+			"ti", text, module);
 }
 
 int manager_rollback(struct manager *m, const char *path, int64_t number, char *rettext, size_t size,
 		     struct fault *reterr)
 {
 	struct target_row target = { 0 };
+	char resolved[PATH_MAX];
 	struct installed in;
-	int r = installed_open(m, path, &in, reterr);
+	int r = resolve(m, path, resolved, reterr);
 
+	if (r == 0)
+		r = installed_open(m, resolved, &in, reterr);
 	if (r < 0)
 		return r;
-	r = activation_switch(m, path, number, EVENT_ROLLED_BACK, "by request", reterr);
+	r = activation_switch(m, resolved, number, EVENT_ROLLED_BACK, "by request", reterr);
 	if (r >= 0)
 		snprintf(rettext, size, r == 1 ? "%s: generation %lld is active already"
 					       : "%s: generation %lld is active again",
@@ -193,18 +214,6 @@ int manager_rollback_all(struct manager *m, unsigned *retn, struct fault *reterr
 	return r == 0 && failed ? fault_set(reterr, failed, "%s", first.text) : r;
 }
 
-static int resolve(struct manager *m, const char *path, char ret[PATH_MAX], struct fault *reterr)
-{
-	struct replacement file;
-	int r = replacement_open(m->settings.root, path, &file, reterr);
-
-	if (r < 0)
-		return r;
-	snprintf(ret, PATH_MAX, "%s", file.path);
-	replacement_done(&file);
-	return 0;
-}
-
 int manager_pin(struct manager *m, const char *path, const char *reason, struct fault *reterr)
 {
 	char resolved[PATH_MAX];
@@ -230,4 +239,28 @@ int manager_unpin(struct manager *m, const char *path, struct fault *reterr)
 	if (pin_clear(m->state, resolved, reterr) < 0)
 		return -EIO;
 	return journal_event(m->state, 0, resolved, EVENT_UNPINNED, reterr, "by request");
+}
+
+int manager_pardon(struct manager *m, const char *path, struct fault *reterr)
+{
+	struct target_row target = { 0 };
+	struct module_row module = { 0 };
+	char resolved[PATH_MAX];
+	struct fault ignored;
+	int r;
+
+	if (resolve(m, path, resolved, &ignored) < 0)
+		snprintf(resolved, sizeof(resolved), "%s", path);
+	r = target_get(m->state, resolved, &target, reterr);
+	if (r == 0)
+		r = module_get(m->state, target.module, &module, reterr);
+	if (r == -ENOENT)
+		fault_set(reterr, r, "%s: not known to morphd", path);
+	if (r == 0 && !module.condemned)
+		r = fault_set(reterr, -ENOENT, "%s: nothing is held against it", path);
+	if (r == 0)
+		r = watch_pardon(m, module.id, "pardoned by request", reterr);
+	module_row_done(&module);
+	target_row_done(&target);
+	return r;
 }

@@ -20,7 +20,8 @@ const struct config_key settings_keys[] = {
 	KEY("profile_command", CONFIG_TEXT, profile_command, 0),
 	KEY("editor_command", CONFIG_TEXT, editor_command, 0),
 	KEY("watch_file", CONFIG_PATH, watch_file, 0),
-	KEY("worker_user", CONFIG_TEXT, worker_user, 0),
+	KEY("worker_users", CONFIG_TEXT, worker_users, 0),
+	KEY("worker_socket", CONFIG_TEXT, worker_socket, 0),
 	KEY("edit_timeout", CONFIG_DURATION, edit_timeout_s, 1, 86400),
 	KEY("edit_memory", CONFIG_BYTES, edit_memory_bytes, 0, 0x1p50),
 	KEY("edit_file_size", CONFIG_BYTES, edit_file_bytes, 0x1p20, 0x1p40),
@@ -32,10 +33,15 @@ const struct config_key settings_keys[] = {
 	KEY("idle_pressure", CONFIG_REAL, idle_pressure, 0, 100),
 	KEY("idle_load", CONFIG_REAL, idle_load, 0, 1000),
 	KEY("on_battery", CONFIG_BOOL, on_battery, 0),
+	KEY("prefixes", CONFIG_TEXT, prefixes, 0),
 	KEY("owners", CONFIG_TEXT, owners, 0),
 	KEY("rebase", CONFIG_TEXT, rebase, 0),
+	KEY("activation", CONFIG_TEXT, activation, 0),
+	KEY("mount_socket", CONFIG_PATH, mount_socket, 0),
+	KEY("mount_prefixes", CONFIG_TEXT, mount_prefixes, 0),
 	KEY("privileged_files", CONFIG_BOOL, privileged_files, 0),
 	KEY("watch_time", CONFIG_DURATION, watch_s, 0, 30 * 86400.0),
+	KEY("condemned_time", CONFIG_DURATION, condemned_s, 0, 1e9),
 	KEY("keep_generations", CONFIG_UINT, keep_generations, 0, 1000),
 	KEY("minimum_free", CONFIG_BYTES, minimum_free_bytes, 0, 0x1p60),
 	{ NULL },
@@ -50,8 +56,9 @@ static const char *const defaults[][2] = {
 	{ "profile_command", "morph profile {original} {samples} {generations} {carried} --sidecar-dir {sidecars} "
 			     "--json -o {profile}" },
 	{ "editor_command", "morph optimize {original} --profile {profile} --sidecar-dir {sidecars} "
-			    "{rebase} -o {output} --report {report}" },
-	{ "worker_user", "morph" },
+			    "{rebase} --selftest -o {output} --report {report}" },
+	{ "worker_users", "61184-65519" },
+	{ "worker_socket", "/run/morph/worker" },
 	{ "edit_timeout", "30min" },
 	{ "edit_memory", "8G" },
 	{ "edit_file_size", "2G" },
@@ -63,17 +70,22 @@ static const char *const defaults[][2] = {
 	{ "idle_pressure", "10" },
 	{ "idle_load", "0.5" },
 	{ "on_battery", "no" },
+	{ "prefixes", "/usr /opt /bin /sbin /lib /lib32 /lib64 /libx32" },
 	{ "owners", "root" },
 	{ "rebase", "none" },
+	{ "activation", "replace" },
+	{ "mount_socket", "/run/morph/mount" },
+	{ "mount_prefixes", "/usr /opt" },
 	{ "privileged_files", "no" },
 	{ "watch_time", "2h" },
+	{ "condemned_time", "30d" },
 	{ "keep_generations", "2" },
 	{ "minimum_free", "256M" },
 };
 
 int settings_init(struct settings *settings)
 {
-	*settings = (struct settings){ .root = strdup("") };
+	*settings = (struct settings){ .uid = geteuid(), .root = strdup("") };
 	if (!settings->root)
 		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++) {
@@ -101,13 +113,25 @@ const char *settings_path(const struct settings *settings, const char *path, cha
 	return ret;
 }
 
+int settings_check(const struct settings *settings, struct fault *reterr)
+{
+	if (strcmp(settings->activation, "replace") != 0 && strcmp(settings->activation, "mount") != 0)
+		return fault_set(reterr, -EINVAL, "activation = %s: must be replace or mount", settings->activation);
+	return 0;
+}
+
+bool settings_mounts(const struct settings *settings)
+{
+	return strcmp(settings->activation, "mount") == 0;
+}
+
 bool settings_owner_is_allowed(const struct settings *settings, unsigned uid)
 {
 	const char *at = settings->owners;
 	char name[256];
 	int n = 0;
 
-	if (uid == geteuid())
+	if (uid == settings->uid)
 		return true;
 	for (; sscanf(at, "%255s%n", name, &n) == 1; at += n) {
 		const struct passwd *user;

@@ -15,6 +15,7 @@
 #define SETTINGS_FILE "/etc/morph/morphd.conf"
 
 struct settings {
+	unsigned uid; /* whom morphd runs as; not configured */
 	char *root; /* put before every path below, before /proc and /sys, and before programs' paths */
 	char *state_directory;
 	char *spool_directory;
@@ -24,7 +25,8 @@ struct settings {
 
 	char *profile_command; /* words; {original}, {profile}, ... are replaced: see edit.h */
 	char *editor_command;
-	char *worker_user;	 /* runs the two commands when morphd itself is root */
+	char *worker_users;	 /* two numbers: user IDs for jobs, when morphd is root and starts them itself */
+	char *worker_socket;	 /* where systemd starts a service for each job */
 	uint64_t edit_timeout_s; /* of one command */
 	uint64_t edit_memory_bytes;
 	uint64_t edit_file_bytes;
@@ -38,10 +40,15 @@ struct settings {
 	double idle_load;     /* load average of one minute per CPU, at most */
 	bool on_battery;      /* edit without mains power too */
 
+	char *prefixes;		   /* words: directories under which programs are looked at; see place.h */
 	char *owners;		   /* words: users whose files may be optimized; "any" */
 	char *rebase;		   /* words: patterns of paths that are edited though their text does not regenerate */
+	char *activation;      /* "replace" or "mount": where a generation goes (settings_mounts()) */
+	char *mount_socket;    /* where morph-mount listens */
+	char *mount_prefixes;  /* words: directories below which it mounts */
 	bool privileged_files;	   /* also set-user-ID, set-group-ID and files with capabilities */
 	uint64_t watch_s;	   /* how long crashes of a new generation are watched */
+	uint64_t condemned_s;	   /* how long a module is left alone after a crash; 0: until somebody lifts it */
 	uint64_t keep_generations; /* inactive ones per module */
 	uint64_t minimum_free_bytes; /* below that on the store's disk nothing is edited */
 };
@@ -54,6 +61,12 @@ void settings_done(struct settings *settings);
 
 /** settings_path() - @path under the root, into @ret, which is returned; NULL when too long */
 const char *settings_path(const struct settings *settings, const char *path, char ret[PATH_MAX]);
+
+/** settings_check() - is every word one that we know? -EINVAL with what it may be */
+int settings_check(const struct settings *settings, struct fault *reterr);
+
+/** settings_mounts() - are generations mounted over packaged files, instead of put in their place? */
+bool settings_mounts(const struct settings *settings);
 
 /** settings_owner_is_allowed() - may files of user @uid be optimized? Our own always may. */
 bool settings_owner_is_allowed(const struct settings *settings, unsigned uid);

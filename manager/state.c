@@ -141,13 +141,16 @@ static int schema_create(struct state *state, struct fault *reterr)
 /* Tables of an older Morph get what this one has added; all of it or nothing. */
 static int schema_upgrade(struct state *state, int64_t version, struct fault *reterr)
 {
-	char sql[sizeof("BEGIN; PRAGMA user_version=; COMMIT;") + 512];
+	char end[64];
 	int r = 0;
 
 	for (; r == 0 && version < STATE_VERSION; version++) {
-		snprintf(sql, sizeof(sql), "BEGIN;%s PRAGMA user_version=%lld; COMMIT;",
-			 schema_upgrades[version - 1], (long long)version + 1);
-		r = exec(state, sql, reterr);
+		snprintf(end, sizeof(end), "PRAGMA user_version=%lld; COMMIT;", (long long)version + 1);
+		r = exec(state, "BEGIN IMMEDIATE", reterr);
+		if (r == 0)
+			r = exec(state, schema_upgrades[version - 1], reterr);
+		if (r == 0)
+			r = exec(state, end, reterr);
 	}
 	if (r < 0)
 		state_undo(state);
@@ -184,6 +187,14 @@ static int schema_check(struct state *state, enum state_origin *retorigin, struc
 	return r < 0 ? r : schema_upgrade(state, version, reterr);
 }
 
+/* Its other files get the mode of the first one (SQLite does that). */
+static int keep_private(const char *path)
+{
+	_clean_(fd_closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	return fd < 0 || fchmod(fd, 0600) < 0 ? -errno : 0;
+}
+
 static int database_open(struct state *state, enum state_origin *retorigin, struct fault *reterr)
 {
 	char path[PATH_MAX], mark[PATH_MAX];
@@ -193,6 +204,9 @@ static int database_open(struct state *state, enum state_origin *retorigin, stru
 	path_join(state->directory, "state.suspect", mark);
 	if (access(mark, F_OK) == 0)
 		return fault_set(reterr, -EUCLEAN, "%s: found damaged while in use", path);
+	r = keep_private(path);
+	if (r < 0)
+		return fault_errno(reterr, r, "%s", path);
 	r = sqlite3_open_v2(path, &state->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, NULL);
 	if (r != SQLITE_OK)
@@ -406,4 +420,32 @@ char *statement_text(sqlite3_stmt *statement, int i)
 	const char *text = (const char *)sqlite3_column_text(statement, i);
 
 	return text ? strdup(text) : NULL;
+}
+
+struct predicate {
+	state_test test;
+	const void *userdata;
+};
+
+static void predicate_run(sqlite3_context *context, _unused_ int n, sqlite3_value **values)
+{
+	const struct predicate *predicate = sqlite3_user_data(context);
+	const char *text = (const char *)sqlite3_value_text(values[0]);
+
+	sqlite3_result_int(context, predicate->test(predicate->userdata, text));
+}
+
+int state_predicate(struct state *state, const char *name, state_test test, const void *userdata,
+		    struct fault *reterr)
+{
+	struct predicate *predicate = malloc(sizeof(*predicate));
+	int result;
+
+	if (!predicate)
+		return fault_errno(reterr, -ENOMEM, "%s", name);
+	*predicate = (struct predicate){ test, userdata };
+	/* free() is called for it when it is replaced, when the database is closed, and on error. */
+	result = sqlite3_create_function_v2(state->db, name, 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, predicate,
+					    predicate_run, NULL, NULL, free);
+	return result == SQLITE_OK ? 0 : state_fault(state, result, reterr);
 }

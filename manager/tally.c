@@ -53,13 +53,62 @@ static int renormalize(struct state *state, struct module_row *module, double we
 	return r;
 }
 
-static int add_one(struct state *state, sqlite3_stmt *statement, uint64_t offset, int64_t target,
+int64_t tally_user(uint32_t user)
+{
+	if (user == 0 || user == SAMPLE_USER_UNKNOWN)
+		return user ? TALLY_USERS - 1 : 0;
+	/* Fibonacci hashing (Knuth, volume 3, section 6.4); neighbours get different groups. */
+	return 1 + (int64_t)(((uint64_t)(user * 2654435769u) * (TALLY_USERS - 2)) >> 32);
+}
+
+double tally_bound(const double weights[TALLY_USERS], int *retheaviest)
+{
+	double all = weights[0], others;
+	int heaviest = 1;
+
+	for (int i = 1; i < TALLY_USERS; i++) {
+		all += weights[i];
+		if (weights[i] > weights[heaviest])
+			heaviest = i;
+	}
+	*retheaviest = heaviest;
+	others = all - weights[heaviest];
+	/* Less than half a sample of others is nobody. */
+	if (others < 0.5 || weights[heaviest] <= fmax(others, TALLY_ENOUGH))
+		return 1;
+	return fmax(others, TALLY_ENOUGH) / weights[heaviest];
+}
+
+double tally_weight(const struct module_row *module, uint64_t half_life_s)
+{
+	return exp2(age_of(module, half_life_s));
+}
+
+static int add_one(struct state *state, sqlite3_stmt *statement, int first, uint64_t offset, int64_t target,
 		   double weight, struct fault *reterr)
 {
-	sqlite3_bind_int64(statement, 2, (int64_t)offset);
-	sqlite3_bind_int64(statement, 3, target);
-	sqlite3_bind_double(statement, 4, weight);
-	return state_step(state, statement, reterr);
+	int r;
+
+	sqlite3_bind_int64(statement, first, (int64_t)offset);
+	sqlite3_bind_int64(statement, first + 1, target);
+	sqlite3_bind_double(statement, first + 2, weight);
+	r = state_step(state, statement, reterr);
+	sqlite3_reset(statement);
+	return r;
+}
+
+int tally_enter(struct state *state, sqlite3_stmt *statement, int first, const struct sample_module *from,
+		double weight, struct fault *reterr)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < from->n_counts; i++)
+		r = add_one(state, statement, first, from->counts[i].offset, NOT_A_BRANCH,
+			    weight * (double)from->counts[i].count, reterr);
+	for (size_t i = 0; r == 0 && i < from->n_branches; i++)
+		r = add_one(state, statement, first, from->branches[i].from, (int64_t)from->branches[i].to,
+			    weight * (double)from->branches[i].count, reterr);
+	return r;
 }
 
 static int add_counts(struct state *state, int64_t generation, const struct sample_module *from,
@@ -67,21 +116,11 @@ static int add_counts(struct state *state, int64_t generation, const struct samp
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
 	int r = state_prepare(state, &statement, reterr,
-			      "INSERT INTO sample(generation, offset, target, weight) VALUES(?, ?, ?, ?) "
+			      "INSERT INTO sample(generation, user, offset, target, weight) VALUES(?, ?, ?, ?, ?) "
 			      "ON CONFLICT DO UPDATE SET weight = weight + excluded.weight",
-			      "i", generation);
+			      "ii", generation, tally_user(from->user));
 
-	for (size_t i = 0; r == 0 && i < from->n_counts; i++) {
-		r = add_one(state, statement, from->counts[i].offset, NOT_A_BRANCH,
-			    weight * (double)from->counts[i].count, reterr);
-		sqlite3_reset(statement);
-	}
-	for (size_t i = 0; r == 0 && i < from->n_branches; i++) {
-		r = add_one(state, statement, from->branches[i].from, (int64_t)from->branches[i].to,
-			    weight * (double)from->branches[i].count, reterr);
-		sqlite3_reset(statement);
-	}
-	return r;
+	return r < 0 ? r : tally_enter(state, statement, 3, from, weight, reterr);
 }
 
 int tally_count(struct state *state, struct module_row *module, uint64_t samples,
@@ -116,6 +155,27 @@ int tally_add(struct state *state, struct module_row *module, int64_t generation
 	return r < 0 ? r : tally_count(state, module, from->total, reterr);
 }
 
+/* The heaviest group of users of the module, in all its generations, and what its counts are multiplied by. */
+static int bound_find(struct state *state, const struct module_row *module, uint64_t half_life_s, int *retheaviest,
+		      double *retbound, struct fault *reterr)
+{
+	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
+	double weights[TALLY_USERS] = { 0 };
+	int r = state_prepare(state, &statement, reterr,
+			      "SELECT user, sum(weight) FROM sample WHERE target = ? AND generation IN (SELECT id FROM "
+			      "generation WHERE module = ?) GROUP BY user", "ii", (int64_t)NOT_A_BRANCH, module->id);
+
+	while (r == 0 && (r = state_step(state, statement, reterr)) == 1) {
+		int64_t user = sqlite3_column_int64(statement, 0);
+
+		if (user >= 0 && user < TALLY_USERS)
+			weights[user] = sqlite3_column_double(statement, 1) / tally_weight(module, half_life_s);
+		r = 0;
+	}
+	*retbound = tally_bound(weights, retheaviest);
+	return r;
+}
+
 static int read_counts(struct state *state, sqlite3_stmt *statement, double weight,
 		       struct sample_module *into, struct fault *reterr)
 {
@@ -144,6 +204,8 @@ int tally_log(struct state *state, const struct module_row *module,
 	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
 	struct sample_module *into;
 	struct build_id build_id;
+	int heaviest = 0;
+	double bound = 1;
 	int r = build_id_parse(generation->build_id, &build_id);
 
 	if (r < 0)
@@ -151,9 +213,12 @@ int tally_log(struct state *state, const struct module_row *module,
 	into = log ? sample_log_module(log, SAMPLE_MODULE_FILE, &build_id, module->path, 0, 0) : NULL;
 	if (!into)
 		return fault_errno(reterr, -ENOMEM, "samples of %s", module->path);
-	r = state_prepare(state, &statement, reterr,
-			  "SELECT offset, target, weight FROM sample WHERE generation = ?", "i",
-			  generation->id);
+	r = bound_find(state, module, half_life_s, &heaviest, &bound, reterr);
+	if (r == 0)
+		r = state_prepare(state, &statement, reterr,
+				  "SELECT offset, target, sum(CASE user WHEN ? THEN weight * ? ELSE weight END) FROM sample "
+				  "WHERE generation = ? GROUP BY offset, target", "idi", (int64_t)heaviest, bound,
+				  generation->id);
 	if (r == 0)
 		r = read_counts(state, statement, exp2(age_of(module, half_life_s)), into, reterr);
 	if (r < 0)

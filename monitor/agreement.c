@@ -90,6 +90,20 @@ bool agreement_is_synchronous(const struct agreement *agreement, uint32_t module
 	return module < agreement->n_modules && agreement->modules[module].is_synchronous;
 }
 
+int agreement_renumber(struct agreement *agreement, const uint32_t *map, size_t n)
+{
+	struct agreement_module *modules = calloc(agreement->n_modules + 1, sizeof(*modules));
+
+	if (!modules)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && i < agreement->n_modules; i++)
+		if (map[i] < agreement->n_modules)
+			modules[map[i]] = agreement->modules[i];
+	free(agreement->modules);
+	agreement->modules = modules;
+	return 0;
+}
+
 void agreement_done(struct agreement *agreement)
 {
 	free(agreement->modules);

@@ -43,4 +43,6 @@ int agreement_add(struct agreement *agreement, uint32_t module, uint64_t tick, u
 /** agreement_round() - end of a round of @elapsed_s: judge all modules; returns how many are synchronous */
 size_t agreement_round(struct agreement *agreement, const struct agreement_clocks *clocks, double elapsed_s);
 bool agreement_is_synchronous(const struct agreement *agreement, uint32_t module);
+/** agreement_renumber() - module @i is now @map[@i] (UINT32_MAX: gone), for the first @n; 0 or -ENOMEM */
+int agreement_renumber(struct agreement *agreement, const uint32_t *map, size_t n);
 void agreement_done(struct agreement *agreement);

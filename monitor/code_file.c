@@ -45,16 +45,25 @@ static bool segments_read(struct code_file *file)
 	return file->n_segments;
 }
 
-struct code_file *code_file_open(const char *path, const struct build_id *build_id)
+static bool is_file(int fd, const struct file_identity *file, const struct build_id *build_id)
+{
+	struct file_identity found;
+	struct identity identity;
+
+	if (file_identity_is_known(file))
+		return file_identity_of_fd(fd, &found) == 0 && file_identity_is_equal(&found, file);
+	return build_id->size && identity_of_fd(fd, &identity) == 0 &&
+	       build_id_is_equal(&identity.build_id, build_id);
+}
+
+struct code_file *code_file_open(const char *path, const struct file_identity *file_id, const struct build_id *build_id)
 {
 	_clean_(code_file_freep) struct code_file *file = calloc(1, sizeof(*file));
-	struct identity identity;
 
 	if (!file)
 		return NULL;
-	file->fd = build_id->size ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-	if (file->fd < 0 || identity_of_fd(file->fd, &identity) < 0 ||
-	    !build_id_is_equal(&identity.build_id, build_id) || !segments_read(file))
+	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (file->fd < 0 || !is_file(file->fd, file_id, build_id) || !segments_read(file))
 		return NULL;
 	return TAKE(file);
 }

@@ -10,11 +10,15 @@
 
 #include "base/macro.h"
 #include "module/build_id.h"
+#include "module/file_identity.h"
 
 struct code_file;
 
-/** code_file_open() - the file at @path, if it still has this build ID; NULL: no, or it is of no use, or out of memory */
-struct code_file *code_file_open(const char *path, const struct build_id *build_id);
+/**
+ * code_file_open() - the file at @path, if it is still @file, or when that is not known has this build ID
+ * Return: NULL: it is not, or it is of no use, or out of memory.
+ */
+struct code_file *code_file_open(const char *path, const struct file_identity *file, const struct build_id *build_id);
 void code_file_free(struct code_file *file); /* accepts NULL */
 DEFINE_CLEANUP(struct code_file *, code_file_free);
 

@@ -11,8 +11,6 @@
 #include "monitor/observer.h"
 #include "monitor/resolver.h"
 
-#define MAX_MODULES 8192u
-#define MAX_STALE 64u
 #define BOTH_TABLES (1u << SAMPLER_MAIN | 1u << SAMPLER_REFERENCE)
 
 /* One clock's samples since the last log. */
@@ -30,10 +28,8 @@ struct collector {
 	struct part parts[SAMPLER_TABLES];
 	struct histogram branches;
 	struct agreement agreement;
-	struct sampler_inode *inodes; /* owned; by module: whose inode it was when it was sampled */
-	uint32_t n_inodes;
-	struct sampler_inode stale[MAX_STALE];
-	size_t n_stale, n_synchronous;
+	struct finder *finder; /* borrowed */
+	size_t n_synchronous;
 	bool forgotten;
 };
 
@@ -42,7 +38,7 @@ static int modules_init(struct collector *collector)
 	collector->catalog = catalog_new();
 	if (!collector->catalog)
 		return -ENOMEM;
-	collector->resolver = resolver_new("", collector->catalog);
+	collector->resolver = resolver_new(collector->finder, collector->catalog);
 	collector->kernel = kernel_map_new("", collector->catalog);
 	return collector->resolver && collector->kernel ? 0 : -ENOMEM;
 }
@@ -55,11 +51,14 @@ static void modules_done(struct collector *collector)
 	agreement_done(&collector->agreement);
 }
 
-struct collector *collector_new(void)
+struct collector *collector_new(struct finder *finder)
 {
 	_clean_(collector_freep) struct collector *collector = calloc(1, sizeof(*collector));
 
-	if (!collector || modules_init(collector) < 0)
+	if (!collector)
+		return NULL;
+	collector->finder = finder;
+	if (modules_init(collector) < 0)
 		return NULL;
 	return TAKE(collector);
 }
@@ -72,7 +71,6 @@ void collector_free(struct collector *collector)
 	for (unsigned i = 0; i < SAMPLER_TABLES; i++)
 		histogram_done(&collector->parts[i].histogram);
 	histogram_done(&collector->branches);
-	free(collector->inodes);
 	free(collector);
 }
 
@@ -96,6 +94,7 @@ static int kernel_row(struct collector *collector, struct part *part, const stru
 	return histogram_add(&part->histogram, module, offset, 0, row->count);
 }
 
+/* A program may call itself what it likes, so a full catalog is no fault: then the total alone tells of it. */
 static int anonymous_row(struct collector *collector, struct part *part, const struct sampler_row *row)
 {
 	char comm[SAMPLER_COMM_BYTES + 1] = "";
@@ -103,50 +102,22 @@ static int anonymous_row(struct collector *collector, struct part *part, const s
 
 	memcpy(comm, &row->key, SAMPLER_COMM_BYTES);
 	module = catalog_anonymous(collector->catalog, comm);
-	return module == CATALOG_NONE ? -ENOMEM : histogram_add(&part->histogram, module, 0, 0, row->count);
-}
-
-static void stale_note(struct collector *collector, const struct sampler_inode *inode)
-{
-	for (size_t i = 0; i < collector->n_stale; i++)
-		if (memcmp(&collector->stale[i], inode, sizeof(*inode)) == 0)
-			return;
-	if (collector->n_stale < MAX_STALE)
-		collector->stale[collector->n_stale++] = *inode;
-}
-
-static int inode_note(struct collector *collector, uint32_t module, const struct sampler_inode *inode)
-{
-	if (module >= collector->n_inodes) {
-		uint32_t n = module + module / 2 + 64;
-		struct sampler_inode *inodes = reallocarray(collector->inodes, n, sizeof(*inodes));
-
-		if (!inodes)
-			return -ENOMEM;
-		memset(inodes + collector->n_inodes, 0, (n - collector->n_inodes) * sizeof(*inodes));
-		collector->inodes = inodes;
-		collector->n_inodes = n;
-	}
-	collector->inodes[module] = *inode;
-	return 0;
+	return module == CATALOG_NONE ? 0 : histogram_add(&part->histogram, module, 0, 0, row->count);
 }
 
 static int file_row(struct collector *collector, struct part *part, const struct sampler_row *row)
 {
-	struct sampler_inode inode = { row->key.inode, row->key.device, row->key.generation };
-	uint32_t module = resolver_find(collector->resolver, &inode);
+	uint32_t module = resolver_find(collector->resolver, row->key.module, row->key.user);
 
 	if (module == CATALOG_NONE) {
 		part->unresolved += row->count;
-		stale_note(collector, &inode);
 		return 0;
 	}
+	catalog_seen(collector->catalog, module);
 	if (catalog_at(collector->catalog, module)->kind == SAMPLE_MODULE_ANONYMOUS) {
 		part->reclassified += row->count;
 		return histogram_add(&part->histogram, module, 0, 0, row->count);
 	}
-	if (inode_note(collector, module, &inode) < 0)
-		return -ENOMEM;
 	return histogram_add(&part->histogram, module, row->key.offset, 0, row->count);
 }
 
@@ -154,15 +125,22 @@ static int row_add(struct collector *collector, struct part *part, const struct 
 {
 	uint32_t vdso;
 
-	if (row->key.device)
+	if (row->key.module >= SAMPLER_FIRST_FILE)
 		return file_row(collector, part, row);
-	switch (row->key.generation) {
+	switch (row->key.module) {
 	case SAMPLER_KERNEL:
 		return kernel_row(collector, part, row);
+	case SAMPLER_UNTOLD:
+		part->unresolved += row->count;
+		return 0;
 	case SAMPLER_VDSO:
 		vdso = catalog_vdso(collector->catalog);
-		return vdso == CATALOG_NONE ? -ENOMEM :
-					      histogram_add(&part->histogram, vdso, row->key.offset, 0, row->count);
+		if (vdso == CATALOG_NONE) {
+			part->unresolved += row->count;
+			return 0;
+		}
+		catalog_seen(collector->catalog, vdso);
+		return histogram_add(&part->histogram, vdso, row->key.offset, 0, row->count);
 	default:
 		return anonymous_row(collector, part, row);
 	}
@@ -176,9 +154,8 @@ static int snapshots_look(struct collector *collector, const struct sampler_drai
 
 	for (size_t i = 0; r == 0 && i < drained->n_snapshots; i++) {
 		const struct sampler_snapshot *from = &drained->snapshots[i];
-		struct sampler_inode inode = { from->key.inode, from->key.device, from->key.generation };
 		struct observer_registers registers = { .ip = from->ip, .flags = from->flags };
-		uint32_t module = resolver_find(collector->resolver, &inode);
+		uint32_t module = resolver_find(collector->resolver, from->key.module, from->key.user);
 
 		if (module == CATALOG_NONE)
 			continue;
@@ -346,33 +323,21 @@ static void parts_reset(struct collector *collector, unsigned tables)
 		histogram_clear(&collector->branches);
 }
 
-/* Which files that ran were rewritten in place? One lstat() per module. */
-static void find_stale(struct collector *collector)
+/* No sample refers to a module any more: what nobody runs can be forgotten. */
+static int round_end(struct collector *collector)
 {
-	for (uint32_t i = 0; i < collector->n_inodes; i++) {
-		const struct sampler_inode *inode = &collector->inodes[i];
+	_clean_(freep) uint32_t *map = NULL;
+	int64_t n;
 
-		if (inode->device && resolver_is_stale(collector->resolver, inode, i))
-			stale_note(collector, inode);
-	}
-	if (collector->n_inodes)
-		memset(collector->inodes, 0, collector->n_inodes * sizeof(*collector->inodes));
-}
-
-/* Start afresh when too many modules were met; no sample still refers to them. */
-static int forget_all(struct collector *collector)
-{
-	if (catalog_size(collector->catalog) <= MAX_MODULES)
-		return 0;
 	for (unsigned i = 0; i < SAMPLER_TABLES; i++)
 		if (collector->parts[i].histogram.n || collector->branches.n)
 			return 0;
-	modules_done(collector);
-	collector->n_inodes = 0;
-	free(TAKE(collector->inodes));
-	collector->n_stale = 0;
+	n = catalog_round(collector->catalog, &map);
+	if (n < 0 || !map)
+		return (int)MIN(n, 0);
+	kernel_map_renumber(collector->kernel, map, (size_t)n);
 	collector->forgotten = true;
-	return modules_init(collector);
+	return agreement_renumber(&collector->agreement, map, (size_t)n);
 }
 
 int collector_log(struct collector *collector, const struct collector_head *head,
@@ -386,9 +351,8 @@ int collector_log(struct collector *collector, const struct collector_head *head
 	if (r == 0)
 		r = log_fill(collector, head, log);
 	parts_reset(collector, head->tables);
-	find_stale(collector);
 	if (r == 0)
-		r = forget_all(collector);
+		r = round_end(collector);
 	if (r < 0)
 		return fault_errno(reterr, r, "sample log");
 	r = sample_log_check(log, reterr);
@@ -398,22 +362,23 @@ int collector_log(struct collector *collector, const struct collector_head *head
 	return 0;
 }
 
-const struct catalog_module *collector_program(struct collector *collector,
-					       const struct sampler_event *event, size_t size)
+bool collector_program(struct collector *collector, const struct sampler_event *event, size_t size,
+		       struct finder_answer *ret)
 {
-	const struct catalog_module *known = collector_module(collector, &event->module);
-
-	if (known)
-		return known;
-	return catalog_at(collector->catalog,
-			  resolver_announce(collector->resolver,
-					    (const struct sampler_module_event *)event, size));
+	return resolver_program(collector->resolver, (const struct sampler_module_event *)event, size, ret);
 }
 
-const struct catalog_module *collector_module(struct collector *collector,
-					      const struct sampler_inode *inode)
+const struct catalog_module *collector_module(struct collector *collector, const struct sampler_file *file)
 {
-	return catalog_at(collector->catalog, resolver_find(collector->resolver, inode));
+	struct catalog_module like = { .kind = SAMPLE_MODULE_FILE, .file = finder_identity(file), .space = file->space,
+				       .user = SAMPLE_USER_UNKNOWN };
+
+	return file->device ? catalog_find_like(collector->catalog, &like) : NULL;
+}
+
+bool collector_is_broken(const struct collector *collector)
+{
+	return resolver_is_broken(collector->resolver);
 }
 
 size_t collector_n_modules(const struct collector *collector)
@@ -432,12 +397,4 @@ bool collector_forgotten(struct collector *collector)
 
 	collector->forgotten = false;
 	return forgotten;
-}
-
-bool collector_stale(struct collector *collector, struct sampler_inode *ret)
-{
-	if (!collector->n_stale)
-		return false;
-	*ret = collector->stale[--collector->n_stale];
-	return true;
 }

@@ -10,17 +10,18 @@
  *	3. what tick and reference saw is compared; tick-synchronous modules take the reference's
  *	4. one log with the sums of both clocks, which must obey the law
  *
- * Memory: the modules met so far plus one drain's rows; when more than MAX_MODULES were met, all is
- * forgotten and learned again, so that a build machine that runs for a year stays small.
+ * Memory: the modules that were sampled lately (catalog.h bounds them) plus one drain's rows.
  */
 
 #include "monitor/agreement.h"
 #include "monitor/catalog.h"
+#include "monitor/finder.h"
 #include "monitor/sampler_load.h"
 
 struct collector;
 
-struct collector *collector_new(void);
+/** collector_new() - @finder is borrowed; NULL: we look for files ourselves */
+struct collector *collector_new(struct finder *finder);
 void collector_free(struct collector *collector); /* accepts NULL */
 DEFINE_CLEANUP(struct collector *, collector_free);
 
@@ -45,18 +46,14 @@ struct collector_head {
 int collector_log(struct collector *collector, const struct collector_head *head,
 		  struct sample_log **ret, struct fault *reterr);
 
-/**
- * collector_program() - the module of a program that just died or started, by the path in its event
- * Return: as collector_module().
- */
-const struct catalog_module *collector_program(struct collector *collector,
-					       const struct sampler_event *event, size_t size);
-/** collector_module() - the module of an inode, or NULL; valid until the collector is used again */
-const struct catalog_module *collector_module(struct collector *collector,
-					      const struct sampler_inode *inode);
+/** collector_program() - file and name of a program that just died; false: it cannot be reached (any more) */
+bool collector_program(struct collector *collector, const struct sampler_event *event, size_t size,
+		       struct finder_answer *ret);
+/** collector_module() - the module of a file, or NULL; valid until the collector is used again */
+const struct catalog_module *collector_module(struct collector *collector, const struct sampler_file *file);
+/** collector_is_broken() - the finder is gone */
+bool collector_is_broken(const struct collector *collector);
 size_t collector_n_modules(const struct collector *collector);
 size_t collector_n_synchronous(const struct collector *collector);
 /** collector_forgotten() - true once after everything was forgotten: the kernel side must announce anew */
 bool collector_forgotten(struct collector *collector);
-/** collector_stale() - the next inode that was rewritten in place; false: no more */
-bool collector_stale(struct collector *collector, struct sampler_inode *ret);

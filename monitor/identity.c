@@ -64,7 +64,8 @@ static struct build_id source_build_id(const struct source *source)
 		    segment_build_id(source, &segment, &id))
 			break;
 	}
-	return id;
+	/* A few bytes identify nothing: anybody's file may have them by chance. */
+	return id.size < IDENTITY_MIN_BUILD_ID ? (struct build_id){ 0 } : id;
 }
 
 int identity_of_fd(int fd, struct identity *ret)

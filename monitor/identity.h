@@ -13,6 +13,8 @@
 
 #include "module/build_id.h"
 
+#define IDENTITY_MIN_BUILD_ID 8u /* bytes; a shorter one is none */
+
 struct identity {
 	struct build_id build_id; /* size 0: none, or not ELF */
 	uint64_t size, mtime_ns;

@@ -30,16 +30,42 @@ struct qstr {
 
 struct super_block {
 	u32 s_dev;
+	unsigned long s_flags;
 } __kernel_layout;
+
+typedef struct {
+	u32 val;
+} __kernel_layout kuid_t;
 
 struct inode {
 	unsigned long i_ino;
+	long long i_size;
 	u32 i_generation;
 	struct super_block *i_sb;
 } __kernel_layout;
 
+/* When it changed: since 6.11, since 6.6, before. */
+struct inode___6_11 {
+	long long i_ctime_sec;
+	u32 i_ctime_nsec;
+} __kernel_layout;
+
+struct inode_time {
+	long long tv_sec;
+	long tv_nsec;
+};
+
+struct inode___6_6 {
+	struct inode_time __i_ctime;
+} __kernel_layout;
+
+struct inode___old {
+	struct inode_time i_ctime;
+} __kernel_layout;
+
 struct dentry {
 	struct dentry *d_parent;
+	struct inode *d_inode;
 	struct qstr d_name;
 } __kernel_layout;
 
@@ -51,6 +77,7 @@ struct mount {
 	struct mount *mnt_parent;
 	struct dentry *mnt_mountpoint;
 	struct vfsmount mnt;
+	void *mnt_ns;
 } __kernel_layout;
 
 struct path {
@@ -59,8 +86,61 @@ struct path {
 } __kernel_layout;
 
 struct file {
+	u32 f_mode;
 	struct inode *f_inode;
 	struct path f_path;
+} __kernel_layout;
+
+/* Since 6.8 a mapping of a file in overlayfs has such a file, with the path of the inode below in f_path. */
+struct backing_file {
+	struct file file;
+	struct path user_path;
+} __kernel_layout;
+
+struct ns_common {
+	u32 inum;
+} __kernel_layout;
+
+struct mnt_namespace {
+	struct ns_common ns;
+} __kernel_layout;
+
+struct nsproxy {
+	struct mnt_namespace *mnt_ns;
+} __kernel_layout;
+
+struct user_namespace {
+	struct user_namespace *parent;
+	kuid_t owner;
+} __kernel_layout;
+
+struct cred {
+	kuid_t uid;
+	struct user_namespace *user_ns;
+} __kernel_layout;
+
+struct upid {
+	int nr;
+} __kernel_layout;
+
+struct pid {
+	u32 level;
+	struct upid numbers[1];
+} __kernel_layout;
+
+union __sifields {
+	struct {
+		int _pid;
+	} _kill;
+} __kernel_layout;
+
+struct kernel_siginfo {
+	struct {
+		int si_signo;
+		int si_errno;
+		int si_code;
+		union __sifields _sifields;
+	};
 } __kernel_layout;
 
 struct mm_struct;
@@ -112,6 +192,10 @@ struct task_struct {
 	struct mm_struct *mm;
 	u64 self_exec_id;
 	int exit_code;
+	struct task_struct *real_parent, *group_leader;
+	struct cred *cred;
+	struct nsproxy *nsproxy;
+	struct pid *thread_pid;
 } __kernel_layout;
 
 struct linux_binprm {

@@ -188,3 +188,12 @@ bool kernel_map_find(const struct kernel_map *map, uint64_t address, uint32_t *r
 	}
 	return true;
 }
+
+void kernel_map_renumber(struct kernel_map *map, const uint32_t *numbers, size_t n)
+{
+	for (size_t i = 0; i < map->n_areas; i++)
+		if (map->areas[i].module < n)
+			map->areas[i].module = numbers[map->areas[i].module];
+	if (map->generated < n)
+		map->generated = numbers[map->generated];
+}

@@ -27,5 +27,7 @@ bool kernel_map_is_visible(const struct kernel_map *map);
 /** kernel_map_find() - module and offset of @address; false: the map is empty */
 bool kernel_map_find(const struct kernel_map *map, uint64_t address, uint32_t *retmodule,
 		     uint64_t *retoffset);
+/** kernel_map_renumber() - the catalog's module @i is now @map[@i], for the first @n */
+void kernel_map_renumber(struct kernel_map *map, const uint32_t *numbers, size_t n);
 /** kernel_map_reload() - modules may have come and gone; 0 or -ENOMEM (then the old map stays) */
 int kernel_map_reload(struct kernel_map *map);

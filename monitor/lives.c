@@ -13,9 +13,11 @@
 #include "monitor/resolver.h"
 
 #define MAX_WATCHED 4096u
+#define MAX_OF_USER 256u /* events of one user that wait to be written: others' must find room, too */
 
 struct watched {
 	struct sampler_inode inode; /* device 0 */
+	struct file_identity file;
 	struct build_id build_id;
 	char *path; /* owned */
 };
@@ -58,14 +60,25 @@ static const struct watched *watched_find(const struct watched *watched, size_t 
 	return NULL;
 }
 
+/* Is it the very file that stood in the list? Another may have its inode's number, on another device. */
+static const struct watched *watched_file(const struct lives *lives, const struct file_identity *file)
+{
+	for (size_t i = 0; i < lives->n_watched; i++)
+		if (file_identity_is_equal(&lives->watched[i].file, file))
+			return &lives->watched[i];
+	return NULL;
+}
+
 static bool watched_fill(const char *path, struct watched *ret)
 {
 	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct identity identity;
 
 	if (path[0] != '/' || fd < 0 || identity_of_fd(fd, &identity) < 0 ||
-	    resolver_inode_of(path, &ret->inode) < 0)
+	    file_identity_of_fd(fd, &ret->file) < 0 || resolver_inode_of(path, &ret->inode) < 0)
 		return false;
+	/* What the kernel maps, not what stat(2) says. */
+	ret->inode.inode = ret->file.inode;
 	ret->build_id = identity.build_id;
 	ret->path = strdup(path);
 	return ret->path;
@@ -124,37 +137,76 @@ static uint64_t realtime_of(uint64_t monotonic_ns)
 	       ((uint64_t)mono.tv_sec * 1000000000u + (uint64_t)mono.tv_nsec - monotonic_ns);
 }
 
-/* Who was it? Watched files are known for sure; others are asked for while they may still be there. */
-static void program_fill(struct lives *lives, struct collector *collector,
-			 const struct sampler_event *event, size_t size, struct lifecycle_event *ret)
+/* What it is called. Watched files are known for sure; others are looked for while they may still be there. */
+static void program_fill(struct lives *lives, struct collector *collector, const struct sampler_event *event,
+			 size_t size, struct finder_answer *answer, struct lifecycle_event *ret)
 {
-	const struct watched *watched = watched_find(lives->watched, lives->n_watched, &event->module);
-	const struct catalog_module *module;
+	const struct catalog_module *module = collector_module(collector, &event->module);
+	const struct watched *watched;
 
+	ret->file = finder_identity(&event->module);
+	ret->space = event->module.space;
+	watched = watched_file(lives, &ret->file);
 	if (watched) {
 		ret->build_id = watched->build_id;
 		ret->path = watched->path;
-		return;
-	}
-	module = event->type == SAMPLER_EVENT_SIGNAL ? collector_program(collector, event, size) :
-						       collector_module(collector, &event->module);
-	if (module) {
+		ret->space = 0;
+	} else if (module) {
 		ret->build_id = module->build_id;
 		ret->path = module->path;
+	} else if (event->type == SAMPLER_EVENT_SIGNAL && collector_program(collector, event, size, answer)) {
+		ret->build_id = answer->build_id;
+		ret->path = answer->name;
 	}
 }
 
 static void fault_fill(struct lives *lives, struct collector *collector,
 		       const struct sampler_event *event, struct lifecycle_event *ret)
 {
-	const struct watched *watched = watched_find(lives->watched, lives->n_watched, &event->fault);
 	const struct catalog_module *module = collector_module(collector, &event->fault);
+	const struct watched *watched;
 
+	if (!event->fault.device)
+		return;
+	ret->fault_file = finder_identity(&event->fault);
 	ret->fault_offset = event->fault_offset;
+	watched = watched_file(lives, &ret->fault_file);
 	if (watched || module) {
 		ret->fault_build_id = watched ? watched->build_id : module->build_id;
 		ret->fault_path = watched ? watched->path : module->path;
+	} else if (file_identity_is_equal(&ret->file, &ret->fault_file)) {
+		ret->fault_build_id = ret->build_id;
+		ret->fault_path = ret->path;
 	}
+}
+
+/* In a storm the first ones say what it is; of the rest there is only a number. */
+static bool has_room(const struct lives *lives, uint32_t user)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < lives->pending.n_events; i++)
+		n += lives->pending.events[i].user == user;
+	return lives->pending.n_events < LIFECYCLE_MAX_EVENTS && n < MAX_OF_USER;
+}
+
+static int untold_add(struct lives *lives, uint32_t user, enum lifecycle_kind kind, uint32_t count)
+{
+	struct timespec now;
+	struct lifecycle_event life = { .kind = LIFECYCLE_UNTOLD, .count = count, .value = (int32_t)kind, .user = user };
+
+	if (!count || lives->pending.n_events >= LIFECYCLE_MAX_EVENTS)
+		return 0;
+	clock_gettime(CLOCK_REALTIME, &now);
+	life.time_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return lifecycle_add(&lives->pending, &life);
+}
+
+int lives_untold(struct lives *lives, uint32_t user, const struct sampler_share *share)
+{
+	int r = untold_add(lives, user, LIFECYCLE_EXEC, share->starts_untold);
+
+	return r < 0 ? r : untold_add(lives, user, LIFECYCLE_SIGNAL, share->deaths_untold);
 }
 
 int lives_event(struct lives *lives, struct collector *collector, const struct sampler_event *event,
@@ -162,10 +214,14 @@ int lives_event(struct lives *lives, struct collector *collector, const struct s
 {
 	char comm[SAMPLER_COMM_BYTES + 1] = "";
 	struct lifecycle_event life = { .time_ns = realtime_of(event->time_ns), .pid = event->tgid,
-					.count = 1, .comm = comm };
+					.count = 1, .comm = comm, .user = event->user };
+	struct finder_answer answer;
 
-	if (lives->pending.n_events >= LIFECYCLE_MAX_EVENTS)
-		return 0; /* a storm; the first ones say what it is */
+	if (event->type == SAMPLER_EVENT_MODULE)
+		return 0;
+	if (!has_room(lives, event->user))
+		return untold_add(lives, event->user, event->type == SAMPLER_EVENT_SIGNAL ? LIFECYCLE_SIGNAL :
+											    LIFECYCLE_EXEC, 1);
 	memcpy(comm, event->comm, SAMPLER_COMM_BYTES);
 	switch (event->type) {
 	case SAMPLER_EVENT_EXEC:
@@ -178,13 +234,15 @@ int lives_event(struct lives *lives, struct collector *collector, const struct s
 	case SAMPLER_EVENT_SIGNAL:
 		life.kind = LIFECYCLE_SIGNAL;
 		life.value = event->signal;
-		fault_fill(lives, collector, event, &life);
+		life.code = event->code;
 		lives->is_urgent = true;
 		break;
 	default:
 		return 0;
 	}
-	program_fill(lives, collector, event, size, &life);
+	program_fill(lives, collector, event, size, &answer, &life);
+	if (event->type == SAMPLER_EVENT_SIGNAL)
+		fault_fill(lives, collector, event, &life);
 	return lifecycle_add(&lives->pending, &life);
 }
 

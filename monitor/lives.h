@@ -31,6 +31,9 @@ int lives_watch(struct lives *lives, struct sampler *sampler, const char *list, 
 int lives_event(struct lives *lives, struct collector *collector, const struct sampler_event *event,
 		size_t size);
 
+/** lives_untold() - @user caused more than is told of one; 0 or -ENOMEM */
+int lives_untold(struct lives *lives, uint32_t user, const struct sampler_share *share);
+
 /** lives_is_urgent() - is there a death by signal that nobody was told of? */
 bool lives_is_urgent(const struct lives *lives);
 /** lives_pending() - what to write; lives_clear() after it was written */

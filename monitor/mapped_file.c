@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "monitor/identity.h"
 
@@ -42,23 +43,38 @@ static bool agrees(const struct mapped_file *file, const struct identity *identi
 	return file->inode && file->inode == identity->inode;
 }
 
-static bool try_path(const struct mapped_file *file, const char *path, struct identity *ret)
+/* Only device and inode that the kernel itself told of the mapping say which file it was; a build ID does not. */
+static void which(const struct mapped_file *file, int fd, struct file_identity *ret)
+{
+	struct file_identity found;
+
+	if (file->inode && file_identity_of_fd(fd, &found) == 0 && found.inode == file->inode &&
+	    found.device == makedev(file->major, file->minor))
+		*ret = found;
+}
+
+static bool try_path(const struct mapped_file *file, const char *path, struct identity *ret,
+		     struct file_identity *retfile)
 {
 	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	return fd >= 0 && identity_of_fd(fd, ret) == 0 && agrees(file, ret);
+	if (fd < 0 || identity_of_fd(fd, ret) < 0 || !agrees(file, ret))
+		return false;
+	which(file, fd, retfile);
+	return true;
 }
 
-static bool identify(const struct mapped_file *file, const char *name, struct identity *ret)
+static bool identify(const struct mapped_file *file, const char *name, struct identity *ret,
+		     struct file_identity *retfile)
 {
 	char path[PATH_MAX + 64];
 
 	snprintf(path, sizeof(path), "/proc/%d/root%s", file->pid, name);
-	if (try_path(file, path, ret) || try_path(file, name, ret))
+	if (try_path(file, path, ret, retfile) || try_path(file, name, ret, retfile))
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, file->pid, file->start,
 		 file->end);
-	return try_path(file, path, ret);
+	return try_path(file, path, ret, retfile);
 }
 
 static uint32_t file_module(struct catalog *catalog, const struct mapped_file *file)
@@ -66,15 +82,20 @@ static uint32_t file_module(struct catalog *catalog, const struct mapped_file *f
 	_clean_(freep) char *name = strdup(file->name);
 	size_t length = strlen(file->name), suffix = strlen(DELETED);
 	struct identity identity = { .build_id = file->build_id };
+	struct catalog_module module = { .kind = SAMPLE_MODULE_FILE, .user = SAMPLE_USER_UNKNOWN,
+					 .charged = SAMPLE_USER_UNKNOWN };
 
 	if (!name)
 		return CATALOG_NONE;
 	if (length > suffix && strcmp(name + length - suffix, DELETED) == 0)
 		name[length - suffix] = '\0';
-	if (!identify(file, name, &identity))
+	if (!identify(file, name, &identity, &module.file))
 		identity = (struct identity){ .build_id = file->build_id, .inode = file->inode };
-	return catalog_add(catalog, SAMPLE_MODULE_FILE, &identity.build_id, name, identity.size,
-			   identity.mtime_ns);
+	module.build_id = identity.build_id;
+	module.path = name;
+	module.size = identity.size;
+	module.mtime_ns = identity.mtime_ns;
+	return catalog_add_like(catalog, &module);
 }
 
 uint32_t mapped_file_module(struct catalog *catalog, const struct mapped_file *file)

@@ -47,6 +47,7 @@ struct monitor {
 	struct monitor_status status;
 	struct source source;
 
+	struct finder *finder;
 	struct collector *collector;
 	struct lives *lives;
 	struct pace pace;
@@ -107,7 +108,12 @@ static int open_parts(struct monitor *monitor, struct fault *reterr)
 		r = control_open(monitor->settings->run_directory, &monitor->control, reterr);
 	if (r < 0)
 		return r;
-	monitor->collector = collector_new();
+	if (monitor->settings->source < MONITOR_PERF) {
+		r = finder_open(&monitor->finder, reterr);
+		if (r < 0)
+			return r;
+	}
+	monitor->collector = collector_new(monitor->finder);
 	monitor->lives = lives_new();
 	monitor->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (!monitor->collector || !monitor->lives || monitor->epoll < 0)
@@ -187,6 +193,7 @@ void monitor_free(struct monitor *monitor)
 		return;
 	source_close(&monitor->source);
 	collector_free(monitor->collector);
+	finder_free(monitor->finder);
 	lives_free(monitor->lives);
 	pace_done(&monitor->pace);
 	outlet_close(&monitor->outlet);
@@ -346,14 +353,21 @@ static int make_log(struct monitor *monitor, struct collector_head *head, struct
 	return r < 0 ? r : write_log(monitor, log, reterr);
 }
 
-static void stale_forget(struct monitor *monitor)
+/* Files whose numbers nobody knows any more are announced again; a file that was written to is another one. */
+static void modules_renew(struct monitor *monitor)
 {
-	struct sampler_inode inode;
-
-	while (collector_stale(monitor->collector, &inode))
-		sampler_forget(monitor->source.sampler, &inode);
 	if (collector_forgotten(monitor->collector))
 		sampler_forget_all(monitor->source.sampler);
+	else
+		sampler_flush(monitor->source.sampler);
+}
+
+static int on_untold(uint32_t user, const struct sampler_share *share, void *closure)
+{
+	struct monitor *monitor = closure;
+
+	monitor->status.untold += (uint64_t)share->files_untold + share->deaths_untold + share->starts_untold;
+	return lives_untold(monitor->lives, user, share);
 }
 
 static void events_write(struct monitor *monitor, uint64_t now)
@@ -588,7 +602,11 @@ static int sampler_cycle(struct monitor *monitor, bool last, struct fault *reter
 		r = main_log(monitor, now, reterr);
 	if (r < 0)
 		return r;
-	stale_forget(monitor);
+	modules_renew(monitor);
+	if (sampler_untold(monitor->source.sampler, on_untold, monitor) < 0)
+		log_warning("out of memory: what was not told is not told either");
+	if (collector_is_broken(monitor->collector))
+		return fault_set(reterr, -EPIPE, "the process that finds files (morph-finder) is gone");
 	if (!monitor->burst.is_on)
 		interval_adapt(monitor, fill);
 	spending_account(monitor, elapsed_s);

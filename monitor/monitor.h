@@ -32,6 +32,7 @@ struct monitor_status {
 	uint64_t n_cycles, n_lawless, n_reopened;
 	uint64_t fired[2], expected_reference; /* main, reference */
 	uint64_t lost[SAMPLE_LOSS_END], user, idle, kernel, attributed, anonymous;
+	uint64_t untold; /* events of users who had used up their share */
 	uint64_t events_lost, n_modules, n_synchronous, n_watched;
 	uint64_t n_logs, n_dropped_files, n_unwritten;
 	uint64_t rss_bytes, cache_hits, n_bursts;

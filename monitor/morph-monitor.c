@@ -354,10 +354,10 @@ static int run(const struct monitor_settings *settings, struct fault *reterr)
 	if (r < 0)
 		return r;
 	former_report(settings);
-	r = privileges_drop(settings->output, reterr);
+	monitor_status(monitor, &status);
+	r = privileges_drop(status.source >= MONITOR_PERF, settings->output, reterr);
 	if (r < 0)
 		return r;
-	monitor_status(monitor, &status);
 	if (status.source_reason[0])
 		log_warning("sampling by %s, because %s", monitor_source_name(status.source),
 			    status.source_reason);

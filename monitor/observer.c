@@ -71,7 +71,7 @@ static struct code_file *file_of(struct observer *observer, uint32_t module)
 	struct seen *seen = &observer->modules[module];
 
 	if (!seen->was_opened && from->kind == SAMPLE_MODULE_FILE)
-		seen->file = code_file_open(from->path, &from->build_id);
+		seen->file = code_file_open(from->path, &from->file, &from->build_id);
 	seen->was_opened = true;
 	return seen->file;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "monitor/identity.h"
 
 static void sample_decode(struct reader *reader, const struct perf_format *format,
 			  struct perf_record *ret)
@@ -79,7 +80,7 @@ static void build_id_decode(struct reader *reader, struct perf_record *ret)
 		reader->bad = true;
 	if (reader->bad)
 		return;
-	ret->build_id.size = size;
+	ret->build_id.size = size < IDENTITY_MIN_BUILD_ID ? 0 : size;
 	memcpy(ret->build_id.bytes, id, size);
 }
 

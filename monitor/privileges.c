@@ -12,8 +12,9 @@
 
 #include "base/macro.h"
 
-static const int kept[] = { CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE,
-			    CAP_DAC_READ_SEARCH, CAP_SYSLOG };
+#define BIT(capability) (1ull << (capability))
+#define KEPT (BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYSLOG))
+#define LOOKING (BIT(CAP_SYS_PTRACE) | BIT(CAP_CHECKPOINT_RESTORE) | BIT(CAP_DAC_READ_SEARCH))
 
 static int get(uint64_t *reteffective, uint64_t *retpermitted)
 {
@@ -46,15 +47,13 @@ bool privileges_has(int capability)
 	return get(&effective, &permitted) == 0 && effective >> capability & 1;
 }
 
-int privileges_drop(bool writes_anywhere, struct fault *reterr)
+int privileges_keep(uint64_t keep, struct fault *reterr)
 {
-	uint64_t effective = 0, permitted = 0, keep = writes_anywhere ? 1ull << CAP_DAC_OVERRIDE : 0;
+	uint64_t effective = 0, permitted = 0;
 	int r = get(&effective, &permitted);
 
 	if (r < 0)
 		return fault_errno(reterr, r, "capabilities");
-	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-		keep |= 1ull << kept[i];
 	for (int i = 0; i <= CAP_LAST_CAP && permitted; i++)
 		if (!(keep >> i & 1) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 && errno != EPERM &&
 		    errno != EINVAL)
@@ -64,4 +63,10 @@ int privileges_drop(bool writes_anywhere, struct fault *reterr)
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	r = set(permitted & keep);
 	return r < 0 ? fault_errno(reterr, r, "cannot drop capabilities") : 0;
+}
+
+int privileges_drop(bool looks_itself, bool writes_anywhere, struct fault *reterr)
+{
+	return privileges_keep(KEPT | (looks_itself ? LOOKING : 0) |
+			       (writes_anywhere ? BIT(CAP_DAC_OVERRIDE) : 0), reterr);
 }

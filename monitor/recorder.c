@@ -401,7 +401,8 @@ static int set_open(struct recorder *recorder, const struct recorder_options *op
 
 	band.clock = PERF_CLOCK_NONE;
 	band.registers = false;
-	band.side_band = band.build_ids = true;
+	band.side_band = true;
+	band.build_ids = !options->tells_files;
 	band.wakeup_bytes = BAND_WAKEUP_BYTES;
 	perf_attr_fill(&samples, &attr);
 	recorder->format = (struct perf_format){ .sample_type = attr.sample_type, .sample_id_all = true,

@@ -40,6 +40,7 @@ struct recorder_options {
 	enum perf_clock clock;
 	double rate_hz; /* 1 to 100000; cycles: at 1 GHz of clock rate per GHz */
 	bool branches;
+	bool tells_files; /* device and inode of what is mapped, instead of its build ID */
 };
 
 struct recorder;

@@ -36,6 +36,15 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define MAX_MODULES 65536
 #define MAX_WATCHED 4096
 #define EVENT_RING_BYTES (256 * 1024)
+#define LIFE_RING_BYTES (256 * 1024)
+#define LIFE_RESERVE_BYTES (LIFE_RING_BYTES / 2) /* for root's and system accounts' programs alone */
+#define MAX_SPACES 32	     /* user namespaces inside each other, as in the kernel */
+#define MAX_ANCESTORS 4	     /* in which the start of a program is looked for */
+#define FIRST_PERSON 1000u   /* accounts below are the system's */
+#define MODE_BACKING (3u << 24) /* FMODE_BACKING of file.f_mode: bit 25, lately 24; the other means other things */
+#define NAMESPACE_INTERNAL (-22l) /* MNT_NS_INTERNAL: a mount that is in nobody's tree */
+#define SUPER_KERNEL (1ul << 22)  /* SB_KERNMOUNT: memfd and the like */
+#define CHANGED_NS_MASK 0x3fffffffu /* the kernel keeps a flag above */
 
 /* include/linux/maple_tree.h: type in bits 3..6 of a node pointer, nodes aligned to 256 bytes */
 #define NODE_MASK (~255ull)
@@ -104,13 +113,24 @@ struct {
 	__type(value, struct sampler_state);
 } states SEC(".maps");
 
-/* Modules that the loader was told of. LRU: a forgotten one is only announced again. */
+/* Files that the loader was told of, and their numbers. LRU: a forgotten one gets a new number. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, MAX_MODULES);
-	__type(key, struct sampler_inode);
+	__type(key, struct sampler_file_key);
 	__type(value, u32);
 } announced SEC(".maps");
+
+/* The last number of a file that was given to one. */
+__u32 last_number = SAMPLER_FIRST_FILE;
+
+/* What each user has caused. A full one tells of no more users until the loader empties it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, SAMPLER_MAX_USERS);
+	__type(key, u32);
+	__type(value, struct sampler_share);
+} shares SEC(".maps");
 
 /* Inodes whose programs the loader wants to hear of; the device is 0 in these keys. */
 struct {
@@ -120,18 +140,29 @@ struct {
 	__type(value, u32);
 } watched SEC(".maps");
 
-/* Running watched programs. LRU: a forgotten one ends unreported. */
+/* Running watched programs, and who started them. LRU: a forgotten one ends unreported. */
+struct started {
+	struct sampler_file file;
+	u32 user, unused;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, MAX_MODULES);
 	__type(key, u32);
-	__type(value, struct sampler_inode);
+	__type(value, struct started);
 } running SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, EVENT_RING_BYTES);
 } events SEC(".maps");
+
+/* What became of programs has a ring of its own: whoever maps many files cannot hide that something dies. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, LIFE_RING_BYTES);
+} life_events SEC(".maps");
 
 /* What one event works with. */
 struct run {
@@ -147,7 +178,8 @@ struct run {
 /* What step 2 finds out. */
 struct place {
 	u64 start, end, mapping;
-	struct sampler_inode inode;
+	struct sampler_file id;
+	u32 kind, user; /* 0: a file; whoever was asked for */
 	u64 base;
 	struct file *file;
 	u32 lock_sequence, sequence; /* of the mapping; of the address space, before we looked */
@@ -222,14 +254,114 @@ __noinline u64 mapping_find(u64 entry, u64 ip)
 	return 0;
 }
 
-static __always_inline void inode_read(struct file *file, struct sampler_inode *ret)
+static __always_inline void changed_read(struct inode *inode, struct sampler_file *ret)
+{
+	if (bpf_core_field_exists(struct inode___6_11, i_ctime_sec)) {
+		ret->changed_s = BPF_CORE_READ((struct inode___6_11 *)inode, i_ctime_sec);
+		ret->changed_ns = BPF_CORE_READ((struct inode___6_11 *)inode, i_ctime_nsec);
+	} else if (bpf_core_field_exists(struct inode___6_6, __i_ctime)) {
+		struct inode_time time = BPF_CORE_READ((struct inode___6_6 *)inode, __i_ctime);
+
+		ret->changed_s = time.tv_sec;
+		ret->changed_ns = time.tv_nsec;
+	} else {
+		struct inode_time time = BPF_CORE_READ((struct inode___old *)inode, i_ctime);
+
+		ret->changed_s = time.tv_sec;
+		ret->changed_ns = time.tv_nsec;
+	}
+	ret->changed_ns &= CHANGED_NS_MASK;
+}
+
+/*
+ * Is it overlayfs' own file, embedded in a struct backing_file? The flag that says so has changed places, so what must
+ * hold, too, is that it was opened by a mount that only the kernel has, of a file system that users mount.
+ */
+static __always_inline bool is_backing(struct file *file, struct inode *inode)
+{
+	struct mount *mount;
+
+	if (!bpf_core_field_exists(struct backing_file, user_path) ||
+	    !(KERNEL_READ(file, struct file, f_mode) & MODE_BACKING))
+		return false;
+	mount = (void *)BPF_CORE_READ(file, f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
+	return (long)BPF_CORE_READ(mount, mnt_ns) == NAMESPACE_INTERNAL &&
+	       !(BPF_CORE_READ(inode, i_sb, s_flags) & SUPER_KERNEL);
+}
+
+/* Where the mapping's file has another below it (overlayfs): the one whose name the process used. */
+static __always_inline struct inode *user_inode(struct file *file, struct inode *inode)
+{
+	if (!is_backing(file, inode))
+		return inode;
+	return BPF_CORE_READ((struct backing_file *)file, user_path.dentry, d_inode);
+}
+
+/* Most processes have the namespaces that the kernel's own threads have. */
+static __always_inline u32 space_of(struct task_struct *task)
+{
+	u64 namespaces = kernel_read_u64((u64)task + bpf_core_field_offset(struct task_struct, nsproxy));
+	u32 space;
+
+	if (namespaces && namespaces == control.host_namespaces)
+		return 0;
+	space = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
+	if (space != control.host_space)
+		return space;
+	if (namespaces && namespaces == control.initial_namespaces)
+		control.host_namespaces = namespaces;
+	return 0;
+}
+
+static __always_inline u64 size_of(struct file *file)
 {
 	struct inode *inode = KERNEL_READ(file, struct file, f_inode);
-	struct super_block *super = KERNEL_READ(inode, struct inode, i_sb);
 
-	ret->inode = KERNEL_READ(inode, struct inode, i_ino);
-	ret->generation = KERNEL_READ(inode, struct inode, i_generation);
+	return KERNEL_READ(inode, struct inode, i_size);
+}
+
+/* All but the size. */
+static __always_inline void file_read(struct file *file, struct task_struct *task, struct sampler_file *ret)
+{
+	struct inode *inode = KERNEL_READ(file, struct file, f_inode), *shown = user_inode(file, inode);
+	struct super_block *super = KERNEL_READ(shown, struct inode, i_sb);
+
+	ret->inode = KERNEL_READ(shown, struct inode, i_ino);
 	ret->device = KERNEL_READ(super, struct super_block, s_dev);
+	ret->generation = KERNEL_READ(inode, struct inode, i_generation);
+	changed_read(inode, ret);
+	ret->space = space_of(task);
+}
+
+/*
+ * Whose process? Who may make user namespaces has many IDs in them, so what counts is who made the outermost;
+ * when that was root (a container of the administrator's) the process' own.
+ */
+__noinline u32 user_find(u64 credentials)
+{
+	struct cred *cred = (void *)credentials;
+	struct user_namespace *space = BPF_CORE_READ(cred, user_ns);
+	u32 owner = 0;
+
+	if (space && (u64)space == control.initial_user_space)
+		return BPF_CORE_READ(cred, uid.val);
+	for (int i = 0; i < MAX_SPACES; i++) {
+		struct user_namespace *parent = BPF_CORE_READ(space, parent);
+
+		if (!parent) {
+			control.initial_user_space = (u64)space;
+			break;
+		}
+		owner = BPF_CORE_READ(space, owner.val);
+		space = parent;
+	}
+	return owner ? owner : BPF_CORE_READ(cred, uid.val);
+}
+
+static __always_inline u32 user_of(struct task_struct *task)
+{
+	/* As a number, which a function that is verified by itself can take. */
+	return user_find(kernel_read_u64((u64)task + bpf_core_field_offset(struct task_struct, cred)));
 }
 
 static __always_inline bool has_lock_sequence(void)
@@ -269,17 +401,18 @@ static __always_inline bool is_stable(struct mm_struct *mm, const struct place *
 	return now == sequence && !is_being_written(mm, now);
 }
 
-static __always_inline void place_classify(struct mm_struct *mm, struct place *ret)
+static __always_inline void place_classify(struct task_struct *task, struct mm_struct *mm, struct place *ret)
 {
 	void *vdso = mm->context.vdso;
 
+	ret->kind = 0;
 	if (ret->file) {
-		inode_read(ret->file, &ret->inode);
+		file_read(ret->file, task, &ret->id);
 	} else if (ret->start == (u64)vdso) {
-		ret->inode = (struct sampler_inode){ .generation = SAMPLER_VDSO };
+		ret->kind = SAMPLER_VDSO;
 		ret->base = ret->start;
 	} else {
-		ret->inode = (struct sampler_inode){ .generation = SAMPLER_ANONYMOUS };
+		ret->kind = SAMPLER_ANONYMOUS;
 	}
 }
 
@@ -287,7 +420,7 @@ static __always_inline void place_classify(struct mm_struct *mm, struct place *r
  * Steps 2b and 2c. Return: SAMPLER_ATTRIBUTED when @ret is filled, else the counter of what went wrong:
  * without a mapping while nobody writes there is none; while somebody writes it is a race.
  */
-static __always_inline u32 place_find(struct mm_struct *mm, u64 ip, struct place *ret)
+static __always_inline u32 place_find(struct task_struct *task, struct mm_struct *mm, u64 ip, struct place *ret)
 {
 	u32 cause = SAMPLER_RACE;
 
@@ -298,7 +431,7 @@ static __always_inline u32 place_find(struct mm_struct *mm, u64 ip, struct place
 
 		if (mapping && mapping_read(mm, ip, mapping, ret)) {
 			ret->sequence = sequence;
-			place_classify(mm, ret);
+			place_classify(task, mm, ret);
 			if (is_stable(mm, ret, sequence))
 				return SAMPLER_ATTRIBUTED;
 		} else if (sequence_of(mm) == sequence && !is_being_written(mm, sequence)) {
@@ -316,6 +449,10 @@ static __always_inline void path_read(struct file *file, struct sampler_module_e
 	struct vfsmount *mount = BPF_CORE_READ(file, f_path.mnt);
 	u32 at = 0;
 
+	if (is_backing(file, BPF_CORE_READ(file, f_inode))) {
+		dentry = BPF_CORE_READ((struct backing_file *)file, user_path.dentry);
+		mount = BPF_CORE_READ((struct backing_file *)file, user_path.mnt);
+	}
 	event->path_bytes = 0;
 	for (int i = 0; i < SAMPLER_PATH_DEPTH; i++) {
 		struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
@@ -344,39 +481,82 @@ static __always_inline void path_read(struct file *file, struct sampler_module_e
 	}
 }
 
-static __always_inline void event_fill(struct sampler_event *event, u32 type, u32 tgid)
+static __always_inline void event_fill(struct sampler_event *event, u32 type, u32 tgid, u32 user)
 {
 	__builtin_memset(event, 0, sizeof(*event));
 	event->type = type;
 	event->tgid = tgid;
+	event->user = user;
 	event->time_ns = bpf_ktime_get_ns();
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 
+/* The user's share of this window; NULL: there is no room for one more user. */
+static __always_inline struct sampler_share *share_of(u32 user)
+{
+	struct sampler_share *share = bpf_map_lookup_elem(&shares, &user), fresh = { 0 };
+	u64 now = bpf_ktime_get_ns();
+
+	if (!share) {
+		fresh.start_ns = now;
+		bpf_map_update_elem(&shares, &user, &fresh, BPF_NOEXIST);
+		share = bpf_map_lookup_elem(&shares, &user);
+	}
+	if (share && now - share->start_ns > SAMPLER_WINDOW_NS) {
+		share->start_ns = now;
+		share->files = share->deaths = share->starts = 0;
+	}
+	return share;
+}
+
+/* Is there room in the share? CPUs may meet here, and then a few more are let through, or counted once too little. */
+#define SHARE_TAKE(share, what, limit)                                            \
+	({                                                                        \
+		bool has_ = (share) && (share)->what < (limit);                   \
+		if (has_)                                                         \
+			__sync_fetch_and_add(&(share)->what, 1);                  \
+		else if (share)                                                   \
+			__sync_fetch_and_add(&(share)->what##_untold, 1);         \
+		has_;                                                             \
+	})
+
 /*
- * Tell the loader of a module, once. The wake-up is one self-interrupt per module, not per sample. Not
- * static, as mapping_find().
+ * The number of a file; the loader is told of it once. The wake-up is one self-interrupt per module, not per
+ * sample. Not static, as mapping_find().
  */
-__noinline int module_announce(struct place *place, struct sampler_counters *counts, u32 tgid)
+__noinline u32 module_number(struct place *place, struct sampler_counters *counts, u32 tgid)
 {
 	struct sampler_module_event *event;
-	u32 one = 1;
+	struct sampler_share *share;
+	u32 *known, number;
 
-	if (!place || !counts || bpf_map_lookup_elem(&announced, &place->inode))
-		return 0;
-	event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	if (!place || !counts)
+		return SAMPLER_UNTOLD;
+	known = bpf_map_lookup_elem(&announced, &place->id);
+	if (known)
+		return *known;
+	share = share_of(place->user);
+	event = SHARE_TAKE(share, files, SAMPLER_WINDOW_FILES) ? bpf_ringbuf_reserve(&events, sizeof(*event), 0) : NULL;
 	if (!event) {
 		counts->n[SAMPLER_EVENTS_LOST]++;
-		return 0;
+		return SAMPLER_UNTOLD;
 	}
-	bpf_map_update_elem(&announced, &place->inode, &one, BPF_ANY);
-	event_fill(&event->event, SAMPLER_EVENT_MODULE, tgid);
-	event->event.module = place->inode;
+	number = __sync_fetch_and_add(&last_number, 1);
+	if (bpf_map_update_elem(&announced, &place->id, &number, BPF_NOEXIST)) {
+		/* Another CPU was faster, or there is no room. */
+		known = bpf_map_lookup_elem(&announced, &place->id);
+		bpf_ringbuf_discard(event, 0);
+		return known ? *known : SAMPLER_UNTOLD;
+	}
+	event_fill(&event->event, SAMPLER_EVENT_MODULE, tgid, place->user);
+	event->event.module = place->id;
+	event->event.module.size = size_of(place->file);
+	event->event.number = number;
 	event->event.start = place->start;
 	event->event.end = place->end;
 	path_read(place->file, event);
 	bpf_ringbuf_submit(event, 0);
-	return 0;
+	return number;
 }
 
 /* Step 2a, the second way: somebody wrote to this address space, but not to this mapping. */
@@ -405,7 +585,8 @@ static __always_inline bool is_cached(struct mm_struct *mm, struct sampler_cache
 	return true;
 }
 
-static __always_inline void cached_fill(struct sampler_cached *cached, u64 process, const struct place *place)
+static __always_inline void cached_fill(struct sampler_cached *cached, u64 process, const struct place *place,
+					u32 module)
 {
 	cached->start = place->start;
 	cached->mapping = place->mapping;
@@ -414,9 +595,8 @@ static __always_inline void cached_fill(struct sampler_cached *cached, u64 proce
 	cached->lock_sequence = place->lock_sequence;
 	cached->sequence = place->sequence;
 	cached->flushes = control.cache_flushes;
-	cached->inode = place->inode.inode;
-	cached->device = place->inode.device;
-	cached->generation = place->inode.generation;
+	cached->module = module;
+	cached->user = place->user;
 	cached->base = place->base;
 }
 
@@ -437,22 +617,22 @@ static __always_inline u32 module_find(struct run *run, u64 ip, struct sampler_k
 	for (u32 way = 0; way < 2; way++)
 		if (is_cached(mm, &cached[way], process, ip)) {
 			run->counts->n[SAMPLER_CACHE_HITS]++;
-			key->inode = cached[way].inode;
-			key->device = cached[way].device;
-			key->generation = cached[way].generation;
+			key->module = cached[way].module;
+			key->user = cached[way].user;
 			key->offset = ip - cached[way].base;
 			return SAMPLER_ATTRIBUTED;
 		}
-	cause = place_find(mm, ip, &place);
+	/* First, so that the CPU need not wait for these lines of memory and for the mapping's one after the other. */
+	place.user = user_of(task);
+	cause = place_find(task, mm, ip, &place);
 	if (cause != SAMPLER_ATTRIBUTED)
 		return cause;
-	cached_fill(&cached[run->state->n_cached++ & 1], process, &place);
-	if (place.inode.device)
-		module_announce(&place, run->counts, task->tgid);
-	key->inode = place.inode.inode;
-	key->device = place.inode.device;
-	key->generation = place.inode.generation;
+	key->module = place.kind ? place.kind : module_number(&place, run->counts, task->tgid);
+	key->user = place.user;
 	key->offset = ip - place.base;
+	/* A file that nobody could be told of is tried again. */
+	if (key->module != SAMPLER_UNTOLD)
+		cached_fill(&cached[run->state->n_cached++ & 1], process, &place, key->module);
 	return SAMPLER_ATTRIBUTED;
 }
 
@@ -460,8 +640,7 @@ static __always_inline u32 module_find(struct run *run, u64 ip, struct sampler_k
 
 static __always_inline bool is_key(const struct sampler_key *a, const struct sampler_key *b)
 {
-	return a->offset == b->offset && a->inode == b->inode && a->device == b->device &&
-	       a->generation == b->generation;
+	return a->offset == b->offset && a->module == b->module && a->user == b->user && a->rest == b->rest;
 }
 
 /* Move what stands in one way of the bucket to the list; false: the list is full. */
@@ -578,7 +757,7 @@ static __always_inline void user_sample(struct run *run, u64 ip)
 	struct sampler_bucket *bucket = bucket_of_address(run, ip);
 	struct sampler_key key = { 0 };
 	u32 cause = module_find(run, ip, &key);
-	bool is_anonymous = !key.device && key.generation == SAMPLER_ANONYMOUS;
+	bool is_anonymous = key.module == SAMPLER_ANONYMOUS;
 
 	if (cause == SAMPLER_NO_MAPPING) {
 		run->counts->n[SAMPLER_NO_MAPPING]++;
@@ -591,7 +770,12 @@ static __always_inline void user_sample(struct run *run, u64 ip)
 	if (is_anonymous) {
 		/* One row for the whole process, not one for each address. */
 		bpf_get_current_comm(&key, SAMPLER_COMM_BYTES);
-		bucket = bucket_find(run, key.inode ^ key.offset);
+		key.user = 0;
+		bucket = bucket_find(run, key.rest ^ key.offset);
+	}
+	if (key.module == SAMPLER_UNTOLD || key.module == SAMPLER_VDSO) {
+		key.offset = key.module == SAMPLER_UNTOLD ? 0 : key.offset;
+		key.user = 0;
 	}
 	if (!row_add(run, bucket, &key))
 		run->counts->n[SAMPLER_USER_FULL]++;
@@ -599,14 +783,14 @@ static __always_inline void user_sample(struct run *run, u64 ip)
 		run->counts->n[SAMPLER_ANONYMOUS_CODE]++;
 	else
 		run->counts->n[SAMPLER_ATTRIBUTED]++;
-	if (key.device && !is_anonymous)
+	if (key.module >= SAMPLER_FIRST_FILE)
 		snapshot_take(run, &key);
 }
 
 /* @ip 0: nobody knows where */
 static __always_inline void kernel_sample(struct run *run, u64 ip)
 {
-	struct sampler_key key = { .generation = SAMPLER_KERNEL, .offset = ip };
+	struct sampler_key key = { .module = SAMPLER_KERNEL, .offset = ip };
 
 	if (row_add(run, bucket_find(run, ip), &key))
 		run->counts->n[SAMPLER_KERNEL_STORED]++;
@@ -645,6 +829,8 @@ static __always_inline int sample(struct run *run, bool is_user, u64 ip)
 		run->counts->n[SAMPLER_USER_MODE]++;
 		user_sample(run, ip);
 	} else if (run->task->pid == 0) {
+		if (!control.initial_namespaces)
+			control.initial_namespaces = kernel_read_u64((u64)run->task + bpf_core_field_offset(struct task_struct, nsproxy));
 		run->counts->n[SAMPLER_IDLE]++;
 	} else {
 		run->counts->n[SAMPLER_KERNEL_MODE]++;
@@ -743,20 +929,35 @@ int on_tick(u64 *context)
  * programs per second they would cost as much as the tick.
  */
 
-static __always_inline bool is_watched(const struct sampler_inode *inode)
+static __always_inline bool is_watched(const struct sampler_file *file)
 {
-	struct sampler_inode key = *inode;
+	/* Without the device: the loader knows st_dev only, which may differ. Which file it really was is in the event. */
+	struct sampler_inode key = { .inode = file->inode, .generation = file->generation };
 
-	key.device = 0; /* the loader knows st_dev only, which may differ */
+	if (bpf_map_lookup_elem(&watched, &key))
+		return true;
+	key.generation = 0; /* many file systems do not tell it */
 	return bpf_map_lookup_elem(&watched, &key) != NULL;
+}
+
+/* Persons' programs get half of the ring at most. */
+static __always_inline bool has_room(u32 user)
+{
+	return user < FIRST_PERSON || bpf_ringbuf_query(&life_events, BPF_RB_AVAIL_DATA) < LIFE_RESERVE_BYTES;
 }
 
 static __always_inline void lifecycle_submit(const struct sampler_event *filled)
 {
-	struct sampler_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	struct sampler_share *share = share_of(filled->user);
+	struct sampler_event *event;
 
-	if (!event)
+	if (!SHARE_TAKE(share, starts, SAMPLER_WINDOW_STARTS))
 		return;
+	event = has_room(filled->user) ? bpf_ringbuf_reserve(&life_events, sizeof(*event), 0) : NULL;
+	if (!event) {
+		__sync_fetch_and_add(&share->starts_untold, 1);
+		return;
+	}
 	*event = *filled;
 	bpf_ringbuf_submit(event, 0);
 }
@@ -766,16 +967,20 @@ int on_exec(u64 *context)
 {
 	struct task_struct *task = (void *)context[0];
 	struct linux_binprm *program = (void *)context[2];
-	struct sampler_inode inode = { 0 };
+	struct started started = { 0 };
 	struct sampler_event event;
 	u32 tgid = task->tgid;
 
-	inode_read(program->file, &inode);
-	if (!is_watched(&inode))
+	file_read(program->file, task, &started.file);
+	started.file.size = size_of(program->file);
+	if (!is_watched(&started.file)) {
+		bpf_map_delete_elem(&running, &tgid); /* what it was before */
 		return 0;
-	bpf_map_update_elem(&running, &tgid, &inode, BPF_ANY);
-	event_fill(&event, SAMPLER_EVENT_EXEC, tgid);
-	event.module = inode;
+	}
+	started.user = user_of(task);
+	bpf_map_update_elem(&running, &tgid, &started, BPF_ANY);
+	event_fill(&event, SAMPLER_EVENT_EXEC, tgid, started.user);
+	event.module = started.file;
 	lifecycle_submit(&event);
 	return 0;
 }
@@ -785,16 +990,16 @@ int on_exit(u64 *context)
 {
 	struct task_struct *task = (void *)context[0];
 	u32 tgid = task->tgid;
-	struct sampler_inode *inode;
+	struct started *started;
 	struct sampler_event event;
 
 	if (task->pid != (int)tgid)
 		return 0;
-	inode = bpf_map_lookup_elem(&running, &tgid);
-	if (!inode)
+	started = bpf_map_lookup_elem(&running, &tgid);
+	if (!started)
 		return 0;
-	event_fill(&event, SAMPLER_EVENT_EXIT, tgid);
-	event.module = *inode;
+	event_fill(&event, SAMPLER_EVENT_EXIT, tgid, started->user);
+	event.module = started->file;
 	event.exit_code = task->exit_code;
 	lifecycle_submit(&event);
 	bpf_map_delete_elem(&running, &tgid);
@@ -802,36 +1007,99 @@ int on_exit(u64 *context)
 }
 
 /* ILL, TRAP, ABRT, BUS, FPE, SEGV, SYS: a program that dies of these did not mean to. */
-#define CRASH_SIGNALS (1u << 4 | 1u << 5 | 1u << 6 | 1u << 7 | 1u << 8 | 1u << 11 | 1u << 31)
+#define SIGNAL_ABORT 6
+#define CRASH_SIGNALS (1u << 4 | 1u << 5 | 1u << SIGNAL_ABORT | 1u << 7 | 1u << 8 | 1u << 11 | 1u << 31)
+#define CODE_TKILL (-6) /* SI_TKILL */
+
+/* The process' number in its own PID namespace, which is what the sender of a signal is called by. */
+static __always_inline int own_number(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, group_leader, thread_pid);
+	u32 level = BPF_CORE_READ(pid, level);
+	u64 at = (u64)pid + bpf_core_field_offset(struct pid, numbers) + (u64)level * bpf_core_type_size(struct upid);
+	int number = 0;
+
+	bpf_probe_read_kernel(&number, sizeof(number), (void *)(at + bpf_core_field_offset(struct upid, nr)));
+	return number;
+}
+
+/* Did the kernel raise it for what an instruction did, or the program itself by abort(3)? Nobody's kill(2) counts. */
+static __always_inline bool is_own_fault(struct task_struct *task, u32 signal, struct kernel_siginfo *info, s32 *retcode)
+{
+	s32 code = BPF_CORE_READ(info, si_code);
+
+	*retcode = code;
+	if (code > 0)
+		return true;
+	return signal == SIGNAL_ABORT && code == CODE_TKILL &&
+	       BPF_CORE_READ(info, _sifields._kill._pid) == own_number(task);
+}
+
+/* Who started it: a service that gave up root is still root's, and so are the processes that it forked. */
+static __always_inline u32 starter_of(struct task_struct *task, const struct sampler_file *file)
+{
+	struct task_struct *at = task;
+
+	for (int i = 0; i < MAX_ANCESTORS; i++) {
+		u32 tgid = BPF_CORE_READ(at, tgid);
+		struct started *started = bpf_map_lookup_elem(&running, &tgid);
+
+		if (started && started->file.inode == file->inode && started->file.device == file->device)
+			return started->user;
+		at = BPF_CORE_READ(at, real_parent);
+	}
+	return user_of(task);
+}
+
+/* Steps: whose is it, is there room, where was it. */
+static __always_inline void death_submit(struct task_struct *task, struct mm_struct *mm, u32 signal, s32 code)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	struct sampler_module_event *event;
+	struct sampler_file program = { 0 };
+	struct sampler_share *share;
+	struct place place = { 0 };
+	u32 user;
+	u64 ip;
+
+	file_read(mm->exe_file, task, &program);
+	program.size = size_of(mm->exe_file);
+	user = starter_of(task, &program);
+	share = share_of(user);
+	if (!SHARE_TAKE(share, deaths, SAMPLER_WINDOW_DEATHS))
+		return;
+	event = has_room(user) ? bpf_ringbuf_reserve(&life_events, sizeof(*event), 0) : NULL;
+	if (!event) {
+		__sync_fetch_and_add(&share->deaths_untold, 1);
+		return;
+	}
+	event_fill(&event->event, SAMPLER_EVENT_SIGNAL, task->tgid, user);
+	event->event.module = program;
+	event->event.signal = signal;
+	event->event.code = code;
+	path_read(mm->exe_file, event);
+	ip = KERNEL_READ(regs, struct pt_regs___kernel, REGS_IP);
+	if (place_find(task, mm, ip, &place) == SAMPLER_ATTRIBUTED && !place.kind) {
+		event->event.fault = place.id;
+		event->event.fault.size = size_of(place.file);
+		event->event.fault_offset = ip - place.base;
+	}
+	bpf_ringbuf_submit(event, 0);
+}
 
 SEC("raw_tp/signal_deliver")
 int on_signal(struct bpf_raw_tracepoint_args *context)
 {
 	u32 signal = (u32)context->args[0];
+	struct kernel_siginfo *info = (void *)context->args[1];
 	struct k_sigaction *action = (void *)context->args[2];
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
-	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
-	struct sampler_module_event *event;
-	struct place place = { 0 };
 	struct mm_struct *mm = task->mm;
-	struct file *program;
-	u64 ip = 0;
+	s32 code = 0;
 
 	if (signal > 31 || !(CRASH_SIGNALS >> signal & 1) || !mm || BPF_CORE_READ(action, sa.sa_handler))
 		return 0;
-	event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
-	if (!event)
-		return 0;
-	program = mm->exe_file;
-	event_fill(&event->event, SAMPLER_EVENT_SIGNAL, task->tgid);
-	event->event.signal = signal;
-	inode_read(program, &event->event.module);
-	path_read(program, event);
-	ip = KERNEL_READ(regs, struct pt_regs___kernel, REGS_IP);
-	if (place_find(mm, ip, &place) == SAMPLER_ATTRIBUTED) {
-		event->event.fault = place.inode;
-		event->event.fault_offset = ip - place.base;
-	}
-	bpf_ringbuf_submit(event, 0);
+	if (is_own_fault(task, signal, info, &code))
+		death_submit(task, mm, signal, code);
 	return 0;
 }

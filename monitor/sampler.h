@@ -18,19 +18,24 @@ enum sampler_table {
 
 #define SAMPLER_EPOCHS 2u
 
-/* What a key with device 0 means. Real files never have device 0. */
+/* What the module of a key is, when it is no file's number. Files are numbered from SAMPLER_FIRST_FILE. */
 enum sampler_kind {
 	SAMPLER_KERNEL = 1,    /* offset: the address */
 	SAMPLER_VDSO = 2,      /* offset: from the start of the vdso */
-	SAMPLER_ANONYMOUS = 3, /* inode and offset: the 16 bytes of the process' name */
+	SAMPLER_ANONYMOUS = 3, /* offset and rest: the 16 bytes of the process' name */
+	SAMPLER_UNTOLD = 4,    /* a file that there was no room to tell the loader of; offset 0 */
+	SAMPLER_FIRST_FILE = 16,
 };
 
-/* What a sample is about: one row of the table that aggregates in the kernel. */
+/*
+ * What a sample is about: one row of the table that aggregates in the kernel. The number of a file stands for struct
+ * sampler_file, which the loader is told of once; so a key is the same for as long as the file is.
+ */
 struct sampler_key {
-	__u64 inode;
-	__u64 offset;	  /* in the file */
-	__u32 device;	  /* the super block's own number, not always what stat(2) says */
-	__u32 generation; /* of the inode; enum sampler_kind when the device is 0 */
+	__u64 offset; /* in the file */
+	__u64 rest;   /* 0 for files */
+	__u32 module; /* number of the file, or enum sampler_kind */
+	__u32 user;   /* whose process it was */
 };
 
 /*
@@ -82,7 +87,7 @@ enum sampler_counter {
 	SAMPLER_RACE,
 	SAMPLER_USER_FULL,
 	SAMPLER_KERNEL_FULL,
-	SAMPLER_EVENTS_LOST, /* ring buffer full */
+	SAMPLER_EVENTS_LOST, /* ring buffer full, or the user's share of it */
 	SAMPLER_TIMED,	     /* now and then a run times itself ... */
 	SAMPLER_TIMED_NS,    /* ... into this sum */
 	SAMPLER_COUNTERS
@@ -99,9 +104,9 @@ struct sampler_cached {
 	__u64 process; /* of PID, exec count and address space: a PID may run another program since */
 	__u32 n_pages, lock_sequence;
 	__u32 sequence, flushes;
-	__u64 inode;
-	__u32 device, generation;
+	__u32 module, user; /* as in the key */
 	__u64 base; /* address of the file's byte 0 */
+	__u64 unused;
 };
 
 #define SAMPLER_CACHED 128u /* in sets of two */
@@ -116,10 +121,46 @@ struct sampler_state {
 	struct sampler_cached cache[SAMPLER_CACHED];
 };
 
-/* Which module an inode is, however often it is mapped. */
+/*
+ * Which file: what the kernel knows of it, and nothing that the file says of itself. Device and inode are those that
+ * /proc/PID/maps shows (of overlayfs' own inode), times, size and generation the inode's that holds the bytes. A file
+ * that is written to, or whose inode is used again, has another change time, so it is another file.
+ */
+struct sampler_file {
+	__u64 inode;
+	__u64 changed_s;
+	__u32 changed_ns;
+	__u32 device;	  /* the super block's own number, not always what stat(2) says */
+	__u32 generation; /* of the inode */
+	__u32 space;	  /* number of the mount namespace in which it was mapped; 0: the host's */
+	__u64 size;	  /* follows from the change time, so it is read for the loader only */
+};
+
+/* What of it tells files apart: all that comes before the size. */
+struct sampler_file_key {
+	__u64 numbers[4];
+};
+
+/* A file that the loader wants to hear of, by what does not change when somebody makes a link to it. */
 struct sampler_inode {
 	__u64 inode;
 	__u32 device, generation;
+};
+
+/*
+ * What one user may cause. A user is whoever a process belongs to; for one inside a user namespace the owner of the
+ * outermost one, unless that is root. Whose share of a window is used up is not told of until the next, only counted.
+ */
+#define SAMPLER_WINDOW_NS 10000000000ull
+#define SAMPLER_WINDOW_FILES 512u   /* new files */
+#define SAMPLER_WINDOW_DEATHS 32u   /* by signals */
+#define SAMPLER_WINDOW_STARTS 1024u /* and ends of watched programs */
+#define SAMPLER_MAX_USERS 4096u
+
+struct sampler_share {
+	__u64 start_ns; /* CLOCK_MONOTONIC; of the window */
+	__u32 files, deaths, starts;
+	__u32 files_untold, deaths_untold, starts_untold; /* since the loader last looked */
 };
 
 /*
@@ -132,7 +173,10 @@ struct sampler_control {
 	__u32 clock_table;	 /* which table the clock event fills */
 	__u32 page_shift;
 	__u32 no_cache;
-	__u32 zero, unused;
+	__u32 zero;
+	__u32 host_space; /* number of the mount namespace whose names count */
+	/* Objects of the kernel that are never freed, once met: what most processes have need not be looked into again. */
+	__u64 initial_namespaces, host_namespaces, initial_user_space;
 	/* Places per CPU, a power of two for buckets; where each set (a table in one epoch) begins. */
 	__u32 n_buckets[SAMPLER_TABLES], n_moved[SAMPLER_TABLES];
 	__u32 bucket_base[SAMPLER_TABLES * SAMPLER_EPOCHS];
@@ -148,7 +192,7 @@ enum sampler_event_type {
 	SAMPLER_EVENT_MODULE = 1, /* a module was sampled for the first time */
 	SAMPLER_EVENT_EXEC,	  /* a watched program was started */
 	SAMPLER_EVENT_EXIT,	  /* ... ended */
-	SAMPLER_EVENT_SIGNAL,	  /* any program is about to die of a signal that dumps core */
+	SAMPLER_EVENT_SIGNAL,	  /* any program is about to die of a fault, or has given up (abort(3)) */
 };
 
 #define SAMPLER_PATH_BYTES 1024u
@@ -160,13 +204,17 @@ struct sampler_event {
 	__u32 type;
 	__u32 tgid;
 	__u64 time_ns; /* CLOCK_MONOTONIC */
-	struct sampler_inode module; /* the new one; the executable for the others */
-	struct sampler_inode fault;  /* SIGNAL: the module that the instruction pointer was in */
+	struct sampler_file module; /* the new one; the executable for the others */
+	struct sampler_file fault;  /* SIGNAL: the module that the instruction pointer was in */
 	__u64 fault_offset;
 	__u64 start, end; /* MODULE: where it is mapped */
 	__s32 signal;	  /* SIGNAL */
+	__s32 code;	  /* SIGNAL: si_code */
 	__u32 exit_code;  /* EXIT: as in waitpid(2) */
+	__u32 user;	  /* who started the program, if that was seen; else whose process it is */
+	__u32 number;	  /* MODULE: what stands for it in keys */
 	char comm[SAMPLER_COMM_BYTES];
+	__u32 unused;
 };
 
 /* MODULE and SIGNAL events carry the names of the file and its directories, file first, NUL after each. */

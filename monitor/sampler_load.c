@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/bytes.h"
@@ -120,6 +121,16 @@ static size_t n_all_snapshots(const struct sampler *sampler)
 	return MAX((size_t)sampler->n_possible * SAMPLER_EPOCHS * sampler->options.n_snapshots, (size_t)1);
 }
 
+/* Init's mount namespace is the host's; a service manager may have given us one of our own. */
+static uint32_t host_space(void)
+{
+	struct stat st;
+
+	if (stat("/proc/1/ns/mnt", &st) < 0 && stat("/proc/self/ns/mnt", &st) < 0)
+		return 0;
+	return (uint32_t)st.st_ino;
+}
+
 static int configure(struct sampler *sampler, struct fault *reterr)
 {
 	const struct sampler_options *options = &sampler->options;
@@ -137,6 +148,7 @@ static int configure(struct sampler *sampler, struct fault *reterr)
 	bpf->bss->control.clock_table = is_tick ? SAMPLER_REFERENCE : SAMPLER_MAIN;
 	bpf->bss->control.page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	bpf->bss->control.no_cache = options->no_cache;
+	bpf->bss->control.host_space = host_space();
 	bpf_program__set_autoload(bpf->progs.on_tick, is_tick);
 	bpf_program__set_autoload(bpf->progs.on_clock, !is_tick || options->has_reference);
 	bpf_program__set_autoload(bpf->progs.on_exec, !options->no_lifecycle);
@@ -217,7 +229,10 @@ static int load(struct sampler *sampler, struct fault *reterr)
 	if (!sampler->states || !sampler->buckets || !sampler->moved || !sampler->snapshots)
 		return refusal(-errno, "map the sampler's tables", reterr);
 	sampler->ring = ring_buffer__new(bpf_map__fd(sampler->bpf->maps.events), on_event, sampler, NULL);
-	return sampler->ring ? 0 : refusal(-errno, "map the sampler's ring buffer", reterr);
+	if (!sampler->ring)
+		return refusal(-errno, "map the sampler's ring buffer", reterr);
+	r = ring_buffer__add(sampler->ring, bpf_map__fd(sampler->bpf->maps.life_events), on_event, sampler);
+	return r < 0 ? refusal(r, "map the sampler's ring buffer", reterr) : 0;
 }
 
 static int clocks_open(struct sampler *sampler, struct fault *reterr)
@@ -498,10 +513,9 @@ int sampler_check(const struct sampler_drained *drained, struct fault *reterr)
 	for (size_t i = 0; i < drained->n_rows; i++) {
 		const struct sampler_row *row = &drained->rows[i];
 
-		/* Anonymous rows hold a name where others hold inode and offset. */
-		if (row->key.device || row->key.generation == SAMPLER_VDSO)
+		if (row->key.module == SAMPLER_VDSO || row->key.module >= SAMPLER_UNTOLD)
 			files += row->count;
-		else if (row->key.generation == SAMPLER_KERNEL)
+		else if (row->key.module == SAMPLER_KERNEL)
 			kernel += row->count;
 		else
 			anonymous += row->count;
@@ -540,24 +554,52 @@ int sampler_events(struct sampler *sampler,
 	return ring_buffer__consume(sampler->ring);
 }
 
-void sampler_forget(struct sampler *sampler, const struct sampler_inode *inode)
+void sampler_flush(struct sampler *sampler)
 {
-	bpf_map_delete_elem(bpf_map__fd(sampler->bpf->maps.announced), inode);
-	/* What is cached per CPU would never be announced. */
 	__atomic_fetch_add(&sampler->bpf->bss->control.cache_flushes, 1, __ATOMIC_RELEASE);
+}
+
+void sampler_forget(struct sampler *sampler, const struct sampler_file *file)
+{
+	bpf_map_delete_elem(bpf_map__fd(sampler->bpf->maps.announced), file);
+	/* What is cached per CPU would never be announced. */
+	sampler_flush(sampler);
 }
 
 void sampler_forget_all(struct sampler *sampler)
 {
-	struct sampler_inode inode, next;
+	struct sampler_file file, next;
 	int fd = bpf_map__fd(sampler->bpf->maps.announced);
 
 	while (bpf_map_get_next_key(fd, NULL, &next) == 0) {
-		inode = next;
-		if (bpf_map_delete_elem(fd, &inode) < 0 && errno != ENOENT)
+		file = next;
+		if (bpf_map_delete_elem(fd, &file) < 0 && errno != ENOENT)
 			break;
 	}
-	__atomic_fetch_add(&sampler->bpf->bss->control.cache_flushes, 1, __ATOMIC_RELEASE);
+	sampler_flush(sampler);
+}
+
+int sampler_untold(struct sampler *sampler,
+		   int (*each)(uint32_t user, const struct sampler_share *share, void *closure), void *closure)
+{
+	int fd = bpf_map__fd(sampler->bpf->maps.shares), r = 0;
+	uint32_t user, next, *previous = NULL;
+
+	for (unsigned i = 0; r == 0 && i < SAMPLER_MAX_USERS && bpf_map_get_next_key(fd, previous, &next) == 0; i++) {
+		struct sampler_share share, kept;
+
+		user = next;
+		previous = &user;
+		if (bpf_map_lookup_elem(fd, &user, &share) < 0 ||
+		    !(share.files_untold || share.deaths_untold || share.starts_untold))
+			continue;
+		/* What is counted in between is lost; it only tells that there was more. */
+		kept = share;
+		kept.files_untold = kept.deaths_untold = kept.starts_untold = 0;
+		bpf_map_update_elem(fd, &user, &kept, BPF_EXIST);
+		r = each(user, &share, closure);
+	}
+	return r;
 }
 
 /* The first program to watch makes starts and ends interesting. */

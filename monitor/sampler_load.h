@@ -69,9 +69,17 @@ int sampler_events_fd(const struct sampler *sampler);
 int sampler_events(struct sampler *sampler,
 		   void (*each)(const struct sampler_event *event, size_t size, void *closure),
 		   void *closure);
-/** sampler_forget() - let this module be announced again when it is next sampled */
-void sampler_forget(struct sampler *sampler, const struct sampler_inode *inode);
+/** sampler_flush() - let every mapping be looked at again: a file may have been written to since it was mapped */
+void sampler_flush(struct sampler *sampler);
+/** sampler_forget() - let this file be announced again when it is next sampled */
+void sampler_forget(struct sampler *sampler, const struct sampler_file *file);
 void sampler_forget_all(struct sampler *sampler);
+/**
+ * sampler_untold() - whose share of events was used up since the last call, and what that cost
+ * Stops at the first non-zero return of @each, and returns it.
+ */
+int sampler_untold(struct sampler *sampler,
+		   int (*each)(uint32_t user, const struct sampler_share *share, void *closure), void *closure);
 /** sampler_watch() - report starts and ends of programs of this inode (any device) */
 int sampler_watch(struct sampler *sampler, const struct sampler_inode *inode, bool on);
 

@@ -91,7 +91,7 @@ static int open_sampler(const struct monitor_settings *settings, double clock_hz
 static int open_recorder(const struct monitor_settings *settings, double clock_hz, enum monitor_source kind,
 			 struct source *ret, struct fault *reterr)
 {
-	struct recorder_options options = { .target = RECORDER_ALL, .rate_hz = clock_hz };
+	struct recorder_options options = { .target = RECORDER_ALL, .rate_hz = clock_hz, .tells_files = true };
 	struct rlimit files;
 	int r;
 

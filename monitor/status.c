@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/json.h"
@@ -60,6 +61,7 @@ static void samples_json(const struct monitor_status *status, struct json *json)
 		json_u64(json, sample_loss_name(i), status->lost[i]);
 	json_object_end(json);
 	json_u64(json, "events_lost", status->events_lost);
+	json_u64(json, "events_over_share", status->untold);
 	json_u64(json, "cache_hits", status->cache_hits);
 	json_object_end(json);
 }
@@ -93,7 +95,8 @@ static int replace(const char *path, const char *text, size_t size)
 	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
 		return -errno;
-	if (write(fd, text, size) != (ssize_t)size || rename(temporary, path) < 0) {
+	/* Anybody may read it, whatever the umask. */
+	if (fchmod(fd, 0644) < 0 || write(fd, text, size) != (ssize_t)size || rename(temporary, path) < 0) {
 		int r = errno ? -errno : -EIO;
 
 		unlink(temporary);

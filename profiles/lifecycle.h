@@ -17,8 +17,10 @@
 #include "base/fault.h"
 #include "base/macro.h"
 #include "module/build_id.h"
+#include "module/file_identity.h"
 
-#define LIFECYCLE_VERSION 1u
+#define LIFECYCLE_VERSION 2u /* 1 is read, too; it does not know which file, whose process, and why it died */
+#define LIFECYCLE_USER_UNKNOWN UINT32_MAX
 #define LIFECYCLE_SUFFIX ".events"
 #define LIFECYCLE_MAGIC "morph-events " /* how such a file begins */
 #define LIFECYCLE_MAX_EVENTS 4096u /* in one file */
@@ -27,6 +29,7 @@ enum lifecycle_kind {
 	LIFECYCLE_EXEC = 1,   /* a watched program was started */
 	LIFECYCLE_EXIT = 2,   /* it ended by itself; value: status as in waitpid(2) */
 	LIFECYCLE_SIGNAL = 3, /* any program died of a signal that speaks of a defect; value: the signal */
+	LIFECYCLE_UNTOLD = 4, /* user had used up what may be told of one; count: so much more; value: 1, 3: of what kind */
 };
 
 struct lifecycle_event {
@@ -41,6 +44,10 @@ struct lifecycle_event {
 	struct build_id fault_build_id; /* SIGNAL: module of the instruction; size 0: unknown */
 	char *fault_path;		/* owned; "" when unknown */
 	uint64_t fault_offset;		/* in that module's file */
+	uint32_t user; /* whoever started the program; LIFECYCLE_USER_UNKNOWN */
+	int32_t code;  /* SIGNAL: si_code; above 0: the kernel raised it, SI_TKILL: the process itself (abort(3)) */
+	uint32_t space; /* number of the mount namespace whose name the path is; 0: the host's */
+	struct file_identity file, fault_file; /* as the kernel knew them; device 0: unknown */
 };
 
 struct lifecycle {
@@ -55,7 +62,8 @@ static inline void lifecycle_donep(struct lifecycle *lifecycle)
 }
 
 /**
- * lifecycle_add() - append a copy of @event, or unite it with an equal EXEC or EXIT that is there
+ * lifecycle_add() - append a copy of @event, or unite it with an equal one that is there
+ * Equal are those of the same kind, file, user and value, wherever the fault was.
  * Return: 0 or -ENOMEM. Strings may be NULL, which means "".
  */
 int lifecycle_add(struct lifecycle *lifecycle, const struct lifecycle_event *event);

@@ -84,16 +84,16 @@ void sample_log_free(struct sample_log *log)
 	free(log);
 }
 
-static bool module_is(const struct sample_module *module, enum sample_module_kind kind,
-		      const struct build_id *build_id, const char *path, uint64_t file_size,
-		      uint64_t mtime_ns)
+static bool module_is(const struct sample_module *module, const struct sample_module *like)
 {
-	if (module->kind != kind || module->build_id.size != build_id->size)
+	if (module->kind != like->kind || module->user != like->user || module->space != like->space ||
+	    !file_identity_is_equal(&module->file, &like->file) ||
+	    !build_id_is_equal(&module->build_id, &like->build_id))
 		return false;
-	if (build_id->size)
-		return memcmp(module->build_id.bytes, build_id->bytes, build_id->size) == 0;
-	return module->file_size == file_size && module->mtime_ns == mtime_ns &&
-	       strcmp(module->path, path) == 0;
+	if (like->build_id.size)
+		return true;
+	return module->file_size == like->file_size && module->mtime_ns == like->mtime_ns &&
+	       strcmp(module->path, like->path) == 0;
 }
 
 /* Room for one more element in an array whose capacity is the power of two at or above its length. */
@@ -110,19 +110,12 @@ static int array_grow(void **array, size_t n, size_t size)
 	return 0;
 }
 
-struct sample_module *sample_log_module(struct sample_log *log, enum sample_module_kind kind,
-					const struct build_id *build_id, const char *path,
-					uint64_t file_size, uint64_t mtime_ns)
+struct sample_module *sample_log_module_like(struct sample_log *log, const struct sample_module *like)
 {
-	static const struct build_id none;
 	struct sample_module *module;
 
-	if (!build_id)
-		build_id = &none;
-	if (!path)
-		path = "";
 	for (size_t i = 0; i < log->n_modules; i++)
-		if (module_is(&log->modules[i], kind, build_id, path, file_size, mtime_ns))
+		if (module_is(&log->modules[i], like))
 			return &log->modules[i];
 	if (log->n_modules == log->capacity) {
 		size_t capacity = log->capacity ? log->capacity * 2 : 16;
@@ -134,12 +127,25 @@ struct sample_module *sample_log_module(struct sample_log *log, enum sample_modu
 		log->capacity = capacity;
 	}
 	module = &log->modules[log->n_modules];
-	*module = (struct sample_module){ .kind = kind, .build_id = *build_id, .path = strdup(path),
-					  .file_size = file_size, .mtime_ns = mtime_ns };
+	*module = (struct sample_module){ .kind = like->kind, .build_id = like->build_id, .path = strdup(like->path),
+					  .file_size = like->file_size, .mtime_ns = like->mtime_ns,
+					  .file = like->file, .space = like->space, .user = like->user };
 	if (!module->path)
 		return NULL;
 	log->n_modules++;
 	return module;
+}
+
+struct sample_module *sample_log_module(struct sample_log *log, enum sample_module_kind kind,
+					const struct build_id *build_id, const char *path,
+					uint64_t file_size, uint64_t mtime_ns)
+{
+	static const struct build_id none;
+	struct sample_module like = { .kind = kind, .build_id = build_id ? *build_id : none,
+				      .path = (char *)(path ? path : ""), .file_size = file_size,
+				      .mtime_ns = mtime_ns, .user = SAMPLE_USER_UNKNOWN };
+
+	return sample_log_module_like(log, &like);
 }
 
 int sample_module_add(struct sample_module *module, uint64_t offset, uint64_t count)
@@ -241,7 +247,10 @@ static int module_compare(const void *pa, const void *pb)
 	order = order ? order : strcmp(a->path, b->path);
 	order = order ? order : memcmp(&a->build_id, &b->build_id, sizeof(a->build_id));
 	order = order ? order : (a->file_size > b->file_size) - (a->file_size < b->file_size);
-	return order ? order : (a->mtime_ns > b->mtime_ns) - (a->mtime_ns < b->mtime_ns);
+	order = order ? order : (a->mtime_ns > b->mtime_ns) - (a->mtime_ns < b->mtime_ns);
+	order = order ? order : file_identity_compare(&a->file, &b->file);
+	order = order ? order : (a->space > b->space) - (a->space < b->space);
+	return order ? order : (a->user > b->user) - (a->user < b->user);
 }
 
 /* Modules with nothing in them go, the others get their order. */
@@ -304,8 +313,7 @@ static int counts_merge(struct sample_module *into, const struct sample_module *
 
 static int module_merge(struct sample_log *into, const struct sample_module *from)
 {
-	struct sample_module *module = sample_log_module(into, from->kind, &from->build_id, from->path,
-							 from->file_size, from->mtime_ns);
+	struct sample_module *module = sample_log_module_like(into, from);
 	int r = module ? 0 : -ENOMEM;
 
 	if (r < 0)
@@ -360,6 +368,29 @@ int sample_log_merge(struct sample_log *into, const struct sample_log *from)
 	head_merge(into, from);
 	modules_sort(into);
 	return 0;
+}
+
+int sample_log_unite(struct sample_log *log)
+{
+	struct sample_log united = { .source = log->source };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < log->n_modules; i++) {
+		struct sample_module *module = &log->modules[i];
+
+		module->file = (struct file_identity){ 0 };
+		module->space = 0;
+		module->user = SAMPLE_USER_UNKNOWN;
+		r = module_merge(&united, module);
+	}
+	for (size_t i = 0; i < log->n_modules; i++)
+		module_done(&log->modules[i]);
+	free(log->modules);
+	log->modules = united.modules;
+	log->n_modules = united.n_modules;
+	log->capacity = united.capacity;
+	modules_sort(log);
+	return r;
 }
 
 bool sample_log_sees_both_ways(const struct sample_log *log)

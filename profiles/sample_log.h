@@ -28,8 +28,10 @@
 #include "base/fault.h"
 #include "base/macro.h"
 #include "module/build_id.h"
+#include "module/file_identity.h"
 
-#define SAMPLE_LOG_VERSION 1u
+#define SAMPLE_LOG_VERSION 2u /* 1 is read, too; it does not know which file, and whose, the samples are */
+#define SAMPLE_USER_UNKNOWN UINT32_MAX
 
 enum sample_source {
 	SAMPLE_SOURCE_TICK = 1,	     /* the kernel's scheduler tick */
@@ -75,6 +77,9 @@ struct sample_module {
 	struct build_id build_id; /* size 0: the file has none */
 	char *path;		  /* owned; as seen by the program, may hold any byte but NUL */
 	uint64_t file_size, mtime_ns; /* identity when there is no build ID; 0: unknown */
+	struct file_identity file; /* which file the kernel had mapped; device 0: unknown, so anybody may have said so */
+	uint32_t space; /* number of the mount namespace in which the path is its name; 0: the host's */
+	uint32_t user;	/* whose processes; SAMPLE_USER_UNKNOWN: not told, or of several */
 	bool tick_synchronous;	  /* its counts come from the reference clock alone */
 	struct sample_count *counts; /* owned; sorted by offset, unique */
 	size_t n_counts;
@@ -108,12 +113,14 @@ DEFINE_CLEANUP(struct sample_log *, sample_log_free);
 
 /**
  * sample_log_module() - the module with this identity, added when new
- * Identity: kind and build ID; without a build ID kind, path, size and mtime. NULL: out of memory.
- * The pointer is valid until the next call.
+ * Identity: kind and build ID; without a build ID kind, path, size and mtime. No file is known, and no user. NULL: out of
+ * memory. The pointer is valid until the next call.
  */
 struct sample_module *sample_log_module(struct sample_log *log, enum sample_module_kind kind,
 					const struct build_id *build_id, const char *path,
 					uint64_t file_size, uint64_t mtime_ns);
+/** sample_log_module_like() - the same with all of @like's identity, to which file, mount namespace and user belong */
+struct sample_module *sample_log_module_like(struct sample_log *log, const struct sample_module *like);
 /** sample_module_add() - append one (offset, count), unsorted; call sample_log_normalize() when done */
 int sample_module_add(struct sample_module *module, uint64_t offset, uint64_t count);
 int sample_module_add_branch(struct sample_module *module, uint64_t from, uint64_t to, uint64_t count);
@@ -132,9 +139,11 @@ uint64_t sample_log_drained(const struct sample_log *log);
  * Branches of logs that see both ways and of such that do not cannot be added: a module's first ones stay.
  */
 int sample_log_merge(struct sample_log *into, const struct sample_log *from);
+/** sample_log_unite() - forget files, mount namespaces and users: one module for each build; 0 or -ENOMEM */
+int sample_log_unite(struct sample_log *log);
 /** sample_log_sees_both_ways() - do the branches of this log tell of conditional jumps that were not taken, too? */
 bool sample_log_sees_both_ways(const struct sample_log *log);
-/** sample_log_find() - by build ID, or NULL */
+/** sample_log_find() - by build ID, or NULL; the first one, so what comes from many users is united before */
 const struct sample_module *sample_log_find(const struct sample_log *log, const struct build_id *id);
 /** sample_log_check() - the conservation law; -ERANGE with @reterr naming the equation that fails */
 int sample_log_check(const struct sample_log *log, struct fault *reterr);

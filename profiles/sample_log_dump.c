@@ -76,7 +76,7 @@ void sample_log_dump(const struct sample_log *log, FILE *out)
 {
 	_clean_(freep) const struct sample_module **order = by_weight(log);
 	_clean_(table_freep) struct table *table =
-		table_new(">samples|>share|>offsets|>branches|kind|build ID|path");
+		table_new(">samples|>share|>offsets|>branches|kind|build ID|>user|path");
 	uint64_t seen = log->kernel + log->user;
 
 	fprintf(out, "source      %s, %.4g Hz per busy CPU, %u CPUs, %.3f s\n",
@@ -97,8 +97,12 @@ void sample_log_dump(const struct sample_log *log, FILE *out)
 		table_cell(table, "%zu", module->n_branches);
 		table_cell(table, "%s", sample_module_kind_name(module->kind));
 		table_cell(table, "%s", module->build_id.size ? build_id_text(&module->build_id, id) : "-");
-		table_cell(table, "%s%s", module->path,
-			   module->tick_synchronous ? " (tick-synchronous)" : "");
+		if (module->user == SAMPLE_USER_UNKNOWN)
+			table_cell(table, "-");
+		else
+			table_cell(table, "%" PRIu32, module->user);
+		table_cell(table, "%s%s%s", module->path, module->tick_synchronous ? " (tick-synchronous)" : "",
+			   module->space ? " (name in another mount namespace)" : "");
 	}
 	table_print(table, out);
 }
@@ -113,6 +117,15 @@ static void module_json(const struct sample_module *module, struct json *json)
 	json_string(json, "build_id", module->build_id.size ? build_id_text(&module->build_id, id) : NULL);
 	json_u64(json, "file_size", module->file_size);
 	json_u64(json, "mtime_ns", module->mtime_ns);
+	if (file_identity_is_known(&module->file)) {
+		json_u64(json, "device", module->file.device);
+		json_u64(json, "inode", module->file.inode);
+		json_u64(json, "changed_ns", module->file.changed_ns);
+		json_u64(json, "size", module->file.size);
+	}
+	json_u64(json, "mount_namespace", module->space);
+	if (module->user != SAMPLE_USER_UNKNOWN)
+		json_u64(json, "user", module->user);
 	json_bool(json, "tick_synchronous", module->tick_synchronous);
 	json_u64(json, "samples", module->total);
 	json_array_begin(json, "counts");

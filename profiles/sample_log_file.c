@@ -15,6 +15,7 @@
 #include "base/file.h"
 
 #define MODULE_TICK_SYNCHRONOUS 1u
+#define SAMPLE_LOG_OLDEST 1u /* that is still read */
 #define COMPRESSION_LEVEL 6
 #define PATH_MAX_BYTES 65536u
 /* kind, flags, build ID length, path length, size, mtime, two lengths */
@@ -46,6 +47,14 @@ static void module_encode(const struct sample_module *module, struct buffer *buf
 	buffer_string(buffer, module->path, strlen(module->path));
 	buffer_uleb(buffer, module->file_size);
 	buffer_uleb(buffer, module->mtime_ns);
+	buffer_uleb(buffer, module->file.device);
+	if (module->file.device) {
+		buffer_uleb(buffer, module->file.inode);
+		buffer_uleb(buffer, module->file.changed_ns);
+		buffer_uleb(buffer, module->file.size);
+	}
+	buffer_uleb(buffer, module->space);
+	buffer_uleb(buffer, module->user == SAMPLE_USER_UNKNOWN ? 0 : (uint64_t)module->user + 1);
 	buffer_uleb(buffer, module->n_counts);
 	for (size_t i = 0; i < module->n_counts; i++) {
 		buffer_uleb(buffer, module->counts[i].offset - previous);
@@ -151,7 +160,26 @@ static int branches_decode(struct reader *reader, struct sample_module *module)
 	return 0;
 }
 
-static int module_decode(struct reader *reader, struct sample_module *module)
+/* Whose file, which, and where the path is its name; nothing of it is in version 1. */
+static void owner_decode(struct reader *reader, struct sample_module *module)
+{
+	uint64_t space, user;
+
+	module->file.device = reader_uleb(reader);
+	if (module->file.device) {
+		module->file.inode = reader_uleb(reader);
+		module->file.changed_ns = reader_uleb(reader);
+		module->file.size = reader_uleb(reader);
+	}
+	space = reader_uleb(reader);
+	user = reader_uleb(reader);
+	if (space > UINT32_MAX || user > UINT32_MAX || (module->file.device && module->kind != SAMPLE_MODULE_FILE))
+		reader->bad = true;
+	module->space = (uint32_t)space;
+	module->user = user ? (uint32_t)(user - 1) : SAMPLE_USER_UNKNOWN;
+}
+
+static int module_decode(struct reader *reader, unsigned version, struct sample_module *module)
 {
 	uint8_t kind = reader_u8(reader), flags = reader_u8(reader);
 	size_t n_id, n_path;
@@ -171,6 +199,9 @@ static int module_decode(struct reader *reader, struct sample_module *module)
 	module->path = strndup(path, n_path);
 	module->file_size = reader_uleb(reader);
 	module->mtime_ns = reader_uleb(reader);
+	module->user = SAMPLE_USER_UNKNOWN;
+	if (version > 1)
+		owner_decode(reader, module);
 	r = module->path ? counts_decode(reader, module) : -ENOMEM;
 	return r < 0 ? r : branches_decode(reader, module);
 }
@@ -201,7 +232,7 @@ static void head_decode(struct reader *reader, struct sample_log *log)
 	log->n_cpus = (uint32_t)n_cpus;
 }
 
-static int payload_decode(struct reader *reader, struct sample_log *log)
+static int payload_decode(struct reader *reader, unsigned version, struct sample_log *log)
 {
 	uint64_t n;
 
@@ -217,7 +248,7 @@ static int payload_decode(struct reader *reader, struct sample_log *log)
 	log->capacity = n;
 	while (log->n_modules < n && !reader->bad) {
 		struct sample_module *module = &log->modules[log->n_modules++];
-		int r = module_decode(reader, module);
+		int r = module_decode(reader, version, module);
 
 		module->branches_one_way = !sample_log_sees_both_ways(log);
 		if (r < 0)
@@ -231,16 +262,20 @@ int sample_log_decode(const void *container, size_t size, struct sample_log **re
 {
 	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
 	_clean_(buffer_donep) struct buffer payload = { 0 };
+	unsigned kind = 0, version = SAMPLE_LOG_VERSION;
 	struct reader reader;
 	int r;
 
 	if (!log)
 		return fault_errno(reterr, -ENOMEM, "sample log");
-	r = container_unpack(container, size, CONTAINER_SAMPLE_LOG, SAMPLE_LOG_VERSION, &payload, reterr);
+	/* What cannot even be peeked at is refused in words by what follows. */
+	if (container_peek(container, size, &kind, &version, NULL) < 0 || version != SAMPLE_LOG_OLDEST)
+		version = SAMPLE_LOG_VERSION;
+	r = container_unpack(container, size, CONTAINER_SAMPLE_LOG, version, &payload, reterr);
 	if (r < 0)
 		return r;
 	reader = reader_of(payload.data, payload.size);
-	r = payload_decode(&reader, log);
+	r = payload_decode(&reader, version, log);
 	if (r < 0)
 		return fault_errno(reterr, r, "sample log");
 	if (reader.bad || reader_left(&reader))

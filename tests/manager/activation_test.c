@@ -311,18 +311,19 @@ TEST(a_damaged_description_in_the_store_is_left_out)
 
 /* ---- watching ---- */
 
-static void event(const char *name, enum lifecycle_kind kind, int value, uint32_t count)
+static void event_by(uint32_t user, int code, const char *name, enum lifecycle_kind kind, int value, uint32_t count)
 {
 	static int serial;
 	_clean_(lifecycle_donep) struct lifecycle lifecycle = { 0 };
 	_clean_(buffer_donep) struct buffer text = { 0 };
 	_clean_(image_freep) struct image *image = NULL;
 	struct lifecycle_event e = { .kind = kind, .value = value, .count = count, .pid = 7,
-				     .path = f.prog, .comm = (char *)"prog" };
+				     .path = f.prog, .comm = (char *)"prog", .user = user, .code = code };
 	char path[PATH_MAX], file[32];
 
 	CHECK_INT(image_open(program(name, path), &image, NULL), 0);
 	e.build_id = e.fault_build_id = *image_build_id(image);
+	e.file = e.fault_file = file_of(&f, name, f.prog, &e.build_id);
 	e.time_ns = (uint64_t)++serial;
 	CHECK_INT(lifecycle_add(&lifecycle, &e), 0);
 	CHECK_INT(lifecycle_encode(&lifecycle, &text), 0);
@@ -331,6 +332,12 @@ static void event(const char *name, enum lifecycle_kind kind, int value, uint32_
 	if (intake_file(f.m, file, &f.fault) != 0)
 		FAIL("%s", f.fault.text);
 	CHECK(access(path, F_OK) < 0);
+}
+
+/* Root's; the kernel raised the signal for a fault. */
+static void event(const char *name, enum lifecycle_kind kind, int value, uint32_t count)
+{
+	event_by(0, kind == LIFECYCLE_SIGNAL ? 1 : 0, name, kind, value, count);
 }
 
 TEST(a_crash_of_a_new_generation_brings_the_shipped_file_back)
@@ -352,14 +359,14 @@ TEST(a_program_that_always_crashed_may_go_on_so)
 	setup();
 	event("shipped", LIFECYCLE_EXEC, 0, 100);
 	for (int i = 0; i < 10; i++)
-		event("shipped", LIFECYCLE_SIGNAL, 6, 1);
+		event("shipped", LIFECYCLE_SIGNAL, 11, 1);
 	CHECK_INT(switch_to(1), 0);
 	event("made", LIFECYCLE_EXEC, 0, 100);
 	for (int i = 0; i < 15; i++)
-		event("made", LIFECYCLE_SIGNAL, 6, 1);
+		event("made", LIFECYCLE_SIGNAL, 11, 1);
 	CHECK_INT(active(), 1);
 	for (int i = 0; i < 10; i++)
-		event("made", LIFECYCLE_SIGNAL, 6, 1);
+		event("made", LIFECYCLE_SIGNAL, 11, 1);
 	CHECK_INT(active(), 0);
 	teardown();
 }
@@ -458,7 +465,7 @@ TEST(a_full_disk_leaves_the_shipped_file)
 		SKIP("needs root to mount a small file system");
 	fixture_make(&f);
 	CHECK(mkdir(path_join(f.dir, "small", small), 0755) == 0);
-	if (mount("tmpfs", small, "tmpfs", 0, "size=64k") < 0) {
+	if (mount("tmpfs", small, "tmpfs", 0, "size=64k,mode=755") < 0) {
 		fixture_done(&f);
 		SKIP("mounting is not permitted");
 	}
@@ -489,6 +496,57 @@ TEST(a_full_disk_leaves_the_shipped_file)
 	manager_free(TAKE(f.m));
 	CHECK(umount(small) == 0);
 	fixture_done(&f);
+}
+
+TEST(a_file_that_cannot_be_replaced_could_be_mounted_over)
+{
+	char second[PATH_MAX];
+
+	setup();
+	CHECK_INT(activation_may(f.m, f.prog, &f.fault), 0);
+	CHECK(link(f.prog, path_join(f.dir, "second", second)) == 0);
+	CHECK_INT(activation_may(f.m, f.prog, &f.fault), -EPERM);
+	CHECK(strstr(f.fault.text, "hard links") && strstr(f.fault.text, "activation = mount"));
+	CHECK_INT(config_set(settings_keys, "activation", "mount", &f.m->settings, NULL), 0);
+	CHECK_INT(activation_may(f.m, f.prog, &f.fault), 0);
+	CHECK_INT(config_set(settings_keys, "activation", "sideways", &f.m->settings, NULL), 0);
+	CHECK_INT(settings_check(&f.m->settings, &f.fault), -EINVAL);
+	teardown();
+}
+
+TEST(without_the_helper_nothing_is_mounted_and_nothing_is_left)
+{
+	char path[PATH_MAX];
+
+	setup();
+	CHECK_INT(config_set(settings_keys, "activation", "mount", &f.m->settings, NULL), 0);
+	CHECK_INT(config_set(settings_keys, "mount_socket", path_join(f.dir, "nobody", path), &f.m->settings, NULL), 0);
+	CHECK(switch_to(1) < 0);
+	CHECK(strstr(f.fault.text, "morph-mount"));
+	is_as_shipped();
+	CHECK_INT(number_of(f.m, "SELECT count(*) FROM swap"), 0);
+	CHECK_INT(config_set(settings_keys, "activation", "replace", &f.m->settings, NULL), 0);
+	CHECK_INT(switch_to(1), 0);
+	CHECK(file_is_program(f.prog, "made"));
+	CHECK_INT(switch_to(0), 0);
+	is_as_shipped();
+	teardown();
+}
+
+TEST(where_ima_appraises_programs_nothing_is_activated)
+{
+	static const char policy[] = "appraise func=BPRM_CHECK fowner=0\n";
+	char path[PATH_MAX], directory[PATH_MAX];
+
+	setup();
+	CHECK_INT(config_set(settings_keys, "root", f.dir, &f.m->settings, NULL), 0);
+	CHECK_INT(config_set(settings_keys, "prefixes", "/", &f.m->settings, NULL), 0);
+	CHECK_INT(activation_may(f.m, "/prog", &f.fault), 0);
+	CHECK_INT(file_mkdirs(path_join(f.dir, "sys/kernel/security/ima", directory), 0755, NULL), 0);
+	CHECK_INT(file_write(path_join(directory, "policy", path), policy, strlen(policy), 0644, NULL), 0);
+	CHECK_INT(activation_may(f.m, "/prog", &f.fault), -EPERM);
+	CHECK(strstr(f.fault.text, "IMA") && !strstr(f.fault.text, "activation = mount (morphd.conf)"));
+	teardown();
 }
 
 TEST_MAIN()

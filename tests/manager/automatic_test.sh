@@ -50,8 +50,8 @@ is "the edit used the new samples up" 0 "$(json status '.modules[0].new_samples'
 
 # ---- it crashes
 cat >"$dir/part" <<-END
-	morph-events 1
-	signal 5 77 1 11 $(readelf -n "$MORPH_PROGRAMS/made" | sed -n 's/.*Build ID: //p') prog $prog - 0 -
+	morph-events 2
+	signal 5 77 1 11 $(readelf -n "$MORPH_PROGRAMS/made" | sed -n 's/.*Build ID: //p') prog $prog - 0 - 0 1 0 $("$MORPH_BIN/manager-samples" --identity "$prog") -
 END
 mv "$dir/part" "$dir/spool/000.events"
 eventually prog_is shipped

@@ -61,7 +61,7 @@ sed -i 's/stack is empty/the stack is empty/' "$dir/v3/vm.c"
 
 upgrade_to 1
 morphd_start
-morph record -F 4000 -o "$dir/spool/.1" -- "$prog" 3000000 4 >/dev/null 2>&1
+morph record --files -F 4000 -o "$dir/spool/.1" -- "$prog" 9000000 4 >/dev/null 2>&1
 mv "$dir/spool/.1" "$dir/spool/1.samples"
 spool_wait
 morph reoptimize "$prog"
@@ -110,7 +110,7 @@ morphd_stop
 rm "$dir"/state/state.db*
 morphd_start
 ! grep -q 'left out' "$dir/morphd.log" || fail "$(grep 'left out' "$dir/morphd.log")"
-morph record -F 200 -o "$dir/spool/.2" -- "$prog" 3000000 2 >/dev/null 2>&1
+morph record --files -F 200 -o "$dir/spool/.2" -- "$prog" 3000000 2 >/dev/null 2>&1
 mv "$dir/spool/.2" "$dir/spool/2.samples"
 spool_wait
 is "carried over twice" "$carried" "$(now '.carried_samples | floor')"

@@ -9,7 +9,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -21,6 +24,8 @@
 #include "manager/manager.h"
 #include "manager/path.h"
 #include "manager/shipped.h"
+#include "manager/store.h"
+#include "manager/verified.h"
 #include "module/image.h"
 #include "profiles/sample_log.h"
 #include "tests/test.h"
@@ -50,10 +55,21 @@ static inline void fixture_make_in(struct fixture *f, const char *parent)
 	path_join(f->dir, "prog", f->prog);
 }
 
-/* In memory where there is a place: a real disk's fsync makes the tests ten times slower. */
+/*
+ * In memory where there is a way: a real disk's fsync makes the tests ten times slower. It must be a place that
+ * nobody else may write to, up to the root (place.h), so neither /tmp nor /dev/shm.
+ */
 static inline void fixture_make(struct fixture *f)
 {
-	fixture_make_in(f, access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	static const char *place;
+
+	if (!place && geteuid() == 0)
+		place = syscall(SYS_unshare, CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+					mount("none", "/mnt", "tmpfs", 0, "mode=755") == 0
+				? "/mnt" : "/var/lib";
+	else if (!place)
+		place = getenv("MORPH_PROGRAMS");
+	fixture_make_in(f, place);
 }
 
 static inline void fixture_open(struct fixture *f)
@@ -66,6 +82,7 @@ static inline void fixture_open(struct fixture *f)
 			     NULL), 0);
 	CHECK_INT(config_set(settings_keys, "spool_directory", path_join(f->dir, "spool", path), &settings,
 			     NULL), 0);
+	CHECK_INT(config_set(settings_keys, "prefixes", f->dir, &settings, NULL), 0);
 	if (manager_open(&settings, NULL, &f->m, &f->fault) < 0)
 		FAIL("%s", f->fault.text);
 }
@@ -116,12 +133,43 @@ static inline struct sample_log *log_of(const char *name, const char *path, uint
 	return log;
 }
 
+/*
+ * Which file the kernel would have known it by: the one that stands at @path if it is this program; else one that
+ * morphd has seen to be it before.
+ */
+static inline struct file_identity file_of(const struct fixture *f, const char *name, const char *path,
+					   const struct build_id *id)
+{
+	_clean_(statement_freep) sqlite3_stmt *row = NULL;
+	struct file_identity file = { 0 };
+	char text[BUILD_ID_MAX_TEXT];
+	int fd;
+
+	if (file_is_program(path, name)) {
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		CHECK_INT(file_identity_of_fd(fd, &file), 0);
+		close(fd);
+		return file;
+	}
+	CHECK_INT(state_prepare(f->m->state, &row, NULL,
+				"SELECT device, inode, changed_ns, v.size FROM verified_file v JOIN generation g ON g.id = "
+				"v.generation WHERE g.build_id = ? ORDER BY v.time_ns DESC LIMIT 1", "t",
+				build_id_text(id, text)), 0);
+	if (state_step(f->m->state, row, NULL) == 1)
+		file = (struct file_identity){ (uint64_t)sqlite3_column_int64(row, 0),
+					       (uint64_t)sqlite3_column_int64(row, 1),
+					       (uint64_t)sqlite3_column_int64(row, 2),
+					       (uint64_t)sqlite3_column_int64(row, 3) };
+	return file;
+}
+
 static inline void spool(const struct fixture *f, const char *file, const char *name, uint64_t count,
 			 uint64_t start_ns)
 {
 	_clean_(sample_log_freep) struct sample_log *log = log_of(name, f->prog, count, start_ns);
 	char path[PATH_MAX];
 
+	log->modules[0].file = file_of(f, name, f->prog, &log->modules[0].build_id);
 	CHECK_INT(sample_log_write(log, path_join(f->m->spool, file, path), NULL), 0);
 }
 
@@ -148,6 +196,28 @@ static inline void fixture_sample(struct fixture *f, const char *name, uint64_t 
 		FAIL("%s", f->fault.text);
 }
 
+/* The file at @path has the bytes of the generation with this row. */
+static inline void fixture_verify(struct fixture *f, int64_t generation, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || verified_put(f->m->state, generation, fd, &f->fault) < 0)
+		FAIL("%s: %s", path, f->fault.text);
+	close(fd);
+}
+
+/* As morph-check answers. */
+static inline void image_id_write(const char *path, const char *to)
+{
+	_clean_(image_freep) struct image *image = NULL;
+	char id[BUILD_ID_MAX_TEXT + 1];
+
+	CHECK_INT(image_open(path, &image, NULL), 0);
+	build_id_text(image_build_id(image), id);
+	strcat(id, "\n");
+	CHECK_INT(file_write(to, id, strlen(id), 0600, NULL), 0);
+}
+
 /* Take program @name for what an editor made of the module 1; its number. */
 static inline int64_t fixture_build(struct fixture *f, const char *name)
 {
@@ -162,9 +232,12 @@ static inline int64_t fixture_build(struct fixture *f, const char *name)
 	CHECK_INT(file_remove_tree(f->m->work, NULL), 0);
 	CHECK_INT(file_mkdirs(f->m->work, 0700, NULL), 0);
 	CHECK_INT(file_copy(program(name, from), path_join(f->m->work, "output", to), NULL), 0);
+	image_id_write(to, path_join(f->m->work, "answer", from));
 	if (accept_generation(f->m, &module, 100, 1.5, &row, &f->fault) < 0)
 		FAIL("%s", f->fault.text);
 	number = row.number;
+	/* Some process may still run it from the store. */
+	fixture_verify(f, row.id, store_generation_path(f->m->store, module.key, number, "binary", to));
 	generation_row_done(&row);
 	module_row_done(&module);
 	return number;

@@ -83,6 +83,7 @@ TEST(samples_of_every_generation_count_for_the_module)
 	CHECK_INT(image_open(program("made", path), &image, NULL), 0);
 	row.build_id = (char *)build_id_text(image_build_id(image), id);
 	CHECK_INT(generation_add(f.m->state, &row, NULL, &f.fault), 0);
+	fixture_verify(&f, number_of(f.m, "SELECT id FROM generation WHERE number = 1"), path);
 	spool(&f, "2.samples", "made", 40, 1);
 	CHECK_INT(intake_scan(f.m, 100, &f.fault), 1);
 	CHECK_INT(n_samples(), 140);

@@ -20,7 +20,7 @@ morphd_start
 # trained NUMBER: run it under `morph record`, and give the log to morphd
 trained()
 {
-	morph record -F 4000 -o "$dir/spool/.$1" -- "$prog" 3000000 4 >/dev/null 2>&1
+	morph record --files -F 4000 -o "$dir/spool/.$1" -- "$prog" 3000000 4 >/dev/null 2>&1
 	mv "$dir/spool/.$1" "$dir/spool/$1.samples"
 	spool_wait
 }
@@ -51,7 +51,7 @@ other=$dir/bin/other
 at=$(LC_ALL=C grep -abo 'vm: program too long' "$dir/tools/other" | head -n 1 | cut -d : -f 1)
 cp "$dir/tools/other" "$other"
 printf 'V' | dd of="$other" bs=1 seek="$at" conv=notrunc status=none
-morph record -F 4000 -o "$dir/spool/.3" -- "$other" 3000000 4 >/dev/null 2>&1
+morph record --files -F 4000 -o "$dir/spool/.3" -- "$other" 3000000 4 >/dev/null 2>&1
 mv "$dir/spool/.3" "$dir/spool/3.samples"
 spool_wait
 ! morph reoptimize "$other" 2>"$dir/err.txt" || fail "what does not regenerate was edited"

@@ -5,11 +5,15 @@
 
 #include <limits.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/posix_acl.h>
 #include <linux/posix_acl_xattr.h>
 #include <sys/ioctl.h>
+#include <linux/seccomp.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
@@ -405,6 +409,39 @@ TEST(a_file_left_by_a_crash_is_replaced)
 	replace_with(NEW, 0);
 	CHECK(holds(f.prog, NEW));
 	CHECK_INT(n_files(), 2);
+	teardown();
+}
+
+/* As systemd's RestrictSUIDSGID= has it. */
+static bool openat2_forbid(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { ARRAY_SIZE(code), code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(a_file_is_replaced_where_systemd_forbids_openat2)
+{
+	char link[PATH_MAX], path[PATH_MAX];
+	int status;
+	pid_t pid;
+
+	setup();
+	CHECK(symlink(f.dir, path_join(f.dir, "link", link)) == 0);
+	snprintf(path, sizeof(path), "%.2000s/prog", link);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		_exit(!(openat2_forbid() && syscall(SYS_openat2, AT_FDCWD, "/", NULL, 0) < 0 && errno == ENOSYS &&
+			replacement_open("", path, &r, &f.fault) == 0 && strcmp(r.path, f.prog) == 0 &&
+			prepare(NEW, 0) == 0 && replacement_commit(&r, &f.fault) == 0));
+	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	teardown();
 }
 

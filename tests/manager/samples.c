@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 * With --identity PATH: print which file that is, as events name it.
+ */
 
 /*
  * manager-samples OUT PROGRAM PATH COUNT [START_NS [FILES]]: a sample log as the monitor writes it, in
@@ -6,11 +7,25 @@
  * With FILES: so many of them, OUT-1.samples and so on, each with a start of its own.
  */
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "module/image.h"
 #include "profiles/sample_log.h"
+
+/* As the kernel knows the file at @path, if it is still there. */
+static struct file_identity file_at(const char *path)
+{
+	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct file_identity file = { 0 };
+
+	if (fd >= 0)
+		file_identity_of_fd(fd, &file);
+	return file;
+}
 
 static int write_log(const char *out, char **argv, uint64_t start_ns, struct fault *fault)
 {
@@ -25,6 +40,7 @@ static int write_log(const char *out, char **argv, uint64_t start_ns, struct fau
 		return r;
 	text = image_section_find(image, ".text");
 	module = sample_log_module(log, SAMPLE_MODULE_FILE, image_build_id(image), argv[3], 0, 0);
+	module->file = file_at(argv[3]);
 	offset = text ? text->offset : 0;
 	for (unsigned i = 0; i < 4; i++)
 		sample_module_add(module, offset + 4 * i, count / 4 + (i < count % 4));
@@ -59,6 +75,12 @@ int main(int argc, char **argv)
 {
 	struct fault fault = { "" };
 
+	if (argc == 3 && strcmp(argv[1], "--identity") == 0) {
+		struct file_identity file = file_at(argv[2]);
+
+		printf("%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 "\n", file.device, file.inode, file.changed_ns, file.size);
+		return 0;
+	}
 	if (argc < 5 || argc > 7) {
 		fprintf(stderr, "usage: %s OUT PROGRAM PATH COUNT [START_NS [FILES]]\n", argv[0]);
 		return 2;

@@ -41,7 +41,38 @@ grep -q 'id="org.morph.manage"' "$MORPH_SOURCE/systemd/org.morph.policy" || fail
 command -v systemd-analyze >/dev/null || { echo "skipped: there is no systemd-analyze"; exit 77; }
 sed "s|^ExecStart=.*|ExecStart=$MORPH_BIN/morphd|; /^Documentation=/d" "$units/morphd.service" \
 	>"$dir/morphd.service"
-systemd-analyze verify "$dir/morphd.service" >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
+for unit in morph-worker.socket morph-worker@.service; do
+	sed "s|^ExecStart=[^ ]*|ExecStart=$MORPH_BIN/morph-worker|; /^Documentation=/d" "$units/$unit" >"$dir/$unit"
+done
+systemd-analyze verify "$dir/morphd.service" "$dir/morph-worker.socket" "$dir/morph-worker@1.service" >"$dir/verify" 2>&1 ||
+	fail "$(cat "$dir/verify")"
+! grep -E "morph-worker" "$dir/verify" || fail "$(cat "$dir/verify")"
 ! grep -q "morphd.service" "$dir/verify" || fail "$(cat "$dir/verify")"
-systemd-analyze security --offline=yes --threshold=25 --no-pager "$dir/morphd.service" >"$dir/security" 2>&1 ||
-	fail "$(tail -1 "$dir/security")"
+mkdir -p "$dir/mount"
+for unit in morph-mount.socket morph-mount@.service; do
+	sed "s|^ExecStart=[^ ]*|ExecStart=$MORPH_BIN/morph-mount|; /^Documentation=/d" "$units/$unit" >"$dir/mount/$unit"
+done
+systemd-analyze verify "$dir/mount/morph-mount.socket" "$dir/mount/morph-mount@1.service" >"$dir/verify" 2>&1 || true
+! grep -q "morph-mount" "$dir/verify" || fail "$(cat "$dir/verify")"
+# It mounts for the system, so it must not get a mount namespace of its own.
+! grep -E '^(Protect(System|Home|Kernel|ControlGroups|Proc|Clock)|Private(Tmp|Devices|Network|Mounts|Users)|ReadWritePaths|ReadOnlyPaths|InaccessiblePaths|BindPaths|RootDirectory|RuntimeDirectory|StateDirectory)' \
+	"$units/morph-mount@.service" || fail "the helper would mount in a namespace of its own"
+grep -q '^CapabilityBoundingSet=CAP_SYS_ADMIN$' "$units/morph-mount@.service" || fail "the helper's capabilities"
+for hook in suspend resume; do
+	grep -q "morph-mount $hook || :\$" "$units/dpkg.cfg" || fail "dpkg's hook $hook must never stop an installation"
+done
+# Only root gives jobs, each has a user of its own, and all of it ends with it.
+grep -q '^SocketMode=0600$' "$units/morph-worker.socket" || fail "who may give jobs"
+grep -q '^DynamicUser=yes$' "$units/morph-worker@.service" || fail "the user of a job"
+grep -q '^KillMode=control-group$' "$units/morph-worker@.service" || fail "the end of a job"
+# exposed UNIT TENTHS: at most that much, by systemd's own measure
+exposed()
+{
+	systemd-analyze security --offline=yes --threshold="$2" --no-pager "$1" >"$dir/security" 2>&1 || fail "$(tail -1 "$dir/security")"
+}
+exposed "$dir/morphd.service" 15
+exposed "$dir/morph-worker@.service" 25
+sed "s|^ExecStart=.*|ExecStart=$MORPH_BIN/morph-monitor|; /^Documentation=/d" "$units/morph-monitor.service" \
+	>"$dir/morph-monitor.service"
+systemd-analyze verify "$dir/morph-monitor.service" >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
+exposed "$dir/morph-monitor.service" 25

@@ -16,7 +16,9 @@ is "modules" 0 "$(json status '.modules | length')"
 refused 'no samples yet' morph reoptimize "$prog"
 refused 'No such file' morph reoptimize "$dir/nothing"
 refused 'carries no Morph data' morph explain /bin/true
-refused 'not an ELF\|carries no\|ELF' morph reoptimize "$0"
+cp "$0" "$dir/bin/script"
+refused 'not an ELF\|carries no\|ELF' morph reoptimize "$dir/bin/script"
+refused 'is not where packages install' morph reoptimize /etc/passwd
 
 # ---- samples
 sampled 1500
@@ -72,7 +74,7 @@ checked()
 }
 checked morphd | says '^ok version' || fail "doctor finds morphd: $(checked morphd)"
 checked store | says "^ok $dir/state" || fail "doctor finds the store: $(checked store)"
-checked "editor's user" | says '^ok user nobody' || fail "doctor finds the user"
+checked "editor's user" | says '^ok each edit has a user of its own' || fail "doctor finds the user"
 checked linker | says 'ld.lld' || fail "doctor looks for the linker"
 status=0
 MORPH_SOCKET=$dir/none morph doctor >"$dir/out" || status=$?

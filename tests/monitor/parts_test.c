@@ -22,9 +22,10 @@
 #include <limits.h>
 #include <math.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/file.h"
-#include "tests/test.h"
+#include "tests/attack.h"
 
 static char directory[64];
 
@@ -433,30 +434,69 @@ TEST(walked_names_become_a_path_and_damaged_ones_none)
 	CHECK(!resolver_path(&event, sizeof(event), path));
 }
 
+/* What the kernel side would tell of the file at @path. */
+static struct sampler_file file_at(const char *path)
+{
+	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct sampler_inode inode;
+	struct file_identity file;
+
+	CHECK_INT(file_identity_of_fd(fd, &file), 0);
+	CHECK_INT(resolver_inode_of(path, &inode), 0);
+	return (struct sampler_file){ .inode = file.inode, .device = major(file.device) << 20 | minor(file.device),
+				      .generation = inode.generation, .size = file.size,
+				      .changed_s = file.changed_ns / 1000000000, .changed_ns = file.changed_ns % 1000000000 };
+}
+
 TEST(a_module_of_a_process_that_is_gone_is_found_by_its_walked_path)
 {
 	_clean_(catalog_freep) struct catalog *catalog = catalog_new();
-	_clean_(resolver_freep) struct resolver *resolver = resolver_new("", catalog);
+	_clean_(resolver_freep) struct resolver *resolver = resolver_new(NULL, catalog);
 	struct sampler_module_event event = walked("true\0bin\0usr", 13);
 	const struct catalog_module *module;
 
 	event.event.tgid = 0x7ffffff0;
-	CHECK_INT(resolver_inode_of("/usr/bin/true", &event.event.module), 0);
+	event.event.number = 20;
+	event.event.module = file_at("/usr/bin/true");
 	module = catalog_at(catalog, resolver_announce(resolver, &event, sizeof(event)));
 	CHECK(module);
 	CHECK_STR(module->path, "/usr/bin/true");
 	CHECK(module->build_id.size == 20 && module->size > 0);
-	CHECK(resolver_find(resolver, &event.event.module) != CATALOG_NONE);
-	CHECK(!resolver_is_stale(resolver, &event.event.module,
-				 resolver_find(resolver, &event.event.module)));
+	CHECK(resolver_find(resolver, 20, 1000) != CATALOG_NONE);
+	CHECK_INT(resolver_find(resolver, 21, 1000), CATALOG_NONE);
 	event.event.module.inode++;
 	CHECK_INT(resolver_announce(resolver, &event, sizeof(event)), CATALOG_NONE);
 }
 
-TEST(a_file_rewritten_in_place_is_noticed)
+TEST(what_each_user_runs_of_a_file_is_a_module_of_its_own)
 {
 	_clean_(catalog_freep) struct catalog *catalog = catalog_new();
-	_clean_(resolver_freep) struct resolver *resolver = resolver_new("", catalog);
+	_clean_(resolver_freep) struct resolver *resolver = resolver_new(NULL, catalog);
+	struct sampler_module_event event = walked("true\0bin\0usr", 13);
+	uint32_t one, other;
+
+	event.event.tgid = 0x7ffffff0;
+	event.event.number = 20;
+	event.event.module = file_at("/usr/bin/true");
+	CHECK(resolver_announce(resolver, &event, sizeof(event)) != CATALOG_NONE);
+	one = resolver_find(resolver, 20, 1000);
+	other = resolver_find(resolver, 20, 1001);
+	CHECK(one != CATALOG_NONE && other != CATALOG_NONE && one != other);
+	CHECK_INT(catalog_at(catalog, one)->user, 1000);
+	CHECK_INT(catalog_at(catalog, other)->user, 1001);
+	CHECK_INT(resolver_find(resolver, 20, 1000), one);
+	/* The same file in another mount namespace is told apart, whoever runs it. */
+	event.event.number = 21;
+	event.event.module.space = 7;
+	CHECK(resolver_announce(resolver, &event, sizeof(event)) != CATALOG_NONE);
+	CHECK(resolver_find(resolver, 21, 1000) != one);
+	CHECK_INT(catalog_at(catalog, resolver_find(resolver, 21, 1000))->space, 7);
+}
+
+TEST(a_file_rewritten_in_place_is_another_file)
+{
+	_clean_(catalog_freep) struct catalog *catalog = catalog_new();
+	_clean_(resolver_freep) struct resolver *resolver = resolver_new(NULL, catalog);
 	struct sampler_module_event event;
 	char names[128];
 	uint32_t module;
@@ -467,80 +507,119 @@ TEST(a_file_rewritten_in_place_is_noticed)
 	n = (size_t)snprintf(names, sizeof(names), "lib%c%s%ctmp", 0, directory + strlen("/tmp/"), 0) + 1;
 	event = walked(names, n);
 	event.event.tgid = 0x7ffffff0;
-	CHECK_INT(resolver_inode_of(in("lib"), &event.event.module), 0);
+	event.event.number = 20;
+	event.event.module = file_at(in("lib"));
 	module = resolver_announce(resolver, &event, sizeof(event));
 	CHECK(module != CATALOG_NONE);
-	CHECK(!resolver_is_stale(resolver, &event.event.module, module));
 	usleep(20000);
 	{
 		_clean_(fd_closep) int fd = open(in("lib"), O_WRONLY);
 
 		CHECK(write(fd, "other", 5) == 5);
 	}
-	CHECK(resolver_is_stale(resolver, &event.event.module, module));
+	/* What was mapped is there no more: nothing is known of it. What stands there now is a module of its own. */
+	event.event.number = 21;
+	CHECK_INT(resolver_announce(resolver, &event, sizeof(event)), CATALOG_NONE);
+	event.event.module = file_at(in("lib"));
+	CHECK(resolver_announce(resolver, &event, sizeof(event)) != module);
+	CHECK(resolver_find(resolver, 21, 0) != CATALOG_NONE && resolver_find(resolver, 21, 0) != resolver_find(resolver, 20, 0));
 	cleanup();
 }
 
 /* --- collector ------------------------------------------------------------------------------------- */
 
-#define MANY_MODULES 8200u
+#define MANY_MODULES (CATALOG_MAX / 2 - 100)
 
-/* One sample in each of many files, announced or (were they all forgotten) not. */
-static struct sample_log *log_of_many(struct collector *collector, bool announce)
+/* One sample in each of the first @n files, by root, announced or (were they all forgotten) not. */
+static struct sample_log *log_of_many(struct collector *collector, unsigned n, bool announce)
 {
-	_clean_(freep) struct sampler_row *rows = calloc(MANY_MODULES, sizeof(*rows));
-	struct sampler_drained drained = { .rows = rows, .n_rows = MANY_MODULES };
+	_clean_(freep) struct sampler_row *rows = calloc(n, sizeof(*rows));
+	struct sampler_drained drained = { .rows = rows, .n_rows = n };
 	struct collector_head head = { .source = SAMPLE_SOURCE_TICK, .n_cpus = 1, .tables = 1u << SAMPLER_MAIN };
 	struct sample_log *log;
 	char name[256];
 	struct fault fault;
 
-	for (unsigned i = 0; i < MANY_MODULES; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		struct sampler_module_event event = { .event = { .type = SAMPLER_EVENT_MODULE, .tgid = 0x7ffffff0 } };
 
 		snprintf(name, sizeof(name), "%u", i);
-		CHECK_INT(resolver_inode_of(in(name), &event.event.module), 0);
-		event.event.module.device = 1;
+		event.event.module = file_at(in(name));
+		event.event.number = SAMPLER_FIRST_FILE + i;
 		event.path_bytes = (uint32_t)snprintf(event.path, sizeof(event.path), "%u%c%s%ctmp", i, 0,
 						      directory + strlen("/tmp/"), 0) + 1;
-		rows[i] = (struct sampler_row){ { event.event.module.inode, 64, 1, event.event.module.generation }, 1 };
+		rows[i] = (struct sampler_row){ { .offset = 64, .module = SAMPLER_FIRST_FILE + i }, 1 };
 		if (announce)
 			CHECK(collector_event(collector, &event.event, sizeof(event)));
 	}
 	drained.counters.n[SAMPLER_FIRED] = drained.counters.n[SAMPLER_USER_MODE] =
-		drained.counters.n[SAMPLER_ATTRIBUTED] = MANY_MODULES;
+		drained.counters.n[SAMPLER_ATTRIBUTED] = n;
 	CHECK_INT(collector_add(collector, SAMPLER_MAIN, &drained, &fault), 0);
 	CHECK_INT(collector_log(collector, &head, &log, &fault), 0);
 	return log;
 }
 
-TEST(too_many_modules_are_forgotten_once_their_samples_are_written)
+static void files_make(unsigned n)
 {
-	_clean_(collector_freep) struct collector *collector = collector_new();
-	struct sample_log *log;
 	char name[32];
 
 	fresh_directory();
-	for (unsigned i = 0; i < MANY_MODULES; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "%u", i);
 		_clean_(fd_closep) int fd = open(in(name), O_WRONLY | O_CREAT, 0600);
 
 		CHECK(fd >= 0);
 	}
-	log = log_of_many(collector, true);
+}
+
+TEST(too_many_modules_are_forgotten_when_nobody_runs_them_any_more)
+{
+	_clean_(collector_freep) struct collector *collector = collector_new(NULL);
+	struct sample_log *log;
+
+	files_make(MANY_MODULES);
+	log = log_of_many(collector, MANY_MODULES, true);
 	CHECK_INT(log->attributed, MANY_MODULES);
 	CHECK_INT(log->n_modules, MANY_MODULES);
 	sample_log_free(log);
+	CHECK(!collector_forgotten(collector));
+	/* One of them goes on. */
+	log = log_of_many(collector, 1, false);
+	CHECK_INT(log->attributed, 1);
+	sample_log_free(log);
 	CHECK(collector_forgotten(collector) && !collector_forgotten(collector));
-	CHECK(collector_n_modules(collector) < MANY_MODULES / 2);
+	CHECK(collector_n_modules(collector) <= 3);
 	/* Who is not announced again is a named loss, not another module's samples. */
-	log = log_of_many(collector, false);
+	log = log_of_many(collector, MANY_MODULES, false);
 	CHECK_INT(log->lost[SAMPLE_LOSS_UNRESOLVED], MANY_MODULES);
 	sample_log_free(log);
-	log = log_of_many(collector, true);
+	log = log_of_many(collector, MANY_MODULES, true);
 	CHECK_INT(log->attributed, MANY_MODULES);
 	sample_log_free(log);
 	cleanup();
+}
+
+TEST(one_persons_files_do_not_push_out_others)
+{
+	_clean_(catalog_freep) struct catalog *catalog = catalog_new();
+	struct catalog_module module = { .kind = SAMPLE_MODULE_FILE, .path = "/x", .file = { .device = 1 } };
+	uint32_t n = 0, n_all = 0;
+
+	module.user = module.charged = 1000;
+	for (uint32_t i = 0; i < 2 * CATALOG_MAX; i++, module.file.inode++)
+		n += catalog_add_like(catalog, &module) != CATALOG_NONE;
+	ATTACK("identity-modules-of-one-user", n == CATALOG_OF_PERSON);
+	module.user = module.charged = 1001;
+	CHECK(catalog_add_like(catalog, &module) != CATALOG_NONE);
+	/* Not even all persons together push out the system. */
+	for (uint32_t i = 0; i < 2 * CATALOG_MAX; i++, module.file.inode++) {
+		module.user = module.charged = 1000 + i % 200;
+		catalog_add_like(catalog, &module);
+	}
+	n_all = (uint32_t)catalog_size(catalog);
+	CHECK_INT(n_all, CATALOG_OF_PERSONS);
+	module.user = module.charged = 0;
+	ATTACK("identity-modules-of-all-users", catalog_add_like(catalog, &module) != CATALOG_NONE);
 }
 
 /* --- status, support, tick hook -------------------------------------------------------------------- */

@@ -48,7 +48,7 @@ static void setup_done(struct setup *setup)
 
 static struct setup setup_open(const struct sampler_options *options)
 {
-	struct setup setup = { .collector = collector_new(), .lives = lives_new() };
+	struct setup setup = { .collector = collector_new(NULL), .lives = lives_new() };
 	struct fault fault;
 	int r = sampler_open(options, &setup.sampler, &fault);
 
