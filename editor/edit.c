@@ -215,7 +215,7 @@ static int unproven_find(struct edit *edit, LLVMModuleRef module, const struct n
 	if (edit->options->trusts_facts)
 		return r < 0 ? fault_errno(reterr, r, "proving code") : 0;
 	if (r == 0)
-		r = facts_prove(module, wanted, FACTS_ALL, proof_generate, edit, unproven, reterr);
+		r = facts_prove(module, wanted, proof_generate, edit, unproven, reterr);
 	if (r < 0)
 		return r;
 	edit->unproven = unproven;
@@ -728,7 +728,7 @@ static int annotate(struct edit *edit, struct fault *reterr)
 	int r = hot_unfold(edit, reterr);
 
 	if (r == 0 && !edit->options->trusts_facts)
-		r = facts_strip(edit->hot, FACTS_ALL, reterr);
+		r = facts_strip(edit->hot, FACTS_TAKEN, reterr);
 	if (r == 0 && !edit->options->trusts_facts)
 		r = facts_rederive(edit->hot, reterr);
 	if (r < 0)

@@ -495,9 +495,13 @@ int facts_strip(LLVMModuleRef module, unsigned classes, struct fault *reterr)
 	return r == 0 && classes & FACTS_CALLS ? passes_run(module, "function(tailcallelim)", reterr) : r;
 }
 
-int facts_strip_for_proof(LLVMModuleRef module, unsigned classes, struct fault *reterr)
+bool facts_is_last_call(LLVMValueRef instruction)
 {
-	return facts_strip(module, classes & ~(unsigned)(FACTS_UNREACHED), reterr);
+	LLVMValueRef next = LLVMGetNextInstruction(instruction);
+
+	while (next && is_probe(next))
+		next = LLVMGetNextInstruction(next);
+	return is_call(instruction) && next && LLVMIsAUnreachableInst(next);
 }
 
 int facts_rederive(LLVMModuleRef module, struct fault *reterr)

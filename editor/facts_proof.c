@@ -117,12 +117,27 @@ static const char *section_name(const struct object *o, uint64_t section)
 
 static bool is_section_same(const struct object *a, uint64_t i, const struct object *b, uint64_t k, unsigned depth);
 
+/* Where a string is kept depends on whether somebody may compare its address; its bytes are what the code sees. */
+static bool is_string_same(const struct object *a, uint64_t i, uint64_t x, const struct object *b, uint64_t k, uint64_t y)
+{
+	const Elf64_Shdr *s = &a->sections[i], *t = &b->sections[k];
+	const uint8_t *p = section_bytes(a, i), *q = section_bytes(b, k), *end;
+
+	if (!p || !q || s->sh_flags & (SHF_WRITE | SHF_EXECINSTR) || t->sh_flags & (SHF_WRITE | SHF_EXECINSTR) ||
+	    !(s->sh_flags & SHF_STRINGS) || s->sh_entsize != 1 || x >= s->sh_size || y >= t->sh_size || b->relocations[k])
+		return false;
+	end = memchr(p + x, 0, s->sh_size - x);
+	return end && (uint64_t)(end + 1 - (p + x)) <= t->sh_size - y && memcmp(p + x, q + y, (size_t)(end + 1 - (p + x))) == 0;
+}
+
 /* A place without a name: a constant among others, a table of jumps. */
 static bool is_place_same(const struct object *a, uint64_t i, uint64_t x, const struct object *b, uint64_t k, uint64_t y, unsigned depth)
 {
 	const Elf64_Shdr *s = &a->sections[i], *t = &b->sections[k];
 	const uint8_t *p = section_bytes(a, i), *q = section_bytes(b, k);
 
+	if (is_string_same(a, i, x, b, k, y))
+		return true;
 	if (strcmp(section_name(a, i), section_name(b, k)) != 0 || s->sh_flags != t->sh_flags || s->sh_entsize != t->sh_entsize)
 		return false;
 	if (s->sh_flags & SHF_MERGE && !(s->sh_flags & SHF_STRINGS))
@@ -241,7 +256,28 @@ static int strange_collect(LLVMModuleRef module, const struct name_set *wanted, 
 	return r;
 }
 
-int facts_prove(LLVMModuleRef module, const struct name_set *wanted, unsigned classes, facts_generate generate,
+/* A call that has an end of the text behind it, and is said not to come back: block placement asks for that. */
+static void last_calls_mark(LLVMModuleRef stripped, LLVMModuleRef shipped)
+{
+	unsigned kind = LLVMGetEnumAttributeKindForName("noreturn", strlen("noreturn"));
+	size_t size;
+
+	for (LLVMValueRef g = LLVMGetFirstFunction(shipped); g; g = LLVMGetNextFunction(g)) {
+		LLVMValueRef f = LLVMGetNamedFunction(stripped, LLVMGetValueName2(g, &size));
+
+		if (!f || !LLVMGetEnumAttributeAtIndex(g, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind))
+			continue;
+		for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
+			LLVMValueRef call = LLVMGetUser(u);
+
+			if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == f && facts_is_last_call(call))
+				LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+							 LLVMCreateEnumAttribute(ir_context(), kind, 0));
+		}
+	}
+}
+
+int facts_prove(LLVMModuleRef module, const struct name_set *wanted, facts_generate generate,
 		void *user, struct name_set *retbound, struct fault *reterr)
 {
 	struct buffer bitcode[2] = { 0 };
@@ -253,7 +289,11 @@ int facts_prove(LLVMModuleRef module, const struct name_set *wanted, unsigned cl
 	if (r == 0)
 		r = ir_write(copy, &bitcode[0]);
 	if (r == 0)
-		r = facts_strip_for_proof(copy, classes, reterr);
+		r = facts_strip(copy, FACTS_PROVED, reterr);
+	if (r == 0)
+		r = facts_rederive(copy, reterr);
+	if (r == 0)
+		last_calls_mark(copy, module);
 	if (r == 0)
 		r = ir_write(copy, &bitcode[1]);
 	LLVMDisposeModule(copy);
