@@ -287,6 +287,8 @@ static void body_drop(LLVMValueRef function)
 		}
 	while ((b = LLVMGetFirstBasicBlock(function)))
 		LLVMDeleteBasicBlock(b);
+	if (LLVMHasPersonalityFn(function))
+		LLVMSetPersonalityFn(function, NULL);
 }
 
 /* Constants of these sizes go to sections where the linker merges them, if nobody may compare their addresses: the place proves it. */

@@ -63,6 +63,8 @@ static void report_json(struct json *json, const struct image *program, const st
 		json_double(json, "predicted_taken_before", r->before.taken);
 		json_double(json, "predicted_taken_after", r->after.taken);
 	}
+	json_u64(json, "functions_proved", r->n_proven);
+	json_u64(json, "functions_unproved", r->n_unproven);
 	json_u64(json, "text_bytes_before", r->text_before);
 	json_u64(json, "text_bytes_after", r->text_after);
 	json_u64(json, "peak_bytes", r->peak_bytes);
