@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Foreign bytes as a sample log, twice: as a container, and as the payload of a well-formed container
+ * Foreign bytes as a sample log, three times: as a container, and as the payload of a well-formed container of each version
  * (otherwise the checksum would stop nearly every mutation). What decodes must encode and merge.
  */
 
@@ -29,10 +29,12 @@ static void decode(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	_clean_(buffer_donep) struct buffer framed = { 0 };
-
 	decode(data, size);
-	if (container_pack(CONTAINER_SAMPLE_LOG, SAMPLE_LOG_VERSION, data, size, 0, &framed) == 0)
-		decode(framed.data, framed.size);
+	for (unsigned version = 1; version <= SAMPLE_LOG_VERSION; version++) {
+		_clean_(buffer_donep) struct buffer framed = { 0 };
+
+		if (container_pack(CONTAINER_SAMPLE_LOG, version, data, size, 0, &framed) == 0)
+			decode(framed.data, framed.size);
+	}
 	return 0;
 }
