@@ -7,10 +7,10 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "base/file.h"
 #include "base/macro.h"
+#include "base/sha256.h"
 
 /* File offset of the bytes of the ID, 0: it has none. */
 static size_t id_offset(const struct image *image)
@@ -32,16 +32,14 @@ static size_t id_offset(const struct image *image)
 	return 0;
 }
 
-static void hash_range(XXH3_state_t *state, const uint8_t *bytes, size_t from, size_t end)
+static void range_add(struct sha256 *hash, const uint8_t *bytes, size_t from, size_t end)
 {
 	if (from < end)
-		XXH3_128bits_update(state, bytes + from, end - from);
+		sha256_add(hash, bytes + from, end - from);
 }
 
-/* Section headers are no part of what is loaded, and lie behind other things from build to build.
- */
-static void loaded_hash(XXH3_state_t *state, const struct image *image, size_t id_at,
-			size_t id_size)
+/* Section headers are no part of what is loaded, and lie behind other things from build to build. */
+static void loaded_add(struct sha256 *hash, const struct image *image, size_t id_at, size_t id_size)
 {
 	size_t size;
 	const uint8_t *bytes = image_bytes(image, &size);
@@ -51,39 +49,35 @@ static void loaded_hash(XXH3_state_t *state, const struct image *image, size_t i
 		size_t from = MAX(segment->p_offset, sizeof(Elf64_Ehdr));
 		size_t end = segment->p_offset + segment->p_filesz;
 
-		XXH3_128bits_update(state, segment, sizeof(*segment));
+		sha256_add(hash, segment, sizeof(*segment));
 		if (segment->p_type != PT_LOAD)
 			continue;
-		hash_range(state, bytes, from, MIN(end, MAX(from, id_at)));
-		hash_range(state, bytes, MAX(from, id_at + id_size), end);
+		range_add(hash, bytes, from, MIN(end, MAX(from, id_at)));
+		range_add(hash, bytes, MAX(from, id_at + id_size), end);
 	}
 }
 
 int identity_make(const struct image *image, const struct morph_data *data, struct build_id *ret,
 		  struct fault *reterr)
 {
+	_clean_(sha256_freep) struct sha256 *hash = sha256_new();
 	const struct build_id *linked = image_build_id(image);
 	size_t at = id_offset(image);
-	uint8_t bytes[BUILD_ID_MAX_BYTES];
+	uint8_t bytes[SHA256_BYTES];
+	int r = hash ? 0 : -ENOMEM;
 
-	_Static_assert(sizeof(bytes) == 2 * sizeof(XXH128_hash_t), "two hashes fill an ID");
+	_Static_assert(sizeof(bytes) == BUILD_ID_MAX_BYTES, "a hash fills the longest ID");
 	if (!at)
 		return fault_set(reterr, -ENODATA, "%s: the linker gave it no build ID",
 				 image_path(image));
-	for (size_t half = 0; half < 2; half++) {
-		XXH3_state_t *state = XXH3_createState();
-		XXH128_hash_t hash;
-
-		if (!state)
-			return fault_errno(reterr, -ENOMEM, "%s: build ID", image_path(image));
-		XXH3_128bits_reset_withSeed(state, half);
-		loaded_hash(state, image, at, linked->size);
-		for (size_t i = 0; i < data->n_modules; i++)
-			XXH3_128bits_update(state, data->modules[i].bitcode, data->modules[i].size);
-		hash = XXH3_128bits_digest(state);
-		memcpy(bytes + half * sizeof(hash), &hash, sizeof(hash));
-		XXH3_freeState(state);
+	if (r == 0) {
+		loaded_add(hash, image, at, linked->size);
+		r = morph_data_hash(data, hash);
 	}
+	if (r == 0)
+		r = sha256_end(hash, bytes);
+	if (r < 0)
+		return fault_errno(reterr, r, "%s: build ID", image_path(image));
 	*ret = (struct build_id){ .size = linked->size };
 	memcpy(ret->bytes, bytes, ret->size);
 	return 0;

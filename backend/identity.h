@@ -5,7 +5,8 @@
  * identity.h - the build ID of a file that the same sources give again
  *
  * The linker hashes all it writes, and that includes probes the compiler sorted by their places in
- * its memory. The ID of a packed file is made from what stays: what is loaded, and the IR.
+ * its memory, but not what is packed later. The ID of a packed file is the beginning of a SHA-256 of what is loaded and
+ * of all Morph data: two files that differ in either have different IDs.
  */
 
 #include "base/fault.h"
@@ -14,7 +15,7 @@
 #include "module/morph_data.h"
 
 /**
- * identity_make() - of @image without its own ID, and the modules of @data
+ * identity_make() - of @image without its own ID, and @data
  * Return: 0 with as many bytes as the linker's ID; -ENODATA: the linker gave none; -ENOMEM.
  */
 int identity_make(const struct image *image, const struct morph_data *data, struct build_id *ret,

@@ -6,9 +6,10 @@
  *	   do not need goes: debug information, symbol tables for linkers
  *	2. build its block map
  *	3. read which inputs were used, and make the link plan
- *	4. encode everything
- *	5. llvm-objcopy: the linker's sections out, .morph in
- *	6. compare what is loaded, and rename over the output
+ *	4. name the file: a build ID from what is loaded and all of the above
+ *	5. encode everything
+ *	6. llvm-objcopy: the linker's sections out, .morph in
+ *	7. compare what is loaded, and rename over the output
  */
 
 #define _GNU_SOURCE
@@ -167,14 +168,11 @@ static int facts_take(struct packer *p)
 {
 	const struct ld_line *line = p->line;
 	struct morph_data *data = p->data;
-	int r;
 
 	data->build_id = *image_build_id(p->image);
 	if (!data->build_id.size)
-		return fault_set(p->reterr, -ENODATA, "%s: the linker gave it no build ID", line->output);
-	r = line->chooses_build_id ? 0 : identity_make(p->image, data, &data->build_id, p->reterr);
-	if (r < 0)
-		return r;
+		return fault_set(p->reterr, -ENODATA, "%s: the linker gave it no build ID of %u to %u bytes",
+				 line->output, BUILD_ID_MIN_BYTES, BUILD_ID_MAX_BYTES);
 	data->lto = line->is_thin ? MORPH_LTO_THIN : MORPH_LTO_FULL;
 	data->lto_level = line->lto_level;
 	data->opt_level = line->codegen_level;
@@ -192,7 +190,6 @@ static int map_take(struct packer *p)
 
 	if (r < 0)
 		return r;
-	p->data->map->build_id = p->data->build_id;
 	return block_map_make_unique(p->data->map) < 0 ? fault_errno(p->reterr, -ENOMEM, "block map") : 0;
 }
 
@@ -215,7 +212,16 @@ static int plan_take(struct packer *p, const struct buffer *trace, struct buffer
 				  p->reterr);
 }
 
-/* 5: @section: a descriptor that the child inherits; its path is good for the child, too. */
+/* 4; what the caller chose stays. */
+static int identify(struct packer *p)
+{
+	int r = p->line->chooses_build_id ? 0 : identity_make(p->image, p->data, &p->data->build_id, p->reterr);
+
+	p->data->map->build_id = p->data->build_id;
+	return r;
+}
+
+/* 6: @section: a descriptor that the child inherits; its path is good for the child, too. */
 static int objcopy_run(struct packer *p, int section, const char *to)
 {
 	char tool[PATH_MAX];
@@ -239,7 +245,7 @@ static int objcopy_run(struct packer *p, int section, const char *to)
 	return r;
 }
 
-/* 6: all that is mapped at run time, but for the section header's place in the ELF header. */
+/* 7: all that is mapped at run time, but for the section header's place in the ELF header. */
 static int loaded_compare(struct packer *p, const char *path)
 {
 	_clean_(image_freep) struct image *after = NULL;
@@ -344,9 +350,11 @@ int pack(const struct ld_line *line, const struct buffer *trace, struct buffer *
 		r = map_take(&p);
 	if (r == 0)
 		r = plan_take(&p, trace, retother);
+	if (r == 0)
+		r = identify(&p);
 	if (r < 0)
 		return r;
-	r = morph_data_encode(p.data, &p.container); /* 4 */
+	r = morph_data_encode(p.data, &p.container); /* 5 */
 	if (r < 0)
 		return fault_errno(reterr, r, "%s: its Morph data", line->output);
 	return output_replace(&p);

@@ -141,11 +141,9 @@ static int payload_read(const struct header *header, const uint8_t *stored, stru
 	return 0;
 }
 
-int container_unpack_limited(const void *bytes, size_t size, enum container_kind kind,
-			     unsigned version, uint64_t max, struct buffer *ret,
-			     struct fault *reterr)
+static int frame_check(const void *bytes, size_t size, enum container_kind kind, unsigned version,
+		       struct header *ret, struct fault *reterr)
 {
-	_clean_(buffer_donep) struct buffer payload = { 0 };
 	const uint8_t *stored = (const uint8_t *)bytes + CONTAINER_HEADER_BYTES;
 	struct header header;
 	int r = header_read(bytes, size, &header, reterr);
@@ -167,6 +165,21 @@ int container_unpack_limited(const void *bytes, size_t size, enum container_kind
 		return fault_set(reterr, -EBADMSG, "damaged: the checksum does not match");
 	if (header.flags & ~FLAG_DEFLATED)
 		return fault_set(reterr, -EPROTONOSUPPORT, "unknown flags %#x", header.flags);
+	*ret = header;
+	return 0;
+}
+
+int container_unpack_limited(const void *bytes, size_t size, enum container_kind kind,
+			     unsigned version, uint64_t max, struct buffer *ret,
+			     struct fault *reterr)
+{
+	_clean_(buffer_donep) struct buffer payload = { 0 };
+	const uint8_t *stored = (const uint8_t *)bytes + CONTAINER_HEADER_BYTES;
+	struct header header;
+	int r = frame_check(bytes, size, kind, version, &header, reterr);
+
+	if (r < 0)
+		return r;
 	if (header.raw > max)
 		return fault_set(reterr, -EBADMSG, "damaged: a payload of %llu bytes where %llu are the most",
 				 (unsigned long long)header.raw, (unsigned long long)max);
@@ -182,4 +195,48 @@ int container_unpack(const void *bytes, size_t size, enum container_kind kind, u
 		     struct buffer *ret, struct fault *reterr)
 {
 	return container_unpack_limited(bytes, size, kind, version, CONTAINER_MAX_BYTES, ret, reterr);
+}
+
+/* Inflates until @size bytes are there or the stream ends; how many there are, or -EBADMSG. */
+static ssize_t head_inflate(const uint8_t *stored, size_t n_stored, uint8_t *to, size_t size)
+{
+	z_stream stream = { .next_in = (Bytef *)stored, .avail_in = (uInt)n_stored, .next_out = to,
+			    .avail_out = (uInt)size };
+	int result;
+
+	if (inflateInit(&stream) != Z_OK)
+		return -ENOMEM;
+	result = inflate(&stream, Z_SYNC_FLUSH);
+	inflateEnd(&stream);
+	if (result != Z_OK && result != Z_STREAM_END && !(result == Z_BUF_ERROR && !stream.avail_out))
+		return -EBADMSG;
+	return (ssize_t)(size - stream.avail_out);
+}
+
+int container_unpack_head(const void *bytes, size_t size, enum container_kind kind, unsigned version,
+			  size_t max, struct buffer *ret, struct fault *reterr)
+{
+	const uint8_t *stored = (const uint8_t *)bytes + CONTAINER_HEADER_BYTES;
+	struct header header;
+	int r = frame_check(bytes, size, kind, version, &header, reterr);
+	uint8_t *head;
+	ssize_t n;
+
+	if (r < 0)
+		return r;
+	max = (size_t)MIN((uint64_t)max, (header.flags & FLAG_DEFLATED) ? header.raw : header.stored);
+	head = malloc(MAX(max, 1u));
+	if (!head)
+		return fault_errno(reterr, -ENOMEM, "payload of %zu bytes", max);
+	if (header.flags & FLAG_DEFLATED)
+		n = head_inflate(stored, header.stored, head, max);
+	else
+		memcpy(head, stored, (size_t)(n = (ssize_t)max));
+	if (n < 0 || (size_t)n < max) {
+		free(head);
+		return n == -ENOMEM ? fault_errno(reterr, -ENOMEM, "payload")
+				    : fault_set(reterr, -EBADMSG, "damaged: the payload does not inflate");
+	}
+	*ret = (struct buffer){ .data = head, .size = max, .capacity = MAX(max, 1u) };
+	return 0;
 }

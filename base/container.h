@@ -65,3 +65,10 @@ int container_unpack(const void *bytes, size_t size, enum container_kind kind, u
 int container_unpack_limited(const void *bytes, size_t size, enum container_kind kind,
 			     unsigned version, uint64_t max, struct buffer *ret,
 			     struct fault *reterr);
+
+/**
+ * container_unpack_head() - no more than the first @max bytes of the payload, whatever size it claims
+ * The whole frame is checked, and only what is asked for is inflated: memory and time do not depend on the claim.
+ */
+int container_unpack_head(const void *bytes, size_t size, enum container_kind kind, unsigned version,
+			  size_t max, struct buffer *ret, struct fault *reterr);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 int fault_set(struct fault *reterr, int code, const char *fmt, ...)
 {
 	va_list ap;
@@ -15,6 +17,7 @@ int fault_set(struct fault *reterr, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(reterr->text, sizeof(reterr->text), fmt, ap);
 	va_end(ap);
+	text_clean(reterr->text, sizeof(reterr->text));
 	return code;
 }
 
@@ -30,6 +33,7 @@ int fault_errno(struct fault *reterr, int code, const char *fmt, ...)
 	va_end(ap);
 	n = strlen(reterr->text);
 	snprintf(reterr->text + n, sizeof(reterr->text) - n, ": %s", strerror(-code));
+	text_clean(reterr->text, sizeof(reterr->text));
 	return code;
 }
 
@@ -47,5 +51,6 @@ int fault_prefix(struct fault *reterr, int code, const char *fmt, ...)
 	va_end(ap);
 	n = strlen(reterr->text);
 	snprintf(reterr->text + n, sizeof(reterr->text) - n, ": %s", inner.text);
+	text_clean(reterr->text, sizeof(reterr->text));
 	return code;
 }

@@ -7,27 +7,88 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+/* Others may cut the file short while we use it. An ACL that lets somebody write shows in the group's bits. */
+static bool others_may_write(int fd, const struct stat *st)
+{
+	static const uint32_t remote[] = { /* st is what a server says */
+		FUSE_SUPER_MAGIC, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC,
+		V9FS_MAGIC, CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC, AFS_FS_MAGIC, CODA_SUPER_MAGIC,
+	};
+	struct statfs fs;
+
+	if ((st->st_uid != 0 && st->st_uid != geteuid()) || (st->st_mode & (S_IWGRP | S_IWOTH)))
+		return true;
+	if (fstatfs(fd, &fs) < 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(remote); i++)
+		if ((uint32_t)fs.f_type == remote[i])
+			return true;
+	return false;
+}
+
+/* All @map->size bytes, or an error: what grows meanwhile is cut, what shrinks is refused. */
+static int file_read(int fd, struct file_map *map)
+{
+	uint8_t *data;
+	size_t at = 0;
+
+	if ((uint64_t)map->st.st_size > FILE_READ_MAX_BYTES)
+		return -EFBIG;
+	data = malloc(map->size);
+	if (!data)
+		return -ENOMEM;
+	while (at < map->size) {
+		ssize_t n = pread(fd, data + at, map->size - at, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			free(data);
+			return n < 0 ? -errno : -ESTALE;
+		}
+		at += (size_t)n;
+	}
+	map->data = data;
+	map->is_copy = true;
+	return 0;
+}
+
+static int file_map(int fd, struct file_map *map)
+{
+	void *p;
+
+	if (others_may_write(fd, &map->st))
+		return file_read(fd, map);
+	p = mmap(NULL, map->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	map->data = p;
+	return 0;
+}
 
 int file_map_fd(int fd, const char *name, struct file_map *ret, struct fault *reterr)
 {
 	struct file_map map = { 0 };
+	int r = 0;
 
 	if (fstat(fd, &map.st) < 0)
 		return fault_errno(reterr, -errno, "%s", name);
 	if (!S_ISREG(map.st.st_mode))
 		return fault_set(reterr, -EINVAL, "%s: not a regular file", name);
 	map.size = (size_t)map.st.st_size;
-	if (map.size) {
-		void *p = mmap(NULL, map.size, PROT_READ, MAP_PRIVATE, fd, 0);
-
-		if (p == MAP_FAILED)
-			return fault_errno(reterr, -errno, "%s: cannot map", name);
-		map.data = p;
-	}
+	if (map.size)
+		r = file_map(fd, &map);
+	if (r == -ESTALE)
+		return fault_set(reterr, r, "%s: became shorter while it was read", name);
+	if (r < 0)
+		return fault_errno(reterr, r, "%s: cannot read", name);
 	*ret = map;
 	return 0;
 }
@@ -43,7 +104,9 @@ int file_map_open(const char *path, struct file_map *ret, struct fault *reterr)
 
 void file_map_done(struct file_map *map)
 {
-	if (map->data)
+	if (map->is_copy)
+		free((void *)map->data);
+	else if (map->data)
 		munmap((void *)map->data, map->size);
 	*map = (struct file_map){ 0 };
 }

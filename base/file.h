@@ -16,13 +16,26 @@
 
 #include "base/fault.h"
 
+/*
+ * A mapping is only as good as whoever may write to the file: when it is cut short, reading beyond the new
+ * end is SIGBUS, and bytes that were checked may become others. So only files of root or of our own that
+ * nobody else may write to are mapped, on file systems that this machine alone answers for; all others are
+ * read into memory, up to FILE_READ_MAX_BYTES.
+ */
+#define FILE_READ_MAX_BYTES (2ull << 30)
+
 struct file_map {
-	const uint8_t *data; /* read-only, private mapping; NULL for an empty file */
+	const uint8_t *data; /* read-only: a private mapping or a copy; NULL for an empty file */
 	size_t size;
+	bool is_copy;
 	struct stat st;
 };
 
-/** file_map_open() - map the regular file @path; -errno with @reterr filled */
+/**
+ * file_map_open() - the bytes of the regular file @path
+ * Return: 0; -errno with @reterr filled: -EFBIG for a copy that would be too large, -ESTALE when the file
+ * became shorter while it was read.
+ */
 int file_map_open(const char *path, struct file_map *ret, struct fault *reterr);
 /** file_map_fd() - the same for an open descriptor, which stays the caller's; @name is for messages */
 int file_map_fd(int fd, const char *name, struct file_map *ret, struct fault *reterr);

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static void newline(struct json *json)
 {
 	fputc('\n', json->out);
@@ -13,41 +15,25 @@ static void newline(struct json *json)
 		fputs("  ", json->out);
 }
 
-/* Length of the well-formed UTF-8 sequence at @s, 0 if there is none (RFC 3629). */
-static size_t utf8_length(const unsigned char *s, size_t left)
-{
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-
-	if (n > left)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 static void quoted(struct json *json, const char *text, size_t n)
 {
-	const unsigned char *s = (const unsigned char *)text;
-
 	fputc('"', json->out);
 	while (n) {
-		size_t len = utf8_length(s, n);
+		size_t len;
+		int32_t code = text_next(text, n, &len);
 
-		if (len == 0) {
+		if (code < 0)
 			fputs("\\ufffd", json->out);
-			len = 1;
-		} else if (*s == '"' || *s == '\\') {
-			fprintf(json->out, "\\%c", *s);
-		} else if (*s < 0x20 || *s == 0x7f) {
-			fprintf(json->out, "\\u%04x", *s);
-		} else {
-			fwrite(s, 1, len, json->out);
-		}
-		s += len;
+		else if (code == '"' || code == '\\')
+			fprintf(json->out, "\\%c", (int)code);
+		else if (text_is_plain(code))
+			fwrite(text, 1, len, json->out);
+		else if (code < 0x10000)
+			fprintf(json->out, "\\u%04x", (unsigned)code);
+		else /* a surrogate pair, RFC 8259 section 7 */
+			fprintf(json->out, "\\u%04x\\u%04x", 0xd800 + ((unsigned)(code - 0x10000) >> 10),
+				0xdc00 + ((unsigned)code & 0x3ff));
+		text += len;
 		n -= len;
 	}
 	fputc('"', json->out);

@@ -5,7 +5,8 @@
  * json.h - a small writer for the --json of every reporting verb
  *
  * Calls nest like the text they produce. A key is NULL inside an array. Commas, indentation and
- * escaping are the writer's business; bytes that are not UTF-8 come out as U+FFFD.
+ * escaping are the writer's business; bytes that are not UTF-8 come out as U+FFFD, and what a terminal
+ * would obey or a reader not see (text.h) as \uXXXX.
  */
 
 #include <stdbool.h>

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/text.h"
+
 static const char *log_program = "morph";
 static enum log_level log_max = LOG_LEVEL_INFO;
 static bool log_to_journal;
@@ -26,9 +28,7 @@ void log_message(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	for (char *p = line; *p; p++)
-		if ((unsigned char)*p < 0x20)
-			*p = ' ';
+	text_clean(line, sizeof(line));
 	if (log_to_journal)
 		fprintf(stderr, "<%d>%s\n", (int)level, line);
 	else

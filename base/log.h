@@ -4,7 +4,7 @@
 /**
  * log.h - what the programs (never the libraries) say on standard error
  *
- * One line a message. When standard error is the journal (JOURNAL_STREAM is set) lines carry the
+ * One line a message, cleaned by text.h. When standard error is the journal (JOURNAL_STREAM is set) lines carry the
  * "<N>" priority prefix of sd-daemon(3), otherwise the program's name.
  */
 

@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
@@ -29,7 +31,7 @@ void progress_step(struct progress *progress, const char *what, size_t done, siz
 	if (progress->shown_ns && now - progress->shown_ns < 100000000u && done < total)
 		return;
 	progress->shown_ns = now;
-	dprintf(progress->fd, "\r\033[K%s", what);
+	dprintf(progress->fd, "\r\033[K%s", SHOWN(what));
 	if (total)
 		dprintf(progress->fd, " %zu/%zu", done, total);
 	if (total && done && done < total)

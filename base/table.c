@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/text.h"
+
 struct table {
 	char **cells; /* owned; row by row, the headings first */
 	size_t n_cells, capacity;
@@ -30,11 +32,9 @@ static void cell_add(struct table *table, char *text)
 		table->cells = cells;
 		table->capacity = capacity;
 	}
-	for (char *p = text; p && *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
-	table->bad |= !text;
-	table->cells[table->n_cells++] = text;
+	table->cells[table->n_cells] = text ? text_escaped(text) : NULL;
+	table->bad |= !table->cells[table->n_cells++];
+	free(text);
 }
 
 struct table *table_new(const char *headings)

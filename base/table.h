@@ -4,8 +4,8 @@
 /**
  * table.h - columns of text for people
  *
- * Cells are formatted one after the other, row by row; numbers align right, text left, and control
- * characters in a cell (a file name may hold a newline) are shown as '?'. Widths count code points.
+ * Cells are formatted one after the other, row by row; numbers align right, text left, and what must not
+ * reach a terminal (a file name may hold a newline) is escaped (text.h). Widths count code points.
  */
 
 #include <stdbool.h>

@@ -20,6 +20,9 @@ int daemon_option(struct daemon_options *options, int option, const char *verb)
 	case DAEMON_OPTION_SOCKET:
 		options->client.socket = optarg;
 		return -1;
+	case DAEMON_OPTION_ALL_USERS:
+		options->all_users = true;
+		return -1;
 	case DAEMON_OPTION_BUS:
 		options->client.bus = optarg;
 		return -1;
@@ -32,7 +35,7 @@ int daemon_option(struct daemon_options *options, int option, const char *verb)
 
 int daemon_only_options(struct daemon_options *options, int argc, char **argv, const char *verb)
 {
-	static const struct option table[] = { DAEMON_OPTIONS };
+	static const struct option table[] = { DAEMON_READER_OPTIONS };
 	int option, code;
 
 	while ((option = getopt_long(argc, argv, "h", table, NULL)) != -1) {
@@ -55,6 +58,23 @@ int daemon_call(const struct daemon_options *options, const char *method, sd_bus
 	if (strcmp(types, "sx") == 0)
 		return client_call(bus, method, retreply, reterr, types, path, number);
 	return client_call(bus, method, retreply, reterr, types, path, text);
+}
+
+int daemon_read(const struct daemon_options *options, const char *method, sd_bus_message **retreply,
+		struct fault *reterr, const char *path)
+{
+	_clean_(freep) char *resolved = path && *path ? realpath(path, NULL) : NULL;
+	const char *types = path ? "s" : "";
+	char name[32];
+	int r = -ENOENT;
+
+	snprintf(name, sizeof(name), "%s%s", method, options->all_users ? "All" : "");
+	if (resolved)
+		r = daemon_call(options, name, retreply, reterr, types, resolved, NULL, 0);
+	/* The file may be gone, or morphd may have another root. */
+	if (r == -ENOENT && (!resolved || strcmp(resolved, path) != 0))
+		r = daemon_call(options, name, retreply, reterr, types, path, NULL, 0);
+	return r;
 }
 
 char *daemon_path(const char *path, struct fault *reterr)

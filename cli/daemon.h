@@ -10,7 +10,7 @@
 #include "cli/verb.h"
 #include "manager/client.h"
 
-enum { DAEMON_OPTION_SOCKET = 1000, DAEMON_OPTION_BUS };
+enum { DAEMON_OPTION_SOCKET = 1000, DAEMON_OPTION_BUS, DAEMON_OPTION_ALL_USERS };
 
 /* For the option table of a verb that talks to morphd; a verb's own options come before. */
 #define DAEMON_OPTIONS                                                                            \
@@ -18,9 +18,12 @@ enum { DAEMON_OPTION_SOCKET = 1000, DAEMON_OPTION_BUS };
 		{ "bus", required_argument, NULL, DAEMON_OPTION_BUS }, { "help", no_argument, NULL, 'h' },  \
 	{ NULL }
 
+/* The same for one that reads. */
+#define DAEMON_READER_OPTIONS { "all-users", no_argument, NULL, DAEMON_OPTION_ALL_USERS }, DAEMON_OPTIONS
+
 struct daemon_options {
 	struct client_options client;
-	bool json;
+	bool json, all_users;
 };
 
 /**
@@ -36,6 +39,13 @@ int daemon_only_options(struct daemon_options *options, int argc, char **argv, c
 int daemon_call(const struct daemon_options *options, const char *method, sd_bus_message **retreply,
 		struct fault *reterr, const char *types, const char *path, const char *text,
 		int64_t number);
+
+/**
+ * daemon_read() - the same for a method that reads, of everybody's programs when that was asked for; see client_call()
+ * @path: morphd compares it as text, so symbolic links are resolved here, with the caller's rights; NULL: none
+ */
+int daemon_read(const struct daemon_options *options, const char *method, sd_bus_message **retreply,
+		struct fault *reterr, const char *path);
 
 /** daemon_path() - @path made absolute, without following symbolic links; owned by the caller */
 char *daemon_path(const char *path, struct fault *reterr);

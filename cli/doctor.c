@@ -18,7 +18,10 @@
 
 #include "base/child.h"
 #include "base/config.h"
+#include "base/text.h"
 #include "cli/daemon.h"
+#include "manager/integrity.h"
+#include "manager/settings.h"
 #include "monitor/support.h"
 
 #define STATE_DIRECTORY "/var/lib/morph"
@@ -38,7 +41,7 @@ struct check {
 
 struct doctor {
 	struct daemon_options options;
-	struct check checks[24];
+	struct check checks[40];
 	size_t n_checks;
 	struct support support;
 	struct record daemon; /* what morphd says of itself; empty when it does not answer */
@@ -257,13 +260,54 @@ static void directories_check(struct doctor *d)
 	spool_check(d, spool ? spool : SPOOL_DIRECTORY);
 }
 
+/* ---- what guards this machine's files ---- */
+
+/* The helper's socket is root's; that it is there is all that others see. */
+static void mounts_check(struct doctor *d)
+{
+	_clean_(freep) struct settings *settings = calloc(1, sizeof(*settings));
+	struct stat st;
+
+	if (!settings || settings_init(settings) < 0)
+		return;
+	config_file_read(SETTINGS_FILE, settings_keys, settings, NULL);
+	if (stat(settings->mount_socket, &st) == 0 && S_ISSOCK(st.st_mode))
+		note(d, "activation", HEALTH_OK, "generations are mounted over packaged files, by morph-mount (%s)",
+		     settings->mount_socket);
+	else
+		note(d, "activation", HEALTH_FAIL, "generations are to be mounted, and %s is not there; `systemctl enable "
+		     "--now morph-mount.socket`", settings->mount_socket);
+	settings_done(settings);
+}
+
+static void guards_check(struct doctor *d)
+{
+	const char *activation = record_text(&d->daemon, "activation");
+	bool mounts = activation && strcmp(activation, "mount") == 0;
+	_clean_(freep) struct integrity *found = calloc(1, sizeof(*found));
+
+	if (!found)
+		return;
+	integrity_look("", found);
+	for (size_t i = 0; i < found->n_findings; i++) {
+		const struct integrity_finding *f = &found->findings[i];
+		bool warn = f->weight == INTEGRITY_REFUSES || (f->weight == INTEGRITY_PREFERS_MOUNT && !mounts);
+
+		note(d, f->name, warn ? HEALTH_WARN : HEALTH_OK, "%s", f->text);
+	}
+	if (mounts)
+		mounts_check(d);
+	else
+		note(d, "activation", HEALTH_OK, "generations take the place of packaged files (activation = replace)");
+}
+
 /* ---- the result ---- */
 
 static void doctor_print(const struct doctor *d)
 {
 	for (size_t i = 0; i < d->n_checks; i++)
 		printf("%-4s  %s: %s\n", health_names[d->checks[i].health], d->checks[i].name,
-		       d->checks[i].text);
+		       SHOWN(d->checks[i].text));
 	putchar('\n');
 	support_print(&d->support, stdout);
 }
@@ -313,6 +357,7 @@ int doctor_run(int argc, char **argv)
 	llvm_check(&d);
 	user_check(&d);
 	directories_check(&d);
+	guards_check(&d);
 	for (size_t i = 0; i < d.n_checks; i++)
 		healthy = healthy && d.checks[i].health != HEALTH_FAIL;
 	if (d.options.json)

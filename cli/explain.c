@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/daemon.h"
+#include "cli/stranger.h"
 
 struct explanation {
 	struct record target;
@@ -46,14 +48,24 @@ static void explanation_json(const struct explanation *e)
 	json_object_end(&json);
 }
 
+static void line_print(const char *label, const char *text)
+{
+	if (text)
+		printf("  %s%s\n", label, SHOWN(text));
+}
+
 static void target_print(const struct record *t)
 {
 	char time[DAEMON_TIME_TEXT], share[16];
 	int64_t generation = record_integer(t, "generation");
-	const char *text;
+	const char *path = record_text(t, "path") ?: record_text(t, "sampled_path");
 
-	printf("%s\n  build %s, compiled by LLVM %s\n", record_text(t, "path"),
-	       record_text(t, "build_id"), record_text(t, "llvm_version") ?: "(version unknown)");
+	printf("%s\n", SHOWN(path ? path : "(its path is not yours to know)"));
+	line_print("left alone: ", record_text(t, "refused"));
+	if (!record_has(t, "build_id"))
+		return;
+	printf("  build %s, compiled by LLVM %s\n", SHOWN(record_text(t, "build_id")),
+	       SHOWN(record_text(t, "llvm_version") ?: "(version unknown)"));
 	printf("  %lld samples (%s of all), %lld of them since the last edit\n",
 	       (long long)record_integer(t, "samples"), daemon_percent(record_real(t, "share"), share),
 	       (long long)record_integer(t, "new_samples"));
@@ -63,18 +75,18 @@ static void target_print(const struct record *t)
 	if (generation)
 		printf("  generation %lld is active since %s\n", (long long)generation,
 		       daemon_time(record_integer(t, "activated_ns"), time));
-	else
+	else if (record_has(t, "path"))
 		puts("  the shipped file is active");
+	else
+		line_print("is not optimized: ", record_text(t, "note") ?: "it is installed nowhere any more");
 	if (record_integer(t, "watch_left_s"))
 		printf("  crashes are watched for another %lld min; so far %lld\n",
 		       (long long)record_integer(t, "watch_left_s") / 60,
 		       (long long)record_integer(t, "watch_crashes"));
-	if ((text = record_text(t, "pinned")))
-		printf("  pinned: %s\n", text);
-	if ((text = record_text(t, "condemned")))
-		printf("  not edited again by itself: %s\n", text);
-	else if ((text = record_text(t, "verdict")))
-		printf("  now: %s\n", text);
+	line_print("pinned: ", record_text(t, "pinned"));
+	line_print("not edited again by itself: ", record_text(t, "condemned"));
+	if (!record_has(t, "condemned"))
+		line_print("now: ", record_text(t, "verdict"));
 }
 
 static void decisions_print(const struct records *decisions)
@@ -87,8 +99,8 @@ static void decisions_print(const struct records *decisions)
 		const struct record *d = &decisions->rows[i];
 
 		printf("  %lld  %s  %s: %s\n     -> %s\n", (long long)record_integer(d, "decision"),
-		       daemon_time(record_integer(d, "time_ns"), time), record_text(d, "trigger") ?: "",
-		       record_text(d, "reason") ?: "", record_text(d, "outcome") ?: "under way");
+		       daemon_time(record_integer(d, "time_ns"), time), SHOWN(record_text(d, "trigger") ?: ""),
+		       SHOWN(record_text(d, "reason") ?: ""), SHOWN(record_text(d, "outcome") ?: "under way"));
 	}
 }
 
@@ -97,6 +109,8 @@ static int explanation_print(const struct explanation *e)
 	int r;
 
 	target_print(&e->target);
+	if (!e->generations.n_rows)
+		return 0;
 	puts("\ngenerations");
 	r = daemon_generations_print(&e->generations, record_integer(&e->target, "generation"));
 	decisions_print(&e->decisions);
@@ -120,7 +134,10 @@ int explain_run(int argc, char **argv)
 	if (optind + 1 != argc)
 		return verb_usage("explain");
 	path = daemon_path(argv[optind], &fault);
-	if (!path || daemon_call(&options, "Explain", &reply, &fault, "s", path, NULL, 0) < 0)
+	r = path ? daemon_read(&options, "Explain", &reply, &fault, path) : -ENOMEM;
+	if (r == -ENOENT)
+		stranger_explain(&options, path, &fault);
+	if (r < 0)
 		return verb_fail("explain", &fault);
 	r = explanation_read(reply, &e);
 	if (r < 0) {

@@ -48,7 +48,7 @@ int history_run(int argc, char **argv)
 		return verb_usage("history");
 	if (optind < argc && !(path = daemon_path(argv[optind], &fault)))
 		return verb_fail("history", &fault);
-	if (daemon_call(&options, "History", &reply, &fault, "s", path ? path : "", NULL, 0) < 0)
+	if (daemon_read(&options, "History", &reply, &fault, path ? path : "") < 0)
 		return verb_fail("history", &fault);
 	r = records_read(reply, &generations);
 	if (r == 0)

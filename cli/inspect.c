@@ -13,7 +13,9 @@
 
 #include "base/json.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "module/morph_data.h"
+#include "module/sidecar.h"
 
 int inspect_run(int argc, char **argv);
 
@@ -61,7 +63,7 @@ static void summary_make(const struct image *image, const struct morph_data *dat
 
 	if (section && section->data) {
 		s.data_bytes = section->size;
-	} else if (morph_data_sidecar_path(image_build_id(image), dir, s.path, sizeof(s.path)) == 0 &&
+	} else if (sidecar_path(image_build_id(image), dir, s.path, sizeof(s.path)) == 0 &&
 		   stat(s.path, &st) == 0) {
 		s.data_bytes = (uint64_t)st.st_size;
 	}
@@ -89,7 +91,7 @@ static void libraries_print(const struct summary *s)
 
 	for (size_t i = 0; i < plan->n_inputs; i++)
 		if (plan->inputs[i].kind == LINK_SHARED)
-			printf(" %s", plan->inputs[i].text);
+			printf(" %s", SHOWN(plan->inputs[i].text));
 	putchar('\n');
 }
 
@@ -99,18 +101,20 @@ static void summary_print(const struct summary *s)
 	const struct block_map *map = d->map;
 	char id[BUILD_ID_MAX_TEXT];
 
-	printf("%s: carries Morph data%s%s\n", image_path(s->image), *s->path ? ", in " : "", s->path);
+	printf("%s: carries Morph data%s%s\n", SHOWN(image_path(s->image)), *s->path ? ", in " : "",
+	       SHOWN(s->path));
 	printf("  build ID    %s\n", build_id_text(&d->build_id, id));
 	if (d->origin.size)
 		printf("  made from   %s\n", build_id_text(&d->origin, id));
-	printf("  compiler    LLVM %s for %s%s%s, %s LTO, passes -O%u, code -O%u, %s%s\n", d->llvm_version,
-	       d->triple, d->cpu ? ", CPU " : "", d->cpu ? d->cpu : "", lto_name(d->lto), d->lto_level,
+	printf("  compiler    LLVM %s for %s%s%s, %s LTO, passes -O%u, code -O%u, %s%s\n",
+	       SHOWN(d->llvm_version), SHOWN(d->triple), d->cpu ? ", CPU " : "", SHOWN(d->cpu ? d->cpu : ""),
+	       lto_name(d->lto), d->lto_level,
 	       d->opt_level, d->pic ? "position-independent" : "fixed address",
 	       d->strips ? ", stripped" : "");
 	for (size_t i = 0; i < d->n_options; i++)
-		printf("  %-11s %s\n", i ? "" : "options", d->options[i]);
+		printf("  %-11s %s\n", i ? "" : "options", SHOWN(d->options[i]));
 	if (d->selftest)
-		printf("  self-test   %s\n", d->selftest);
+		printf("  self-test   %s\n", SHOWN(d->selftest));
 	printf("  IR          %zu modules, %" PRIu64 " bytes\n", d->n_modules, s->ir_bytes);
 	printf("  functions   %zu\n", map->n_functions);
 	printf("  blocks      %zu, %zu of them with a probe\n", map->n_blocks, s->n_blocks_with_probe);

@@ -10,6 +10,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "base/text.h"
 
 int cc_run(int argc, char **argv);
 int cxx_run(int argc, char **argv);
@@ -27,6 +28,7 @@ int history_run(int argc, char **argv);
 int pin_run(int argc, char **argv);
 int doctor_run(int argc, char **argv);
 int dump_run(int argc, char **argv);
+int verify_run(int argc, char **argv);
 
 const struct verb verbs[] = {
 	{ "cc", cc_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...", "compile C for Morph: CC=\"morph cc\"" },
@@ -42,24 +44,26 @@ const struct verb verbs[] = {
 	  "       morph profile show|diff|merge|carry|export|import ...",
 	  "turn samples into block counts; look at them, move them" },
 	{ "optimize", optimize_run,
-	  "PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native|shipped] [--layout-only]\n"
-	  "                     [--rebase] [--jobs N] [--user NAME] [--work-dir DIR] [--memory MIB]\n"
+	  "PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native|shipped] [--tune NAME]\n"
+	  "                     [--layout-only] [--rebase] [--jobs N] [--user NAME] [--work-dir DIR] [--memory MIB]\n"
 	  "                     [--timeout SECONDS] [--sidecar-dir DIR]",
 	  "make a new generation of a program from its IR and a profile" },
-	{ "status", status_run, "[-a] [--json] [--socket=PATH | --bus=ADDRESS]",
+	{ "status", status_run, "[-a] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "programs, samples, generations, and what morphd waits for" },
 	{ "top", top_run, "[-f] [-p PID]... [-d SECONDS] [-n ROUNDS] [-l LINES] [-F HZ] [--json]",
 	  "modules or functions the CPUs are in right now" },
-	{ "explain", explain_run, "PATH [--json] [--socket=PATH | --bus=ADDRESS]",
+	{ "explain", explain_run, "PATH [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "what was done with a program, and why" },
 	{ "reoptimize", reoptimize_run, "PATH... [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "edit programs now and put the result into place" },
 	{ "rollback", rollback_run, "(PATH... [--to=GENERATION] | --all) [--socket=PATH | --bus=ADDRESS]",
 	  "put shipped files back" },
-	{ "history", history_run, "[PATH] [--json] [--socket=PATH | --bus=ADDRESS]",
+	{ "history", history_run, "[PATH] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "generations and events" },
-	{ "pin", pin_run, "[[--reason=TEXT | --unpin] PATH...] [--json] [--socket=PATH | --bus=ADDRESS]",
+	{ "pin", pin_run, "[[--reason=TEXT | --unpin] PATH...] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "never touch a program; without a path: list the pins" },
+	{ "verify", verify_run, "(PATH... | --all) [--rebuild] [--json] [--root=DIR] [--config=FILE] [--socket=PATH | --bus=ADDRESS]",
+	  "what differs from the packages, and is that Morph's doing?" },
 	{ "doctor", doctor_run, "[--json] [--socket=PATH | --bus=ADDRESS]",
 	  "does everything that Morph needs work here?" },
 	{ "dump", dump_run, "FILE [--json] [--sidecar-dir DIR]", "any file that Morph writes, as text" },
@@ -129,7 +133,7 @@ int main(int argc, char **argv)
 	}
 	verb = verb_find(argv[1]);
 	if (!verb) {
-		fprintf(stderr, "morph: no verb \"%s\"; `morph help` lists them\n", argv[1]);
+		fprintf(stderr, "morph: no verb \"%s\"; `morph help` lists them\n", SHOWN(argv[1]));
 		return VERB_USAGE;
 	}
 	return verb->run(argc - 1, argv + 1);

@@ -41,7 +41,7 @@ static int pins_list(const struct daemon_options *options, struct fault *fault)
 	_clean_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
 	_clean_(records_done) struct records pins = { 0 };
 	struct json json = json_to(stdout);
-	int r = daemon_call(options, "Pins", &reply, fault, "", NULL, NULL, 0);
+	int r = daemon_read(options, "Pins", &reply, fault, NULL);
 
 	if (r == 0)
 		r = records_read(reply, &pins);
@@ -71,7 +71,7 @@ int pin_run(int argc, char **argv)
 {
 	static const struct option table[] = { { "unpin", no_argument, NULL, 'u' },
 					       { "reason", required_argument, NULL, 'r' },
-					       DAEMON_OPTIONS };
+					       DAEMON_READER_OPTIONS };
 	struct pin_options o = { .reason = "by request" };
 	struct fault fault = { "" };
 	int option, code = -1;

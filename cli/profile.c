@@ -21,6 +21,7 @@
 #include "base/config_file.h"
 #include "base/json.h"
 #include "base/progress.h"
+#include "base/text.h"
 #include "cli/verb.h"
 #include "profiles/estimate.h"
 #include "profiles/sample_log.h"
@@ -306,7 +307,7 @@ static void result_print(const struct request *request, const struct work *work)
 		json_object_end(&json);
 		return;
 	}
-	printf("%s: %.0f samples", request->output, profile->samples);
+	printf("%s: %.0f samples", SHOWN(request->output), profile->samples);
 	if (request->from)
 		printf(" (%.0f new)", work->new_samples);
 	printf(", %.1f %% of those in the module, %zu functions, estimator %s\n%s\n",

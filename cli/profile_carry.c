@@ -7,6 +7,7 @@
 #include <getopt.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/verb.h"
 #include "profiles/carry.h"
 
@@ -23,7 +24,7 @@ static void report_print(const struct carry_report *report, const char *output, 
 		printf("%s: %zu functions carried over with %.1f %% of the samples; %zu changed "
 		       "and start "
 		       "fresh, %zu are gone\n",
-		       output, report->n_carried,
+		       SHOWN(output), report->n_carried,
 		       100 * share(report->samples_carried, report->samples_dropped),
 		       report->n_changed + report->n_unknown, report->n_gone);
 		return;

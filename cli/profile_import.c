@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/verb.h"
 #include "profiles/perf_data.h"
 
@@ -16,7 +17,7 @@ static void summary_print(const struct perf_data_summary *summary, const struct 
 {
 	printf("%s: %" PRIu64 " samples of %s: %" PRIu64 " in %zu modules, %" PRIu64
 	       " kernel, %" PRIu64 " idle, %" PRIu64 " lost or unmapped\n",
-	       output, summary->samples, summary->event, log->attributed, log->n_modules,
+	       SHOWN(output), summary->samples, SHOWN(summary->event), log->attributed, log->n_modules,
 	       log->kernel, log->idle, log->user - log->attributed - log->anonymous);
 	if (summary->branches || summary->branches_dropped)
 		printf("%" PRIu64 " branches, %" PRIu64 " more left the file they were in\n",

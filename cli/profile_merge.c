@@ -11,6 +11,7 @@
 #include <getopt.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/verb.h"
 
 struct inputs {
@@ -76,7 +77,7 @@ static void result_print(const struct profile *profile, size_t n, const char *ou
 
 	verdict_of(profile, &verdict);
 	if (!as_json) {
-		printf("%s: %zu profiles, %.0f samples, %zu functions\n%s\n", output, n,
+		printf("%s: %zu profiles, %.0f samples, %zu functions\n%s\n", SHOWN(output), n,
 		       profile->samples, profile->n_functions, verdict.sentence);
 		return;
 	}

@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "cli/verb.h"
 #include "profiles/function_order.h"
 #include "profiles/history.h"
@@ -172,11 +173,11 @@ static void head_print(const struct view *view)
 	const struct profile *p = view->profile;
 	char id[BUILD_ID_MAX_TEXT], from[32], to[32], active[32], age[32];
 
-	printf("profile     %s\n", view->path);
-	printf("module      %s, build %s\n", p->path ? p->path : "unknown",
+	printf("profile     %s\n", SHOWN(view->path));
+	printf("module      %s, build %s\n", SHOWN(p->path ? p->path : "unknown"),
 	       p->build_id.size ? build_id_text(&p->build_id, id) : "unknown");
 	printf("samples     %.0f, %.1f %% of those in the module; estimator %s\n", p->samples,
-	       100 * view->coverage, p->estimator ? p->estimator : "unknown");
+	       100 * view->coverage, SHOWN(p->estimator ? p->estimator : "unknown"));
 	if (p->last_ns)
 		printf("observed    %s to %s, %s active; the last %s ago\n",
 		       time_text(p->first_ns, from), time_text(p->last_ns, to),
@@ -257,7 +258,7 @@ static int function_print(const struct view *view, const struct profile_function
 	char guid[FUNCTION_NAME_BYTES];
 
 	printf("%s: %.0f samples, %.1f %% of all, confidence %.0f %%, CFG hash %016" PRIx64 "\n\n",
-	       function_name(f, guid), f->samples, 100 * part(f->samples, view->function_samples),
+	       SHOWN(function_name(f, guid)), f->samples, 100 * part(f->samples, view->function_samples),
 	       f->confidence / 2.55, f->cfg_hash);
 	for (uint32_t i = 0; table && i < f->n_counts; i++) {
 		table_cell(table, "%u", i + 1);

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "cli/verb.h"
 #include "monitor/launch.h"
 #include "monitor/privileges.h"
@@ -90,7 +91,7 @@ static bool clock_parse(const char *name, struct request *request)
 
 static int bad_value(const char *option, const char *value)
 {
-	fprintf(stderr, "morph record: %s: \"%s\" is not usable; see morph-record(1)\n", option, value);
+	fprintf(stderr, "morph record: %s: \"%s\" is not usable; see morph-record(1)\n", option, SHOWN(value));
 	return VERB_USAGE;
 }
 
@@ -357,7 +358,7 @@ static void summary(const struct sample_log *log, const struct request *request)
 
 	for (unsigned i = 0; i < SAMPLE_LOSS_END; i++)
 		lost += log->lost[i];
-	fprintf(stderr, "%s: %" PRIu64 " samples in %.2f s at %.4g Hz", request->output,
+	fprintf(stderr, "%s: %" PRIu64 " samples in %.2f s at %.4g Hz", SHOWN(request->output),
 		log->attributed + log->anonymous + log->kernel, (double)log->duration_ns / 1e9, log->rate_hz);
 	if (lost)
 		fprintf(stderr, ", %" PRIu64 " lost (%.2f %%)", lost,
@@ -373,10 +374,10 @@ static int command_verdict(const struct request *request, int status)
 	if (!request->command || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
 		return VERB_DONE;
 	if (WIFSIGNALED(status))
-		fprintf(stderr, "morph record: %s was killed by signal %d (%s)\n", request->command[0],
+		fprintf(stderr, "morph record: %s was killed by signal %d (%s)\n", SHOWN(request->command[0]),
 			WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
-		fprintf(stderr, "morph record: %s exited with status %d\n", request->command[0],
+		fprintf(stderr, "morph record: %s exited with status %d\n", SHOWN(request->command[0]),
 			WEXITSTATUS(status));
 	return VERB_FAILED;
 }

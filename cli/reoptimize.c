@@ -6,6 +6,7 @@
 
 #define _GNU_SOURCE
 #include "base/progress.h"
+#include "base/text.h"
 #include "cli/daemon.h"
 
 /* One line of JSON objects would lie about failures, so each program is an object of one array. */
@@ -13,9 +14,9 @@ static void result_show(struct json *json, bool as_json, const char *path, const
 {
 	if (!as_json) {
 		if (good)
-			puts(text);
+			puts(SHOWN(text));
 		else
-			fprintf(stderr, "morph reoptimize: %s\n", text);
+			fprintf(stderr, "morph reoptimize: %s\n", SHOWN(text));
 		return;
 	}
 	json_object_begin(json, NULL);

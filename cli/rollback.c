@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "cli/daemon.h"
 
 struct rollback_options {
@@ -25,7 +26,7 @@ static int rollback_one(const struct rollback_options *o, const char *argument, 
 		     : -ENOMEM;
 
 	if (r == 0 && sd_bus_message_read(reply, "s", &text) >= 0)
-		puts(text);
+		puts(SHOWN(text));
 	return r;
 }
 

@@ -18,10 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/tools.h"
-#include "base/child.h"
 #include "base/file.h"
 #include "module/morph_data.h"
+#include "module/sidecar.h"
 
 int split_run(int argc, char **argv);
 
@@ -43,7 +42,7 @@ static int sidecar_name(const struct split *split, const struct image *image, ch
 			return fault_errno(reterr, -ENAMETOOLONG, "%s", split->output);
 		return 0;
 	}
-	r = morph_data_sidecar_path(image_build_id(image), split->dir, ret, PATH_MAX);
+	r = sidecar_path(image_build_id(image), split->dir, ret, PATH_MAX);
 	if (r < 0)
 		return fault_set(reterr, r, "%s: has no build ID to find a sidecar by", split->path);
 	slash = strrchr(ret, '/');
@@ -53,30 +52,20 @@ static int sidecar_name(const struct split *split, const struct image *image, ch
 	return r;
 }
 
-/* As dh_strip does with debug sections; all that is loaded stays. */
-static int section_remove(const char *path, struct fault *reterr)
+/* All that is loaded stays; the program names its sidecar from now on. */
+static int section_remove(const struct image *image, const struct image_section *section, struct fault *reterr)
 {
-	char tool[PATH_MAX], temp[PATH_MAX];
-	_clean_(fd_closep) int fd = -1;
+	_clean_(buffer_donep) struct buffer file = { 0 };
+	const char *path = image_path(image);
 	struct stat st;
-	int r = tool_llvm("llvm-objcopy", tool, sizeof(tool), reterr);
+	int r = stat(path, &st) < 0 ? fault_errno(reterr, -errno, "%s", path) : 0;
 
-	if (r < 0)
-		return r;
-	if (stat(path, &st) < 0)
-		return fault_errno(reterr, -errno, "%s", path);
-	if (snprintf(temp, sizeof(temp), "%s.XXXXXX", path) >= (int)sizeof(temp))
-		return fault_errno(reterr, -ENAMETOOLONG, "%s", path);
-	fd = mkostemp(temp, O_CLOEXEC);
-	if (fd < 0)
-		return fault_errno(reterr, -errno, "%s: cannot create a file beside it", path);
-	r = child_check((char *[]){ tool, "--remove-section=" MORPH_SECTION, (char *)path, temp, NULL },
-			NULL, reterr);
-	if (r == 0 && (chown(temp, st.st_uid, st.st_gid) < 0 || chmod(temp, st.st_mode & 07777) < 0 ||
-		       rename(temp, path) < 0))
+	if (r == 0)
+		r = sidecar_split(image, section->data, section->size, &file, reterr);
+	if (r == 0)
+		r = file_write(path, file.data, file.size, st.st_mode & 07777, reterr);
+	if (r == 0 && geteuid() == 0 && (chown(path, st.st_uid, st.st_gid) < 0 || chmod(path, st.st_mode & 07777) < 0))
 		r = fault_errno(reterr, -errno, "%s", path);
-	if (r < 0)
-		unlink(temp);
 	return r;
 }
 
@@ -102,7 +91,7 @@ static int split(const struct split *split, struct fault *reterr)
 	if (r == 0)
 		r = file_write(name, section->data, section->size, 0644, reterr);
 	if (r == 0 && !split->keep)
-		r = section_remove(split->path, reterr);
+		r = section_remove(image, section, reterr);
 	if (r == 0)
 		printf("%s\n", name);
 	return r;

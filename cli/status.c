@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "base/text.h"
 #include "cli/daemon.h"
 #include "monitor/support.h"
 
@@ -43,10 +44,10 @@ static void daemon_print(const struct record *daemon)
 	const char *busy = record_text(daemon, "busy"), *editing = record_text(daemon, "editing");
 
 	printf("morphd %s (process %lld), %s%s\n", record_text(daemon, "version") ?: "?",
-	       (long long)record_integer(daemon, "pid"), busy ? busy : "the machine is idle",
+	       (long long)record_integer(daemon, "pid"), busy ? SHOWN(busy) : "the machine is idle",
 	       record_integer(daemon, "automatic") ? "" : "; edits only on request");
 	if (editing)
-		printf("editing %s\n", editing);
+		printf("editing %s\n", SHOWN(editing));
 	printf("%lld samples in %lld logs: %lld idle, %lld kernel, %lld user\n",
 	       (long long)record_integer(daemon, "total_fired"),
 	       (long long)record_integer(daemon, "total_logs"),
@@ -141,7 +142,7 @@ static int status_print(const struct status *status, bool all)
 static int status_read(const struct daemon_options *options, struct status *ret, struct fault *fault)
 {
 	_clean_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-	int r = daemon_call(options, "Status", &reply, fault, "", NULL, NULL, 0);
+	int r = daemon_read(options, "Status", &reply, fault, NULL);
 
 	if (r < 0)
 		return r;
@@ -155,7 +156,7 @@ static int status_read(const struct daemon_options *options, struct status *ret,
 
 int status_run(int argc, char **argv)
 {
-	static const struct option table[] = { { "all", no_argument, NULL, 'a' }, DAEMON_OPTIONS };
+	static const struct option table[] = { { "all", no_argument, NULL, 'a' }, DAEMON_READER_OPTIONS };
 	_clean_(status_done) struct status status = { 0 };
 	struct daemon_options options = { 0 };
 	struct fault fault = { "" };

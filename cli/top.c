@@ -18,6 +18,7 @@
 
 #include "base/json.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "cli/verb.h"
 #include "module/image.h"
 #include "monitor/recorder.h"
@@ -74,7 +75,7 @@ static bool number_parse(const char *text, double low, double high, double *ret)
 
 static int bad_value(const char *option, const char *value)
 {
-	fprintf(stderr, "morph top: %s: \"%s\" is not usable; see morph-top(1)\n", option, value);
+	fprintf(stderr, "morph top: %s: \"%s\" is not usable; see morph-top(1)\n", option, SHOWN(value));
 	return VERB_USAGE;
 }
 

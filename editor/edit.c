@@ -27,6 +27,10 @@
 #include "editor/inlining.h"
 #include "editor/ir.h"
 #include "editor/loops.h"
+#include "editor/references.h"
+#include "editor/plan_check.h"
+#include "editor/link_map.h"
+#include "editor/known.h"
 #include "editor/object.h"
 #include "editor/partition.h"
 #include "editor/pipeline.h"
@@ -66,6 +70,9 @@ struct edit {
 	LLVMModuleRef hot;	  /* all hot halves, linked */
 	struct name_set *visible; /* names that something outside the hot module needs */
 	struct slots *slots;	  /* where the program keeps pointers to functions */
+	struct link_map *known;	  /* what is in the shipped file, of which object */
+	struct references names;  /* of the shipped link */
+	struct name_set *words;	  /* of the linker's options */
 	struct buffer hot_bitcode;
 	struct block_map *counted; /* of step 5's link: the hot code with its probes and counts */
 	struct placement placement;
@@ -158,15 +165,15 @@ static int unit_cut(struct edit *edit, size_t i, LLVMModuleRef module, const str
 	return 0;
 }
 
-/* A module that nothing of ran, or whose assembly would be in the others' way, stays as it was shipped. */
-static int module_take(struct edit *edit, size_t i, LLVMModuleRef module, struct fault *reterr)
+/* A module that nothing of ran, of which too little is known, or whose assembly would be in the others' way, stays as it was shipped. */
+static int module_take(struct edit *edit, size_t i, LLVMModuleRef module, bool is_known, struct fault *reterr)
 {
 	_clean_(name_set_freep) struct name_set *assembly = name_set_new();
 	int r = assembly ? assembly_names(module, assembly) : -ENOMEM;
 
 	if (r == 0)
 		r = name_set_add_all(edit->visible, assembly);
-	if (r == 0 && has_hot(module, edit) &&
+	if (r == 0 && is_known && has_hot(module, edit) &&
 	    (edit->data->n_modules == 1 || !assembly_binds(module, assembly)))
 		return unit_cut(edit, i, module, assembly, reterr);
 	if (r == 0)
@@ -195,29 +202,68 @@ static int hot_unfold(struct edit *edit, struct fault *reterr)
 	return r;
 }
 
+static int module_parse(struct edit *edit, size_t i, LLVMModuleRef *ret, struct fault *reterr)
+{
+	const struct morph_module *shipped = &edit->data->modules[i];
+	const struct buffer *restored = &edit->units[i].restored;
+
+	return restored->size ? ir_parse(restored->data, restored->size, shipped->name, ret, reterr) :
+				ir_parse(shipped->bitcode, shipped->size, shipped->name, ret, reterr);
+}
+
+/* Modules get back what they lost on their way into the shipped file. */
+static int modules_restore(struct edit *edit, struct fault *reterr)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++) {
+		LLVMModuleRef module;
+
+		r = module_parse(edit, i, &module, reterr);
+		if (r < 0)
+			return r;
+		if (ir_restore_used(module) && ir_write(module, &edit->units[i].restored) < 0)
+			r = fault_errno(reterr, -ENOMEM, "reading IR");
+		LLVMDisposeModule(module);
+	}
+	return r;
+}
+
+static const char *base_name(size_t i, char buffer[32])
+{
+	snprintf(buffer, 32, "base-%zu.o", i);
+	return buffer;
+}
+
+static int module_cut(struct edit *edit, size_t i, struct guid_table *guids, struct fault *reterr)
+{
+	LLVMModuleRef module;
+	char object[32];
+	int known, r = module_parse(edit, i, &module, reterr);
+
+	if (r < 0)
+		return r;
+	buffer_done(&edit->units[i].restored);
+	known = known_keep(module, base_name(i, object), edit->known, edit->names.contested, reterr);
+	r = known < 0 ? known : guid_table_unify(guids, module);
+	if (r == 0)
+		r = slots_note(edit->slots, module);
+	if (r == 0)
+		return module_take(edit, i, module, known == 0, reterr);
+	LLVMDisposeModule(module);
+	return r;
+}
+
 static int modules_cut(struct edit *edit, struct fault *reterr)
 {
 	struct guid_table *guids = guid_table_new(edit->data->map);
 	int r = guids ? symbols_collect(edit->program, edit->data->plan, edit->visible, reterr) : -ENOMEM;
 
-	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++) {
-		const struct morph_module *shipped = &edit->data->modules[i];
-		LLVMModuleRef module;
-
-		r = ir_parse(shipped->bitcode, shipped->size, shipped->name, &module, reterr);
-		if (r < 0)
-			break;
-		if (ir_restore_used(module))
-			r = ir_write(module, &edit->units[i].restored);
-		if (r == 0)
-			r = guid_table_unify(guids, module);
-		if (r == 0)
-			r = slots_note(edit->slots, module);
-		if (r == 0)
-			r = module_take(edit, i, module, reterr);
-		else
-			LLVMDisposeModule(module);
-	}
+	/* Of several definitions the one that won stays to be seen, or another one would take its place. */
+	if (r == 0)
+		r = name_set_add_all(edit->visible, edit->names.contested);
+	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++)
+		r = module_cut(edit, i, guids, reterr);
 	guid_table_free(guids);
 	if (r == 0 && !edit->hot)
 		return fault_set(reterr, EDIT_NOTHING,
@@ -264,17 +310,27 @@ static int image_map(const char *path, struct image **retimage, struct block_map
 	return r < 0 ? r : block_map_build(*retimage, retmap, reterr);
 }
 
+/* @retmap: which part of which object is in @out; NULL: not wanted */
 static int link_objects(struct edit *edit, char **objects, const char *const *options, const char *out,
-			struct fault *reterr)
+			struct link_map **retmap, struct fault *reterr)
 {
+	_clean_(buffer_donep) struct buffer said = { 0 };
+	char path[PATH_MAX], map[PATH_MAX + 8];
+	const char *all[16] = { "--no-demangle", "--print-icf-sections", map };
 	struct relink relink = {
 		.plan = edit->data->plan,
 		.directory = edit->options->directory,
 		.objects = (const char *const *)objects,
-		.options = options,
+		.options = retmap ? all : options,
+		.retsaid = &said,
 	};
+	int r;
 
-	return relink_run(&relink, out, reterr);
+	snprintf(map, sizeof(map), "--Map=%s", path_in(edit, path, "link.map"));
+	for (size_t i = 0; options && options[i]; i++)
+		all[3 + i] = options[i];
+	r = relink_run(&relink, out, reterr);
+	return r < 0 || !retmap ? r : link_map_read(path, (const char *)said.data, retmap, reterr);
 }
 
 /*
@@ -324,8 +380,27 @@ static int shipped_link(struct edit *edit, const char *out, struct fault *reterr
 		fault_errno(reterr, r, "linking the shipped code");
 	snprintf(option, sizeof(option), "--build-id=0x%s", build_id_text(image_build_id(edit->program), id));
 	if (r == 0)
-		r = link_objects(edit, objects, (const char *const[]){ option, NULL }, out, reterr);
+		r = link_objects(edit, objects, (const char *const[]){ option, NULL }, out, &edit->known, reterr);
 	objects_free(objects);
+	return r;
+}
+
+/* What the names stand for that the shipped code uses. */
+static int names_collect(struct edit *edit, struct fault *reterr)
+{
+	char path[PATH_MAX], object[32];
+	int r = symbols_of_options(edit->data->plan, edit->words);
+
+	if (r < 0)
+		return fault_errno(reterr, r, "collecting symbol names");
+	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++)
+		r = references_collect(path_in(edit, path, "%s", base_name(i, object)), object, edit->known,
+				       &edit->names, reterr);
+	for (size_t i = 0; i < edit->data->plan->n_inputs && r == 0; i++) {
+		snprintf(object, sizeof(object), "plan-%zu.o", i);
+		if (edit->data->plan->inputs[i].kind == LINK_OBJECT)
+			r = references_collect(path_in(edit, path, "%s", object), object, edit->known, &edit->names, reterr);
+	}
 	return r;
 }
 
@@ -369,8 +444,12 @@ static int bases_take(struct edit *edit, struct fault *reterr)
 static int trust(struct edit *edit, struct fault *reterr)
 {
 	struct fault *difference = &edit->report->difference;
-	int r = shipped_generate(edit, reterr);
+	int r = plan_check(edit->data, reterr);
 
+	if (r == 0)
+		r = modules_restore(edit, reterr);
+	if (r == 0)
+		r = shipped_generate(edit, reterr);
 	if (r < 0)
 		return r;
 	r = shipped_compare(edit, difference);
@@ -381,7 +460,14 @@ static int trust(struct edit *edit, struct fault *reterr)
 		return fault_set(reterr, r, "the shipped IR is not the program: %s; it was built by another LLVM, altered, or built with -g "
 				 "and its code depends on that: build it again with this LLVM or without -g, or take its IR at its word "
 				 "(--rebase, or rebase in morphd.conf)", difference->text);
-	return bases_take(edit, reterr);
+	return names_collect(edit, reterr);
+}
+
+static int cut(struct edit *edit, struct fault *reterr)
+{
+	int r = modules_cut(edit, reterr);
+
+	return r ? r : bases_take(edit, reterr);
 }
 
 /* The program's objects in link order, the hot one first. Owned by the caller. */
@@ -443,7 +529,7 @@ static int lay_out(struct edit *edit, struct fault *reterr)
 	int r = objects ? 0 : fault_errno(reterr, -ENOMEM, "laying out");
 
 	if (r == 0)
-		r = link_objects(edit, objects, NULL, path_in(edit, path, "counted"), reterr);
+		r = link_objects(edit, objects, NULL, path_in(edit, path, "counted"), NULL, reterr);
 	if (r == 0)
 		r = image_map(path, &image, &edit->counted, reterr);
 	if (r == 0)
@@ -465,6 +551,12 @@ static int lay_out(struct edit *edit, struct fault *reterr)
 	return r;
 }
 
+/* Objects of this edit; what the linker makes itself is in none. */
+static bool is_made(const char *part)
+{
+	return strncmp(part, "placed-", 7) == 0 || strncmp(part, "cut-", 4) == 0 || strncmp(part, "<internal>", 10) == 0;
+}
+
 /*
  * Step 7. LLVM 22 cannot write probes of a function that is in several sections (".sleb128 expression is
  * not absolute"), so they are hidden from it, and the generation's map takes them from step 5's.
@@ -477,6 +569,7 @@ static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 				     "-pgo-analysis-map=br-prob", NULL };
 	const char *const options[] = { order, "--no-warn-symbol-ordering", "-z", "keep-text-section-prefix",
 					build_id, NULL };
+	_clean_(link_map_freep) struct link_map *made = NULL;
 	char **objects = objects_list(edit, "placed");
 	int r = objects ? 0 : fault_errno(reterr, -ENOMEM, "linking");
 
@@ -488,7 +581,12 @@ static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 	if (r == 0)
 		r = generate(edit, &input, 1, more, "placed", reterr);
 	if (r == 0)
-		r = link_objects(edit, objects, options, out, reterr);
+		r = link_objects(edit, objects, options, out, &made, reterr);
+	if (r == 0)
+		r = link_map_compare(edit->known, made, is_made, reterr);
+	for (char **o = objects; r == 0 && *o; o++)
+		if (is_made(strrchr(*o, '/') + 1))
+			r = references_check(*o, made, edit->names.used, edit->words, reterr);
 	objects_free(objects);
 	return r;
 }
@@ -626,8 +724,8 @@ static int steps_run(struct edit *edit, char *retpath, struct fault *reterr)
 			return r;                                                                 \
 	} while (0)
 
-	STEP(CUT, modules_cut(edit, reterr));
 	STEP(TRUST, trust(edit, reterr));
+	STEP(CUT, cut(edit, reterr));
 	STEP(ANNOTATE, annotate(edit, reterr));
 	STEP(OPTIMIZE, optimize(edit, reterr));
 	STEP(GENERATE, cut_generate(edit, reterr));
@@ -651,6 +749,11 @@ static void edit_done(struct edit *edit)
 	heat_free(edit->heat);
 	name_set_free(edit->visible);
 	slots_free(edit->slots);
+	link_map_free(edit->known);
+	name_set_free(edit->names.used);
+	name_set_free(edit->names.defined);
+	name_set_free(edit->names.contested);
+	name_set_free(edit->words);
 	buffer_done(&edit->hot_bitcode);
 	block_map_free(edit->counted);
 	placement_done(&edit->placement);
@@ -671,7 +774,8 @@ int edit_run(const struct image *program, const struct profile *profile,
 	*ret = (struct edit_report){ 0 };
 	if (options->cpu && strcmp(options->cpu, "native") == 0) {
 		resolved.cpu = cpu = host_cpu();
-		resolved.tune = tune = host_tune();
+		tune = host_tune();
+		resolved.tune = options->tune ? options->tune : tune;
 		if (!cpu || !tune)
 			return fault_errno(reterr, -ENOMEM, "starting the edit");
 	}
@@ -696,8 +800,11 @@ int edit_run(const struct image *program, const struct profile *profile,
 		edit.units = calloc(edit.data->n_modules + 1, sizeof(*edit.units));
 		edit.visible = name_set_new();
 		edit.slots = slots_new();
+		edit.names = (struct references){ name_set_new(), name_set_new(), name_set_new() };
+		edit.words = name_set_new();
 		edit.heat = heat_new(edit.data->map, profile);
-		r = edit.units && edit.visible && edit.slots && edit.heat ? 0 : fault_errno(reterr, -ENOMEM, "starting the edit");
+		r = edit.units && edit.visible && edit.slots && edit.names.used && edit.names.defined && edit.names.contested && edit.words && edit.heat ?
+			     0 : fault_errno(reterr, -ENOMEM, "starting the edit");
 	}
 	if (r == 0)
 		r = generation_identify(program, edit.data, profile, &resolved, ret, reterr);

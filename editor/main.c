@@ -50,7 +50,7 @@ struct arguments {
 	bool keep; /* leave the work directory with all stages for a look */
 };
 
-enum { OPT_REPORT = 256, OPT_CPU, OPT_LAYOUT_ONLY, OPT_REBASE, OPT_USER, OPT_WORK, OPT_MEMORY,
+enum { OPT_REPORT = 256, OPT_CPU, OPT_TUNE, OPT_LAYOUT_ONLY, OPT_REBASE, OPT_USER, OPT_WORK, OPT_MEMORY,
        OPT_TIMEOUT, OPT_SELFTEST_TIMEOUT, OPT_SIDECARS, OPT_KEEP };
 
 static const struct option long_options[] = {
@@ -59,6 +59,7 @@ static const struct option long_options[] = {
 	{ "jobs", required_argument, NULL, 'j' },
 	{ "report", required_argument, NULL, OPT_REPORT },
 	{ "cpu", required_argument, NULL, OPT_CPU },
+	{ "tune", required_argument, NULL, OPT_TUNE },
 	{ "layout-only", no_argument, NULL, OPT_LAYOUT_ONLY },
 	{ "rebase", no_argument, NULL, OPT_REBASE },
 	{ "user", required_argument, NULL, OPT_USER },
@@ -115,7 +116,7 @@ struct workplace {
 static int usage(FILE *out)
 {
 	fputs("usage: morph optimize PROGRAM --profile FILE -o FILE [--report FILE]\n"
-	      "       [--cpu NAME|native|shipped] [--layout-only] [--rebase] [--jobs N] [--user NAME] [--work-dir DIR]\n"
+	      "       [--cpu NAME|native|shipped] [--tune NAME] [--layout-only] [--rebase] [--jobs N] [--user NAME] [--work-dir DIR]\n"
 	      "       [--memory MIB] [--timeout SECONDS] [--selftest-timeout SECONDS] [--sidecar-dir DIR]\n"
 	      "       [--keep-work-dir]\n",
 	      out);
@@ -138,6 +139,7 @@ static bool argument_take(int option, struct arguments *a)
 	case 'j': a->edit.n_threads = (unsigned)strtoul(optarg, NULL, 10); return true;
 	case OPT_REPORT: a->report = optarg; return true;
 	case OPT_CPU: a->edit.cpu = optarg; return true;
+	case OPT_TUNE: a->edit.tune = optarg; return true;
 	case OPT_LAYOUT_ONLY: a->edit.layout_only = true; return true;
 	case OPT_REBASE: a->edit.rebase = true; return true;
 	case OPT_USER: a->user = optarg; return true;
@@ -433,7 +435,7 @@ static int edit(const struct arguments *a, struct outcome *outcome)
 	if (r == 0)
 		r = result_take(&task);
 	if (r == 0 && a->report)
-		r = report_write(a->report, program, profile, &outcome->report, &outcome->walls, &outcome->fault);
+		r = report_write(a->report, program, profile, a->profile, &a->edit, &outcome->report, &outcome->walls, &outcome->fault);
 	if (r == 0 && outcome->report.difference.text[0])
 		log_warning("%s: rebased: %s", a->program, outcome->report.difference.text);
 	close(place.out_fd);
@@ -448,7 +450,7 @@ int main(int argc, char **argv)
 {
 	struct outcome *outcome = mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE,
 				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct arguments arguments;
+	static struct arguments arguments; /* keeps what it points to until the end */
 	int r = arguments_parse(argc, argv, &arguments);
 
 	if (r)

@@ -105,7 +105,8 @@ static int input_add(const struct relink *relink, size_t i, struct arguments *ar
 
 int relink_run(const struct relink *relink, const char *out, struct fault *reterr)
 {
-	struct child_options options = { .directory = relink->directory, .timeout_s = LINK_TIMEOUT_S };
+	struct child_options options = { .directory = relink->directory, .timeout_s = LINK_TIMEOUT_S,
+					 .retout = relink->retsaid };
 	_clean_(arguments_done) struct arguments arguments = { 0 };
 	int r = argument_add(&arguments, strdup(MORPH_LLVM_DIR "/bin/ld.lld"));
 

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+#include "base/bytes.h"
 #include "base/fault.h"
 #include "module/link_plan.h"
 
@@ -15,6 +16,7 @@ struct relink {
 	const char *directory;	    /* scratch for the plan's own objects */
 	const char *const *objects; /* take the place of the IR, NULL-terminated */
 	const char *const *options; /* added at the end, NULL-terminated; may be NULL */
+	struct buffer *retsaid;	    /* what ld.lld prints, NUL-terminated; may be NULL */
 };
 
 /** relink_run() - write @out; Return: 0; -ENOENT: a shared library or ld.lld is not there; -ECHILD: lld refused */

@@ -6,25 +6,31 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/config.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/sha256.h"
 
 static const char *const step_names[EDIT_STEPS] = {
 	"trust", "cut", "annotate", "optimize", "generate", "layout", "regenerate", "sign",
 };
 
 static void report_json(struct json *json, const struct image *program, const struct profile *profile,
+			const uint8_t profile_sha256[SHA256_BYTES], const struct edit_options *options,
 			const struct edit_report *r, const struct sandbox_report *walls)
 {
-	char id[BUILD_ID_MAX_TEXT];
+	char id[BUILD_ID_MAX_TEXT], sha256[SHA256_TEXT];
 
 	json_object_begin(json, NULL);
 	json_string(json, "program", image_path(program));
 	json_string(json, "build_id", build_id_text(image_build_id(program), id));
 	json_string(json, "generation_build_id", build_id_text(&r->build_id, id));
+	json_string(json, "morph", MORPH_VERSION);
 	json_string(json, "llvm", r->llvm);
 	json_string(json, "cpu", r->cpu[0] ? r->cpu : NULL);
 	json_string(json, "tuned_for", r->tune[0] ? r->tune : NULL);
+	json_bool(json, "layout_only", options->layout_only);
+	json_string(json, "profile_sha256", sha256_text(profile_sha256, sha256));
 	json_double(json, "samples", profile->samples);
 	json_u64(json, "functions", r->trust.n_functions);
 	json_u64(json, "functions_regenerated", r->trust.n_same_blocks);
@@ -73,22 +79,34 @@ static void report_json(struct json *json, const struct image *program, const st
 	json_object_end(json);
 }
 
-int report_write(const char *path, const struct image *program, const struct profile *profile,
-		 const struct edit_report *report, const struct sandbox_report *walls,
-		 struct fault *reterr)
+static int file_hash(const char *path, uint8_t ret[SHA256_BYTES], struct fault *reterr)
 {
+	_clean_(file_map_donep) struct file_map map = { 0 };
+	int r = file_map_open(path, &map, reterr);
+
+	if (r == 0 && sha256_of(map.data, map.size, ret) < 0)
+		r = fault_errno(reterr, -ENOMEM, "%s", path);
+	return r;
+}
+
+int report_write(const char *path, const struct image *program, const struct profile *profile,
+		 const char *profile_path, const struct edit_options *options, const struct edit_report *report,
+		 const struct sandbox_report *walls, struct fault *reterr)
+{
+	uint8_t profile_sha256[SHA256_BYTES];
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 	struct json json = json_to(out);
-	int r;
+	int r = out ? file_hash(profile_path, profile_sha256, reterr) : fault_errno(reterr, -ENOMEM, "%s", path);
 
 	if (!out)
-		return fault_errno(reterr, -ENOMEM, "%s", path);
-	report_json(&json, program, profile, report, walls);
-	if (fclose(out) != 0)
+		return r;
+	if (r == 0)
+		report_json(&json, program, profile, profile_sha256, options, report, walls);
+	if (fclose(out) != 0 && r == 0)
 		r = fault_errno(reterr, -ENOMEM, "%s", path);
-	else
+	else if (r == 0)
 		r = file_write(path, text, size, 0644, reterr);
 	free(text);
 	return r;

@@ -8,7 +8,11 @@
 #include "editor/edit.h"
 #include "editor/sandbox.h"
 
-/** report_write() - atomically; -errno with @reterr */
+/**
+ * report_write() - atomically; -errno with @reterr
+ * @profile_path: of the file that @profile was read from, whose digest is noted: with the program, the versions and the
+ * options it is all that the result depends on (docs/decisions/0081)
+ */
 int report_write(const char *path, const struct image *program, const struct profile *profile,
-		 const struct edit_report *report, const struct sandbox_report *walls,
+		 const char *profile_path, const struct edit_options *options, const struct edit_report *report, const struct sandbox_report *walls,
 		 struct fault *reterr);

@@ -133,12 +133,24 @@ static int words_collect(const char *text, struct name_set *ret)
 	return r;
 }
 
+int symbols_of_options(const struct link_plan *plan, struct name_set *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < plan->n_inputs && r == 0; i++)
+		if (plan->inputs[i].kind == LINK_ARGUMENT)
+			r = words_collect(plan->inputs[i].text, ret);
+	return r;
+}
+
 int symbols_collect(const struct image *program, const struct link_plan *plan, struct name_set *ret,
 		    struct fault *reterr)
 {
 	static const char *const always[] = { "main", "_start", "_init", "_fini" };
 	int r = exports_collect(program, ret);
 
+	if (r == 0)
+		r = symbols_of_options(plan, ret);
 	for (size_t i = 0; i < ARRAY_SIZE(always) && r == 0; i++)
 		r = name_set_add(ret, always[i], strlen(always[i]));
 	for (size_t i = 0; i < plan->n_inputs && r == 0; i++) {
@@ -146,8 +158,6 @@ int symbols_collect(const struct image *program, const struct link_plan *plan, s
 
 		if (input->kind == LINK_OBJECT)
 			r = undefined_collect(input->bytes, input->size, ret);
-		else if (input->kind == LINK_ARGUMENT)
-			r = words_collect(input->text, ret);
 		if (r == -EBADMSG)
 			return fault_set(reterr, r, "%s: an object of the link plan is damaged", input->text);
 	}

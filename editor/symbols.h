@@ -17,6 +17,9 @@
 int symbols_collect(const struct image *program, const struct link_plan *plan, struct name_set *ret,
 		    struct fault *reterr);
 
+/** symbols_of_options() - add to @ret every word of the linker's arguments. Return: 0 or -ENOMEM */
+int symbols_of_options(const struct link_plan *plan, struct name_set *ret);
+
 /**
  * symbols_imports() - add to @ret the functions whose place the shipped file leaves to the dynamic linker, and that are sure to be
  * found when it is loaded: what it imports (a library: from libraries that it names) and, if it is a library, what it exports,

@@ -81,11 +81,23 @@ static void report_read(struct manager *m, struct generation_row *row)
 		free(TAKE(row->cpu));
 }
 
+/* Morph data that the package has in a file of its own may be gone when somebody wants to repeat the edit. */
+static int sidecar_keep(struct manager *m, const struct module_row *module, struct fault *reterr)
+{
+	char name[NAME_MAX + 1], directory[PATH_MAX], from[PATH_MAX], to[PATH_MAX];
+
+	if (snprintf(name, sizeof(name), "%.2s/%s.morph", module->key, module->key + 2) >= (int)sizeof(name) ||
+	    !settings_path(&m->settings, m->settings.sidecar_directory, directory) ||
+	    access(path_join(directory, name, from), R_OK) < 0)
+		return 0;
+	return file_copy(from, path_join(m->work, "sidecar", to), reterr);
+}
+
 static int enter(struct manager *m, const struct module_row *module, struct generation_row *row,
 		 struct fault *reterr)
 {
 	const char *files[5] = { "binary" };
-	static const char *const optional[] = { "profile", "report.json" };
+	static const char *const optional[] = { "profile", "report.json", "sidecar" };
 	struct store_generation description = {
 		.build_id = row->build_id, .digest = row->digest, .cpu = row->cpu,
 		.llvm_version = row->llvm_version, .state = row->state, .number = (uint64_t)row->number,
@@ -97,8 +109,10 @@ static int enter(struct manager *m, const struct module_row *module, struct gene
 	/* What did not regenerate and was accepted; read before the report moves into the store. */
 	_clean_(freep) char *rebased = answer_text(m->state, path_join(m->work, "report.json", from), "$.rebased");
 	size_t n = 1;
-	int r = 0;
+	int r = sidecar_keep(m, module, reterr);
 
+	if (r < 0)
+		return r;
 	if (rename(path_join(m->work, "output", from), path_join(m->work, "binary", to)) < 0)
 		return fault_errno(reterr, -errno, "%s", from);
 	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)

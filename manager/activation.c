@@ -11,7 +11,11 @@
 #include "base/log.h"
 #include "manager/digest.h"
 #include "manager/installed.h"
+#include "manager/integrity.h"
 #include "manager/journal.h"
+#include "manager/mounts.h"
+#include "manager/place.h"
+#include "manager/seal.h"
 #include "manager/store.h"
 
 /* Step 2: nothing is replaced before the shipped bytes are safe. */
@@ -47,7 +51,13 @@ static int source_open(struct manager *m, const struct installed *in,
 	else
 		store_generation_path(m->store, in->module.key, to->number, "binary", path);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	return fd < 0 ? fault_errno(reterr, -errno, "%s", path) : fd;
+	if (fd < 0)
+		return fault_errno(reterr, -errno, "%s", path);
+	if (seal_check(fd, path, reterr) < 0) {
+		close(fd);
+		return -EBADMSG;
+	}
+	return fd;
 }
 
 /* Step 3. */
@@ -105,19 +115,52 @@ static int in_transaction(struct manager *m, const char *path, int64_t number, c
 	return r < 0 ? r : committed;
 }
 
-static int switch_file(struct manager *m, struct installed *in, const struct generation_row *to,
-		       const char *event, const char *reason, struct fault *reterr)
+/* Give the file itself other bytes. */
+static int switch_file(struct manager *m, struct installed *in, const struct generation_row *to, struct fault *reterr)
 {
 	struct replacement *file = &in->examination.file;
 	int64_t mtime = to->number ? stat_mtime_ns(&file->st) : in->target.mtime_ns;
 	_clean_(fd_closep) int fd = source_open(m, in, to, reterr);
-	int r = fd < 0 ? fd : swap_begin(m, in, to->number, reason, reterr);
+	int r = fd < 0 ? fd : replacement_prepare(file, fd, to->digest, mtime, reterr);
+
+	return r < 0 ? r : replacement_commit(file, reterr);
+}
+
+static int shipped_digest(struct manager *m, const struct installed *in, char ret[DIGEST_TEXT], struct fault *reterr)
+{
+	struct generation_row shipped = { 0 };
+	int r = generation_get(m->state, in->module.id, 0, &shipped, reterr);
+
+	if (r == 0)
+		snprintf(ret, DIGEST_TEXT, "%s", shipped.digest);
+	generation_row_done(&shipped);
+	return r;
+}
+
+/* Leave the file alone and lay the generation over it. */
+static int switch_mount(struct manager *m, struct installed *in, const struct generation_row *to,
+			struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = -1;
+	char digest[DIGEST_TEXT];
+	int r;
+
+	if (to->number == 0)
+		return mounts_drop(m, in->target.path, reterr);
+	fd = source_open(m, in, to, reterr);
+	r = fd < 0 ? fd : shipped_digest(m, in, digest, reterr);
+	return r < 0 ? r : mounts_put(m, in, to, digest, fd, reterr);
+}
+
+/* Steps 3 to 5. */
+static int switch_announced(struct manager *m, struct installed *in, const struct generation_row *to, bool mount,
+			    const char *event, const char *reason, struct fault *reterr)
+{
+	int r = swap_begin(m, in, to->number, reason, reterr);
 
 	if (r < 0)
 		return r;
-	r = replacement_prepare(file, fd, to->digest, mtime, reterr);
-	if (r == 0)
-		r = replacement_commit(file, reterr);
+	r = mount ? switch_mount(m, in, to, reterr) : switch_file(m, in, to, reterr);
 	if (r < 0) {
 		in_transaction(m, in->target.path, 0, NULL, NULL, NULL);
 		return r;
@@ -125,29 +168,95 @@ static int switch_file(struct manager *m, struct installed *in, const struct gen
 	return in_transaction(m, in->target.path, to->number, event, reason, reterr);
 }
 
+/* By which way? What was mounted is taken away by the way it came; what is in the file's place likewise. */
+static int may_switch(struct manager *m, const struct replacement *file, int64_t number, bool mount,
+		      struct fault *reterr)
+{
+	int r;
+
+	if (mount)
+		return number ? mounts_check(m, file, reterr) : 0;
+	r = replacement_check(file, m->settings.privileged_files, number == 0, reterr);
+	if (r == 0 && number)
+		r = integrity_obstacle(m->settings.root, file->path, INTEGRITY_REPLACE, reterr);
+	if (r < 0 && number && mounts_check(m, file, NULL) == 0 && strlen(reterr->text) < sizeof(reterr->text) / 2)
+		snprintf(reterr->text + strlen(reterr->text), sizeof(reterr->text) / 2,
+			 "; activation = mount (morphd.conf) leaves the file as it is and could do it");
+	return r;
+}
+
+/* One switch, of a file that is as @in says. 1: nothing to do. */
+static int switch_once(struct manager *m, struct installed *in, int64_t number, bool mount, const char *event,
+		       const char *reason, struct fault *reterr)
+{
+	struct generation_row to = { 0 };
+	const char *path = in->target.path;
+	int r = generation_get(m->state, in->module.id, number, &to, reterr);
+
+	if (r == -ENOENT)
+		fault_set(reterr, r, "%s: has no generation %lld; `morph history %s` lists them", path,
+			  (long long)number, path);
+	else if (r == 0 && in->generation.number == number)
+		r = 1;
+	if (r == 0)
+		r = may_switch(m, &in->examination.file, number, mount, reterr);
+	if (r == 0)
+		r = keep_original(m, in, reterr);
+	if (r == 0)
+		r = switch_announced(m, in, &to, mount, event, reason, reterr);
+	generation_row_done(&to);
+	return r;
+}
+
+/*
+ * The generation that stands there came the other way than @number would go: the shipped file comes back first, and
+ * *@in is what stands there then.
+ */
+static int way_clear(struct manager *m, struct installed *in, bool is_mounted, struct fault *reterr)
+{
+	_clean_(freep) char *path = strdup(in->target.path);
+	int r = path ? switch_once(m, in, 0, is_mounted, EVENT_ROLLED_BACK, "generations are put there another way now",
+				   reterr) : fault_errno(reterr, -ENOMEM, "%s", in->target.path);
+
+	if (r < 0)
+		return r;
+	installed_done(in);
+	r = installed_open(m, path, in, reterr);
+	if (r < 0)
+		*in = (struct installed){ .examination.file = { .dir_fd = -1, .fd = -1 } };
+	return r;
+}
+
+/* What was ordered and does not stand there; @number is what is wanted instead. */
+static int record_only_drop(struct manager *m, const struct installed *in, int64_t number, const char *event,
+			    const char *reason, struct fault *reterr)
+{
+	int r = mounts_drop(m, in->target.path, reterr);
+
+	if (r == 0 && number == 0 && in->target.generation > 0)
+		r = in_transaction(m, in->target.path, 0, event, reason, reterr);
+	return r;
+}
+
 int activation_switch(struct manager *m, const char *path, int64_t number, const char *event,
 		      const char *reason, struct fault *reterr)
 {
-	struct generation_row to = { 0 };
 	struct installed in;
+	bool mount, is_mounted;
 	int r = installed_open(m, path, &in, reterr);
 
 	if (r < 0)
 		return r;
-	r = generation_get(m->state, in.module.id, number, &to, reterr);
-	if (r == -ENOENT)
-		fault_set(reterr, r, "%s: has no generation %lld; `morph history %s` lists them", path,
-			  (long long)number, path);
-	else if (r == 0 && in.generation.number == number)
-		r = 1;
+	is_mounted = mounts_has(m, in.target.path) > 0;
+	mount = number ? settings_mounts(&m->settings) : is_mounted;
+	if (number && (mount || is_mounted) && mounts_are_suspended(m))
+		r = fault_set(reterr, -EAGAIN, "%s: packages are being installed; try again when that is done", path);
+	else if (is_mounted && in.generation.number == 0) /* the record stands alone: suspended, or morph-mount was not there */
+		r = record_only_drop(m, &in, number, event, reason, reterr);
+	else if (number && in.generation.number && in.generation.number != number && mount != is_mounted)
+		r = way_clear(m, &in, is_mounted, reterr);
 	if (r == 0)
-		r = replacement_check(&in.examination.file, m->settings.privileged_files, number == 0,
-				      reterr);
-	if (r == 0)
-		r = keep_original(m, &in, reterr);
-	if (r == 0)
-		r = switch_file(m, &in, &to, event, reason, reterr);
-	generation_row_done(&to);
+		r = switch_once(m, &in, number, mount, event, reason, reterr);
 	installed_done(&in);
 	return r;
 }
@@ -159,7 +268,14 @@ int activation_may(struct manager *m, const char *path, struct fault *reterr)
 
 	if (r < 0)
 		return r;
-	r = replacement_check(&file, m->settings.privileged_files, false, reterr);
+	/* A target of before, where morphd.conf names no prefix any more, is only put back. */
+	r = place_check_listed(&m->settings, file.path, reterr);
+	if (r == 0)
+		r = place_check_writers(&m->settings, file.dir_fd, file.fd, file.path, reterr);
+	if (r == 0)
+		r = place_check_mount(&m->settings, file.fd, file.path, reterr);
+	if (r == 0)
+		r = may_switch(m, &file, 1, settings_mounts(&m->settings), reterr);
 	replacement_done(&file);
 	return r;
 }
@@ -204,6 +320,8 @@ static int repair_one(struct manager *m, const struct swap_row *row, struct faul
 	if (r < 0 && r != -ENOENT)
 		return r;
 	temp_delete(m, row);
+	if (!done && mounts_has(m, row->path) == row->to)
+		mounts_drop(m, row->path, NULL); /* ordered, never carried out */
 	r = in_transaction(m, row->path, row->to, done ? EVENT_REPAIRED : NULL, row->reason, reterr);
 	if (r == -ENOENT) /* the target is not ours any more */
 		r = in_transaction(m, row->path, 0, NULL, NULL, reterr);

@@ -6,37 +6,20 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <systemd/sd-daemon.h>
-#include <systemd/sd-id128.h>
 
-#include "base/log.h"
+#include "manager/allowance.h"
+#include "manager/audience.h"
 #include "manager/bus_name.h"
-#include "manager/path.h"
+#include "manager/peers.h"
 #include "manager/polkit.h"
 #include "manager/report.h"
 #include "manager/utf8.h"
 
-#define PEERS_MAX 64
-
-/* One client of the socket. */
-struct peer {
-	struct bus *owner; /* borrowed */
-	struct peer *next;
-	sd_bus *bus; /* owned */
-	uid_t uid;
-};
-
 struct bus {
 	struct manager *manager; /* borrowed */
 	sd_bus *bus;		 /* owned; NULL: no message bus */
-	struct peer *peers;	 /* owned */
-	unsigned n_peers;
-	int listen_fd;
-	sd_event_source *listening;
-	char socket[PATH_MAX];
+	struct peers *peers;	 /* owned: the socket */
+	struct allowance allowance;
 };
 
 static int reply_fault(sd_bus_error *error, const struct fault *fault)
@@ -48,82 +31,109 @@ static int reply_fault(sd_bus_error *error, const struct fault *fault)
 
 /* ---- who may ---- */
 
-static bool uid_is_trusted(uid_t uid)
+/* Of the sender of @m; (uid_t)-1 when nobody knows. */
+static uid_t sender_uid(struct bus *bus, sd_bus_message *m, bool *retis_peer)
 {
-	return uid == 0 || uid == geteuid();
+	_clean_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
+	uid_t uid;
+
+	*retis_peer = peers_uid(bus->peers, sd_bus_message_get_bus(m), &uid);
+	if (*retis_peer)
+		return uid;
+	if (sd_bus_query_sender_creds(m, SD_BUS_CREDS_EUID, &creds) < 0 ||
+	    sd_bus_creds_get_euid(creds, &uid) < 0)
+		return (uid_t)-1;
+	return uid;
 }
 
-static const struct peer *peer_of(const struct bus *bus, sd_bus *connection)
+/* 1: go on; negative: too many calls. */
+static int may_call(struct bus *bus, uid_t uid, sd_bus_error *error)
 {
-	for (const struct peer *peer = bus->peers; peer; peer = peer->next)
-		if (peer->bus == connection)
-			return peer;
-	return NULL;
+	if (uid_is_trusted(uid) || allowance_take(&bus->allowance, uid, manager_monotonic_ns()))
+		return 1;
+	return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED, "too many calls; wait a second");
 }
 
 /* 1: go on; 0: polkit was asked, and the method will be called again; negative: refused. */
-static int may_change(struct bus *bus, sd_bus_message *m, sd_bus_error *error)
+static int may(sd_bus_message *m, uid_t uid, bool is_peer, const char *action, const char *refusal,
+	       sd_bus_error *error)
 {
-	const struct peer *peer = peer_of(bus, sd_bus_message_get_bus(m));
-	_clean_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
-	uid_t uid = (uid_t)-1;
-
-	if (peer) {
-		uid = peer->uid;
-	} else {
-		int r = sd_bus_query_sender_creds(m, SD_BUS_CREDS_EUID, &creds);
-
-		if (r < 0 || sd_bus_creds_get_euid(creds, &uid) < 0)
-			uid = (uid_t)-1;
-	}
 	if (uid_is_trusted(uid))
 		return 1;
-	if (!peer)
-		return polkit_check(m, "org.morph.manage", error);
-	return sd_bus_error_set(error, SD_BUS_ERROR_ACCESS_DENIED,
-				"only root may change what morphd does; use sudo");
+	return is_peer ? sd_bus_error_set(error, SD_BUS_ERROR_ACCESS_DENIED, refusal)
+		       : polkit_check(m, action, refusal, error);
+}
+
+static int may_change(struct bus *bus, sd_bus_message *m, sd_bus_error *error)
+{
+	bool is_peer;
+	uid_t uid = sender_uid(bus, m, &is_peer);
+	int r = may_call(bus, uid, error);
+
+	return r < 0 ? r : may(m, uid, is_peer, "org.morph.manage",
+			       "only root may change what morphd does; use sudo", error);
 }
 
 /* ---- methods that read ---- */
 
-typedef int (*report_function)(struct manager *manager, sd_bus_message *into, struct fault *reterr);
-typedef int (*path_report_function)(struct manager *manager, const char *path, sd_bus_message *into,
-				    struct fault *reterr);
+typedef int (*report_function)(struct manager *manager, const struct audience *audience, const char *path,
+			       sd_bus_message *into, struct fault *reterr);
 
-static int answer(sd_bus_message *m, struct bus *bus, report_function all, path_report_function one,
+/* Who asks, and whether for everybody's: the methods whose names end in "All" do. Returns as may(). */
+static int audience_find(struct bus *bus, sd_bus_message *m, struct audience *ret, sd_bus_error *error)
+{
+	const char *member = sd_bus_message_get_member(m);
+	size_t n = strlen(member);
+	bool is_peer, all = n > 3 && strcmp(member + n - 3, "All") == 0;
+	uid_t uid = sender_uid(bus, m, &is_peer);
+	int r = may_call(bus, uid, error);
+
+	if (r > 0 && all)
+		r = may(m, uid, is_peer, "org.morph.see-all", "only root may see what others run; use sudo", error);
+	audience_of(&bus->manager->settings, uid, all || uid_is_trusted(uid), ret);
+	return r;
+}
+
+static int answer(sd_bus_message *m, struct bus *bus, report_function report, bool has_path,
 		  sd_bus_error *error)
 {
 	_clean_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+	struct audience audience;
 	struct fault fault = { "" };
 	const char *path = NULL;
-	int r = sd_bus_message_new_method_return(m, &reply);
+	int r = audience_find(bus, m, &audience, error);
 
-	if (r >= 0 && one)
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	r = sd_bus_message_new_method_return(m, &reply);
+	if (r >= 0 && has_path)
 		r = sd_bus_message_read(m, "s", &path);
 	if (r < 0)
 		return r;
-	r = one ? one(bus->manager, path, reply, &fault) : all(bus->manager, reply, &fault);
+	r = report(bus->manager, &audience, path, reply, &fault);
+	if (r == -ENOENT)
+		return sd_bus_error_set(error, BUS_ERROR_NOT_KNOWN, "not known to morphd");
 	return r < 0 ? reply_fault(error, &fault) : sd_bus_send(NULL, reply, NULL);
 }
 
 static int on_status(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
-	return answer(m, userdata, report_status, NULL, error);
+	return answer(m, userdata, report_status, false, error);
 }
 
 static int on_pins(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
-	return answer(m, userdata, report_pins, NULL, error);
+	return answer(m, userdata, report_pins, false, error);
 }
 
 static int on_explain(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
-	return answer(m, userdata, NULL, report_explain, error);
+	return answer(m, userdata, report_explain, true, error);
 }
 
 static int on_history(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
-	return answer(m, userdata, NULL, report_history, error);
+	return answer(m, userdata, report_history, true, error);
 }
 
 /* ---- methods that change something ---- */
@@ -238,6 +248,10 @@ static const sd_bus_vtable vtable[] = {
 	METHOD("Explain", "s", "a{sv}aa{sv}aa{sv}aa{sv}", on_explain),
 	METHOD("History", "s", "aa{sv}aa{sv}", on_history),
 	METHOD("Pins", "", "aa{sv}", on_pins),
+	METHOD("StatusAll", "", "a{sv}aa{sv}aa{sv}", on_status),
+	METHOD("ExplainAll", "s", "a{sv}aa{sv}aa{sv}aa{sv}", on_explain),
+	METHOD("HistoryAll", "s", "aa{sv}aa{sv}", on_history),
+	METHOD("PinsAll", "", "aa{sv}", on_pins),
 	METHOD("Reoptimize", "s", "s", on_reoptimize),
 	METHOD("Rollback", "sx", "s", on_rollback),
 	METHOD("RollbackAll", "", "u", on_rollback_all),
@@ -245,131 +259,6 @@ static const sd_bus_vtable vtable[] = {
 	METHOD("Unpin", "s", "", on_unpin),
 	SD_BUS_VTABLE_END,
 };
-
-/* ---- the socket ---- */
-
-static void peer_free(struct peer *peer)
-{
-	sd_bus_close_unref(peer->bus);
-	free(peer);
-}
-
-static int on_disconnected(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *error)
-{
-	struct bus *bus = userdata;
-	sd_bus *gone = sd_bus_message_get_bus(m);
-
-	for (struct peer **at = &bus->peers; *at; at = &(*at)->next) {
-		struct peer *peer = *at;
-
-		if (peer->bus != gone)
-			continue;
-		*at = peer->next;
-		bus->n_peers--;
-		peer_free(peer);
-		break;
-	}
-	return 0;
-}
-
-static int peer_start(struct bus *bus, struct peer *peer, int fd)
-{
-	struct ucred ucred;
-	socklen_t size = sizeof(ucred);
-	sd_id128_t id;
-	int r = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &ucred, &size) < 0 ? -errno : 0;
-
-	peer->uid = r < 0 ? (uid_t)-1 : ucred.uid;
-	if (r >= 0)
-		r = sd_bus_new(&peer->bus);
-	if (r >= 0)
-		r = sd_bus_set_fd(peer->bus, fd, fd);
-	if (r < 0) {
-		close(fd);
-		return r;
-	}
-	r = sd_id128_randomize(&id);
-	if (r >= 0)
-		r = sd_bus_set_server(peer->bus, 1, id);
-	if (r >= 0)
-		r = sd_bus_set_sender(peer->bus, BUS_NAME);
-	if (r >= 0)
-		r = sd_bus_start(peer->bus);
-	if (r >= 0)
-		r = sd_bus_add_object_vtable(peer->bus, NULL, BUS_PATH, BUS_INTERFACE, vtable, bus);
-	if (r >= 0)
-		r = sd_bus_match_signal(peer->bus, NULL, NULL, "/org/freedesktop/DBus/Local",
-					"org.freedesktop.DBus.Local", "Disconnected", on_disconnected, bus);
-	return r < 0 ? r : sd_bus_attach_event(peer->bus, bus->manager->event, SD_EVENT_PRIORITY_NORMAL);
-}
-
-static int on_connection(_unused_ sd_event_source *source, int fd, _unused_ uint32_t events,
-			 void *userdata)
-{
-	struct bus *bus = userdata;
-	int client = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), r;
-	struct peer *peer;
-
-	if (client < 0)
-		return 0;
-	peer = bus->n_peers < PEERS_MAX ? calloc(1, sizeof(*peer)) : NULL;
-	if (!peer) {
-		close(client);
-		return 0;
-	}
-	peer->owner = bus;
-	r = peer_start(bus, peer, client);
-	if (r < 0) {
-		log_debug("a client could not be served: %s", strerror(-r));
-		peer_free(peer);
-		return 0;
-	}
-	peer->next = bus->peers;
-	bus->peers = peer;
-	bus->n_peers++;
-	return 0;
-}
-
-static int socket_make(struct bus *bus, struct fault *reterr)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	char directory[PATH_MAX];
-	int r;
-
-	if (!settings_path(&bus->manager->settings, bus->manager->settings.runtime_directory, directory))
-		return fault_errno(reterr, -ENAMETOOLONG, "%s", bus->manager->settings.root);
-	path_join(directory, BUS_SOCKET_NAME, bus->socket);
-	if (strlen(bus->socket) >= sizeof(address.sun_path))
-		return fault_set(reterr, -ENAMETOOLONG, "%s: too long for a socket (at most %zu bytes); "
-				 "choose another runtime_directory", bus->socket,
-				 sizeof(address.sun_path) - 1);
-	r = manager_mkdir(directory, 0755, reterr);
-	if (r < 0)
-		return r;
-	strcpy(address.sun_path, bus->socket);
-	unlink(bus->socket); /* ours: the state directory's lock says that no other morphd runs */
-	bus->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (bus->listen_fd < 0 ||
-	    bind(bus->listen_fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    chmod(bus->socket, 0666) < 0 || listen(bus->listen_fd, 16) < 0)
-		return fault_errno(reterr, -errno, "%s: cannot listen", bus->socket);
-	return 0;
-}
-
-static int socket_listen(struct bus *bus, struct fault *reterr)
-{
-	int r = 0;
-
-	if (sd_listen_fds(0) == 1)
-		bus->listen_fd = SD_LISTEN_FDS_START;
-	else
-		r = socket_make(bus, reterr);
-	if (r < 0)
-		return r;
-	r = sd_event_add_io(bus->manager->event, &bus->listening, bus->listen_fd, EPOLLIN, on_connection,
-			    bus);
-	return r < 0 ? fault_errno(reterr, r, "%s: cannot listen", bus->socket) : 0;
-}
 
 /* ---- the message bus ---- */
 
@@ -420,8 +309,7 @@ int bus_open(struct manager *manager, const char *address, struct bus **ret, str
 	if (!bus)
 		return fault_errno(reterr, -ENOMEM, "message bus");
 	bus->manager = manager;
-	bus->listen_fd = -1;
-	r = socket_listen(bus, reterr);
+	r = peers_open(manager, vtable, bus, &bus->peers, reterr);
 	if (r == 0 && strcmp(address, "none") != 0)
 		r = bus_join(bus, address, reterr);
 	if (r < 0)
@@ -434,18 +322,7 @@ void bus_free(struct bus *bus)
 {
 	if (!bus)
 		return;
-	while (bus->peers) {
-		struct peer *peer = bus->peers;
-
-		bus->peers = peer->next;
-		sd_bus_flush(peer->bus);
-		peer_free(peer);
-	}
-	sd_event_source_disable_unref(bus->listening);
-	if (bus->listen_fd >= 0)
-		close(bus->listen_fd);
-	if (bus->socket[0])
-		unlink(bus->socket);
+	peers_free(bus->peers);
 	sd_bus_flush_close_unref(bus->bus);
 	free(bus);
 }

@@ -11,13 +11,18 @@
  *	Explain(s path)	    -> a{sv} target and module, aa{sv} generations, aa{sv} decisions, aa{sv} events
  *	History(s path)	    -> aa{sv} generations, aa{sv} events; "": events of all modules
  *	Pins()		    -> aa{sv}
+ *	StatusAll(), ExplainAll(s), HistoryAll(s), PinsAll(): the same, of everybody's programs
  *	Reoptimize(s path)  -> s what happened; answers when the edit has ended
  *	Rollback(s path, x generation) -> s
  *	RollbackAll()	    -> u how many
  *	Pin(s path, s reason), Unpin(s path)
  *
- * Anybody may read. The others are for root, for the user morphd runs as, and on the system bus for
- * whom polkit allows org.morph.manage. A failure is the error BUS_ERROR with one sentence.
+ * Anybody may read what belongs to the system and to the caller (audience.h), a bounded number of times a second
+ * (allowance.h). What is read comes from the database alone: no path is looked up, nothing is written, and what
+ * there is no row of is "not known to morphd", whether there is such a file or not. Paths are compared as texts;
+ * `morph` resolves them first, with the caller's rights. The ...All() methods are for root, for the user morphd
+ * runs as, and on the system bus for whom polkit allows org.morph.see-all; the others of org.morph.manage.
+ * A failure is the error BUS_ERROR with one sentence, or BUS_ERROR_NOT_KNOWN (bus_name.h).
  */
 
 #include <systemd/sd-bus.h>

@@ -342,3 +342,29 @@ int pin_clear(struct state *state, const char *path, struct fault *reterr)
 {
 	return state_do(state, reterr, "DELETE FROM pin WHERE path = ?", "t", path);
 }
+
+bool target_exists(struct state *state, const char *path)
+{
+	struct target_row row = { 0 };
+	bool exists = target_get(state, path, &row, NULL) == 0;
+
+	target_row_done(&row);
+	return exists;
+}
+
+int refusal_put(struct state *state, const char *path, const char *reason, struct fault *reterr)
+{
+	int r = state_do(state, reterr,
+			 "INSERT INTO refusal(path, reason, time_ns) VALUES(?1, ?2, ?3) ON CONFLICT(path) DO UPDATE SET "
+			 "reason = excluded.reason, time_ns = excluded.time_ns WHERE reason <> excluded.reason",
+			 "tti", path, reason, journal_now_ns());
+
+	return r < 0 ? r : state_do(state, reterr,
+				    "DELETE FROM refusal WHERE path IN (SELECT path FROM refusal ORDER BY time_ns DESC "
+				    "LIMIT -1 OFFSET ?)", "i", (int64_t)REFUSALS_MAX);
+}
+
+int refusal_clear(struct state *state, const char *path, struct fault *reterr)
+{
+	return state_do(state, reterr, "DELETE FROM refusal WHERE path = ?", "t", path);
+}

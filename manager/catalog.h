@@ -85,6 +85,13 @@ int target_paths(struct state *state, int64_t module, char ***ret, struct fault 
 void paths_free(char **paths);
 DEFINE_CLEANUP(char **, paths_free);
 
+bool target_exists(struct state *state, const char *path);
+
+/** refusal_put() - why the file at @path is left alone; the newest REFUSALS_MAX are kept */
+#define REFUSALS_MAX 256
+int refusal_put(struct state *state, const char *path, const char *reason, struct fault *reterr);
+int refusal_clear(struct state *state, const char *path, struct fault *reterr);
+
 /** pin_get() - 1: pinned, the reason in @ret (owned by the caller); 0: not */
 int pin_get(struct state *state, const char *path, char **ret, struct fault *reterr);
 int pin_set(struct state *state, const char *path, const char *reason, struct fault *reterr);

@@ -101,6 +101,8 @@ int client_call(sd_bus *bus, const char *method, sd_bus_message **retreply, stru
 		r = sd_bus_call(bus, call, UINT64_MAX, &error, retreply);
 	if (r >= 0)
 		return 0;
+	if (sd_bus_error_has_name(&error, BUS_ERROR_NOT_KNOWN))
+		return fault_set(reterr, -ENOENT, "not known to morphd");
 	if (sd_bus_error_has_name(&error, SD_BUS_ERROR_SERVICE_UNKNOWN) ||
 	    sd_bus_error_has_name(&error, SD_BUS_ERROR_NAME_HAS_NO_OWNER))
 		return fault_set(reterr, r, "morphd is not running; start it (`systemctl start morphd`)");

@@ -24,7 +24,10 @@ struct client_options {
 /** client_open() - -ECONNREFUSED, with what to do, when no morphd answers */
 int client_open(const struct client_options *options, sd_bus **ret, struct fault *reterr);
 
-/** client_call() - call a method and wait for ever; @types and arguments as for sd_bus_message_append() */
+/**
+ * client_call() - call a method and wait for ever; @types and arguments as for sd_bus_message_append()
+ * Return: 0; -ENOENT: morphd knows nothing of the path that may be told; another negative code; @reterr says it.
+ */
 int client_call(sd_bus *bus, const char *method, sd_bus_message **retreply, struct fault *reterr,
 		const char *types, ...);
 

@@ -11,6 +11,8 @@
 #include "manager/carryover.h"
 #include "manager/digest.h"
 #include "manager/journal.h"
+#include "manager/mounts.h"
+#include "manager/place.h"
 #include "manager/store.h"
 #include "profiles/sample_log.h"
 
@@ -26,10 +28,13 @@ void installed_done(struct installed *installed)
 static int shipped_add(struct manager *m, struct installed *in, struct fault *reterr)
 {
 	const struct examination *e = &in->examination;
-	struct generation_row row = { .build_id = (char *)e->build_id, .digest = "", .state = "shipped",
+	char digest[DIGEST_TEXT];
+	struct generation_row row = { .build_id = (char *)e->build_id, .digest = digest, .state = "shipped",
 				      .size = e->file.st.st_size, .created_ns = journal_now_ns() };
-	int r = module_get_by_key(m->state, e->build_id, &in->module, reterr);
+	int r = digest_fd(e->file.fd, e->file.path, digest, reterr);
 
+	if (r == 0)
+		r = module_get_by_key(m->state, e->build_id, &in->module, reterr);
 	if (r == -ENOENT)
 		r = module_add(m->state, e->build_id, SAMPLE_MODULE_FILE, e->file.path, &in->module.id,
 			       reterr);
@@ -45,6 +50,29 @@ static int shipped_add(struct manager *m, struct installed *in, struct fault *re
 	return r;
 }
 
+/*
+ * Of a Morph before version 3 of state.db: a shipped file that was seen, but not kept, or a row whose file in the store
+ * could not be found (renewal.h).
+ */
+static int old_identify(struct manager *m, struct installed *in, const char *digest, struct fault *reterr)
+{
+	const struct replacement *file = &in->examination.file;
+	char renewed[DIGEST_TEXT];
+
+	if (in->generation.digest[0] && digest_renew(file->fd, file->path, in->generation.digest, renewed, reterr) < 0)
+		return -ESTALE;
+	if (!in->generation.digest[0] && in->generation.number != 0)
+		return fault_set(reterr, -ESTALE, "%s: is generation %lld by its build ID, but what its bytes must be "
+				 "is not known any more; left as it is", in->examination.file.path,
+				 (long long)in->generation.number);
+	free(in->generation.digest);
+	in->generation.digest = strdup(digest);
+	if (!in->generation.digest)
+		return fault_errno(reterr, -ENOMEM, "%s", in->examination.file.path);
+	return state_do(m->state, reterr, "UPDATE generation SET digest = ? WHERE id = ?", "ti", digest,
+			in->generation.id);
+}
+
 /* Which generation has these bytes? The build ID proposes, the content decides. */
 static int generation_find(struct manager *m, struct installed *in, struct fault *reterr)
 {
@@ -58,13 +86,15 @@ static int generation_find(struct manager *m, struct installed *in, struct fault
 		r = shipped_add(m, in, reterr);
 	if (r == 0)
 		r = module_get(m->state, in->generation.module, &in->module, reterr);
-	if (r < 0 || !in->generation.digest[0])
-		return r;
-	r = digest_fd(e->file.fd, e->file.path, digest, reterr);
+	if (r == 0)
+		r = digest_fd(e->file.fd, e->file.path, digest, reterr);
+	if (r == 0 && (!in->generation.digest[0] || digest_is_old(in->generation.digest)))
+		return old_identify(m, in, digest, reterr);
 	if (r == 0 && strcmp(digest, in->generation.digest) != 0)
-		r = fault_set(reterr, -ESTALE, "%s: has the build ID of generation %lld, but other bytes: "
-			      "it was changed after linking (stripped? patched?); left as it is",
-			      e->file.path, (long long)in->generation.number);
+		r = fault_set(reterr, -ESTALE, "%s: has the build ID of generation %lld of another program, but other "
+			      "bytes (SHA-256 %.16s..., not %.16s...): changed after linking, or made to look like it; "
+			      "left as it is", e->file.path, (long long)in->generation.number, digest,
+			      in->generation.digest);
 	return r;
 }
 
@@ -100,6 +130,13 @@ static int upgrade_note(struct manager *m, const struct target_row *old, const c
 	return r;
 }
 
+/* Is the packaged file to be seen only because packages are being installed? */
+static bool is_below(const struct manager *m, const struct installed *in)
+{
+	return in->generation.number == 0 && in->target.generation > 0 && mounts_are_suspended(m) &&
+	       mounts_has(m, in->target.path) == in->target.generation;
+}
+
 /* The row for a path whose file is known: new, moved to another module, or only looked at again. */
 static int target_settle(struct manager *m, struct installed *in, bool known, struct fault *reterr)
 {
@@ -116,6 +153,8 @@ static int target_settle(struct manager *m, struct installed *in, bool known, st
 			r = upgrade_note(m, &in->target, text, reterr);
 		in->target.activated_ns = 0;
 		known = false;
+	} else if (known && is_below(m, in)) {
+		return 0; /* the generation will be over it again when the packages are installed */
 	} else if (known && generation >= 0 && generation != in->generation.number) {
 		r = journal_event(m->state, in->module.id, in->target.path, EVENT_UPGRADED, reterr,
 				  "generation %lld was replaced by generation %lld, not by morphd",
@@ -147,6 +186,8 @@ static int settle_in_transaction(struct manager *m, struct installed *in, struct
 	known = r == 0;
 	code = generation_find(m, in, reterr);
 	if (code == 0)
+		code = refusal_clear(m->state, in->examination.file.path, reterr);
+	if (code == 0)
 		return target_settle(m, in, known, reterr);
 	if (code != -ENODATA || !known)
 		return code;
@@ -154,12 +195,46 @@ static int settle_in_transaction(struct manager *m, struct installed *in, struct
 	return r < 0 ? fault_set(reterr, r, "%s", ignored.text) : code;
 }
 
+/* For `morph explain`, which must not look itself. A failure here is no reason to fail. */
+static void refusal_note(struct manager *m, const char *path, const char *why)
+{
+	struct fault fault = { "" };
+	int r = refusal_put(m->state, path, why, &fault);
+
+	if (r < 0)
+		log_debug("%s", fault.text);
+}
+
+/* Open and examine: a path that no target has, and that is under no prefix, is not even looked up. */
+static int look(struct manager *m, const char *path, struct installed *ret, struct fault *reterr)
+{
+	struct examination *e = &ret->examination;
+	bool known;
+	int r;
+
+	*ret = (struct installed){ .examination.file = { .dir_fd = -1, .fd = -1 } };
+	known = target_exists(m->state, path);
+	r = known ? 0 : place_check_listed(&m->settings, path, reterr);
+	if (r == 0)
+		r = examine_open(&m->settings, path, e, reterr);
+	if (r < 0)
+		return r;
+	known = target_exists(m->state, e->file.path);
+	examine_inside(&m->settings, NULL, known, e);
+	if (!e->is_misplaced)
+		return 0;
+	r = fault_set(reterr, -EACCES, "%s", e->note);
+	if (known || place_is_listed(&m->settings, e->file.path))
+		refusal_note(m, e->file.path, e->note);
+	installed_done(ret);
+	return r;
+}
+
 int installed_open(struct manager *m, const char *path, struct installed *ret, struct fault *reterr)
 {
 	int r, committed;
 
-	*ret = (struct installed){ 0 };
-	r = examine_file(&m->settings, path, NULL, &ret->examination, reterr);
+	r = look(m, path, ret, reterr);
 	if (r < 0)
 		return r;
 	r = state_begin(m->state, reterr);
@@ -167,8 +242,10 @@ int installed_open(struct manager *m, const char *path, struct installed *ret, s
 		struct fault fault = { "" };
 
 		r = settle_in_transaction(m, ret, reterr);
-		/* -ENODATA: what was found out is kept. */
-		committed = r == 0 || r == -ENODATA ? state_commit(m->state, &fault) : 0;
+		if (r == -ESTALE)
+			refusal_note(m, ret->examination.file.path, reterr->text);
+		/* -ENODATA, -ESTALE: what was found out is kept. */
+		committed = r == 0 || r == -ENODATA || r == -ESTALE ? state_commit(m->state, &fault) : 0;
 		if (committed < 0)
 			r = fault_set(reterr, committed, "%s", fault.text);
 		state_undo(m->state);
@@ -214,7 +291,7 @@ int installed_refresh(struct manager *m, struct fault *reterr)
 		struct installed in;
 		int code;
 
-		if (!needs_a_look(m, *path))
+		if (!needs_a_look(m, *path) || (mounts_are_suspended(m) && mounts_has(m, *path)))
 			continue;
 		code = installed_open(m, *path, &in, &fault);
 		if (code == 0)

@@ -24,7 +24,9 @@ struct installed {
  * installed_open() - the target at @path, added or moved to another module as the file demands
  * @ret: valid when 0 is returned; release with installed_done()
  * Return: 0; -ENODATA with the reason when the file cannot be optimized (any old target is gone then);
- * -ENOENT when there is no such file; -ESTALE when it has a known build ID but other bytes.
+ * -ENOENT when there is no such file; -ESTALE when it has a known build ID but other bytes: the SHA-256 of a
+ * shipped file is noted when the first one with its build ID is seen, and another file is another program;
+ * -EACCES when it is where others could have put it (place.h). The last two are remembered for `morph explain`.
  */
 int installed_open(struct manager *manager, const char *path, struct installed *ret,
 		   struct fault *reterr);

@@ -9,7 +9,13 @@
 
 #include "manager/state.h"
 
+/*
+ * Of all, and of one module's one kind (or, without a module, of one kind). Whoever makes one kind of event of
+ * one program happen often, by killing his own processes of it, say, pushes out older ones of that kind and
+ * program alone; when all are too many, the largest such group gives way.
+ */
 #define JOURNAL_EVENTS_MAX 20000
+#define JOURNAL_GROUP_MAX 256
 
 /* Kinds of events; docs/format-store.md lists when each is written. */
 #define EVENT_SEEN "seen"
@@ -33,7 +39,7 @@
 int64_t journal_now_ns(void);
 
 /**
- * journal_event() - append one event and drop the oldest beyond JOURNAL_EVENTS_MAX
+ * journal_event() - append one event, and drop the oldest where there are too many
  * @module: 0: none   @path: NULL: none
  */
 int journal_event(struct state *state, int64_t module, const char *path, const char *kind,

@@ -17,7 +17,9 @@
 #include "manager/housekeeping.h"
 #include "manager/installed.h"
 #include "manager/journal.h"
+#include "manager/mounts.h"
 #include "manager/rebuild.h"
+#include "manager/renewal.h"
 #include "manager/request.h"
 #include "manager/store.h"
 #include "manager/watch.h"
@@ -81,6 +83,10 @@ static int database_open(struct manager *m, struct fault *reterr)
 
 	settings_path(&m->settings, m->settings.state_directory, state);
 	r = state_open(state, &m->state, &origin, &why, reterr);
+	if (r == 0)
+		r = renewal_store(m, reterr);
+	if (r == 0)
+		r = renewal_rows(m, reterr);
 	if (r < 0 || origin == STATE_OPENED)
 		return r;
 	r = rebuild_from_store(m, &n, reterr);
@@ -103,7 +109,9 @@ static int repair(struct manager *m, struct fault *reterr)
 	unsigned n = 0;
 	int r;
 
-	r = activation_repair(m, &n, reterr);
+	r = mounts_tick(m, reterr);
+	if (r == 0)
+		r = activation_repair(m, &n, reterr);
 	if (r == 0 && n)
 		log_warning("%u interrupted replacements were finished or undone", n);
 	if (r == 0)
@@ -299,6 +307,8 @@ void manager_tick(struct manager *m)
 
 	m->tick_ns += (uint64_t)seconds * 1000000000;
 	r = installed_refresh(m, &fault);
+	if (r == 0)
+		r = mounts_tick(m, &fault);
 	if (r == 0)
 		r = watch_judge(m, &fault);
 	if (r == 0)

@@ -35,6 +35,7 @@ struct manager {
 	struct request *requests;   /* owned; waiting for their turn, first one first */
 	uint64_t tick_ns;	    /* CLOCK_MONOTONIC of the last manager_tick() */
 	uint64_t housekeeping_ns;   /* CLOCK_MONOTONIC of the next one */
+	bool mounts_are_synced;	    /* once since the start (mounts.h) */
 	uint64_t full_until_ns;	    /* CLOCK_MONOTONIC: the disk was full, leave the spool alone until then */
 };
 

@@ -78,7 +78,7 @@ static int settings_load(const struct morphd *d, struct settings *ret, struct fa
 	}
 	for (size_t i = 0; r == 0 && i < d->n_overrides; i++)
 		r = override(ret, d->overrides[i], reterr);
-	return r;
+	return r < 0 ? r : settings_check(ret, reterr);
 }
 
 /* ---- events ---- */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/macro.h"
 
@@ -41,10 +42,24 @@ static void question_free(struct question *question)
 	free(question);
 }
 
-static int refuse(sd_bus_error *error)
+static int refuse(sd_bus_error *error, const char *refusal)
 {
-	return sd_bus_error_set(error, SD_BUS_ERROR_ACCESS_DENIED,
-				"only root may change what morphd does; use sudo");
+	return sd_bus_error_set(error, SD_BUS_ERROR_ACCESS_DENIED, refusal);
+}
+
+/* Each may wait for as long as somebody likes to look at a dialog. */
+static bool is_one_too_many(sd_bus_message *message)
+{
+	const char *sender = sd_bus_message_get_sender(message);
+	unsigned n = 0, n_own = 0;
+
+	for (struct question *q = questions; q; q = q->next) {
+		const char *other = sd_bus_message_get_sender(q->message);
+
+		n++;
+		n_own += sender && other && strcmp(sender, other) == 0;
+	}
+	return n >= POLKIT_QUESTIONS_MAX || n_own >= POLKIT_PER_SENDER;
 }
 
 static int on_answer(sd_bus_message *reply, void *userdata, _unused_ sd_bus_error *error)
@@ -85,7 +100,7 @@ static int ask(sd_bus_message *message, const char *action, struct question *que
 	return r < 0 ? r : sd_bus_call_async(bus, &question->slot, call, on_answer, question, UINT64_MAX);
 }
 
-int polkit_check(sd_bus_message *message, const char *action, sd_bus_error *error)
+int polkit_check(sd_bus_message *message, const char *action, const char *refusal, sd_bus_error *error)
 {
 	struct question *question = question_find(message);
 
@@ -93,16 +108,19 @@ int polkit_check(sd_bus_message *message, const char *action, sd_bus_error *erro
 		bool yes = question->answer == ANSWER_YES;
 
 		question_free(question);
-		return yes ? 1 : refuse(error);
+		return yes ? 1 : refuse(error, refusal);
 	}
+	if (!question && is_one_too_many(message))
+		return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED, 
+					"too many questions to polkit; answer those first");
 	question = question ? NULL : calloc(1, sizeof(*question));
 	if (!question)
-		return refuse(error);
+		return refuse(error, refusal);
 	question->message = sd_bus_message_ref(message);
 	question->next = questions;
 	questions = question;
 	if (ask(message, action, question) >= 0)
 		return 0;
 	question_free(question);
-	return refuse(error);
+	return refuse(error, refusal);
 }

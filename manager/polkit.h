@@ -11,9 +11,14 @@
 
 #include <systemd/sd-bus.h>
 
+#define POLKIT_QUESTIONS_MAX 64u
+#define POLKIT_PER_SENDER 4u
+
 /**
  * polkit_check() - @action: e.g. "org.morph.manage", defined in systemd/org.morph.policy
+ * @refusal: what to say when it is not permitted
+ * No more than POLKIT_QUESTIONS_MAX questions are under way, and no more than POLKIT_PER_SENDER of one client's.
  * Return: 1: permitted; 0: asked, the handler will run again, so return 1 from it now; negative with
  * @error set: refused, or there is no polkit.
  */
-int polkit_check(sd_bus_message *message, const char *action, sd_bus_error *error);
+int polkit_check(sd_bus_message *message, const char *action, const char *refusal, sd_bus_error *error);

@@ -45,13 +45,29 @@ static int fd_path(int fd, char ret[PATH_MAX])
 	return 0;
 }
 
-static int open_in_root(int root_fd, const char *path)
+static int open_with(int fd, const char *path, uint64_t flags, uint64_t resolve)
 {
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	struct open_how how = { .flags = flags | O_CLOEXEC, .resolve = resolve };
+	long ret = syscall(SYS_openat2, fd, path, &how, sizeof(how));
 
-	return fd < 0 ? -errno : (int)fd;
+	return ret < 0 ? -errno : (int)ret;
+}
+
+/* The regular file at @path. Nothing else is opened, not even for a moment: to open a device can be an act. */
+static int file_open(int root_fd, const char *path, struct replacement *r, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = open_with(root_fd, path, O_PATH, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	char link[64];
+
+	if (fd < 0)
+		return fault_errno(reterr, fd, "%s", path);
+	if (fstat(fd, &r->st) < 0)
+		return fault_errno(reterr, -errno, "%s", path);
+	if (!S_ISREG(r->st.st_mode))
+		return fault_set(reterr, -EINVAL, "%s: not a regular file", path);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	r->fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return r->fd < 0 ? fault_errno(reterr, -errno, "%s", path) : 0;
 }
 
 /* Directory and name of an open file; -ESTALE when the name now means something else. */
@@ -74,9 +90,12 @@ static int locate(int root_fd, struct replacement *r)
 	r->name = strrchr(r->path, '/') + 1;
 	slash = strrchr(full, '/');
 	*slash = '\0';
-	r->dir_fd = open(slash == full ? "/" : full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r->dir_fd = open_with(AT_FDCWD, slash == full ? "/" : full, O_RDONLY | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
 	if (r->dir_fd < 0)
-		return -errno;
+		return r->dir_fd == -ELOOP ? -ESTALE : r->dir_fd;
+	code = fd_path(r->dir_fd, root);
+	if (code < 0 || strcmp(root, slash == full ? "/" : full) != 0)
+		return -ESTALE;
 	if (fstatat(r->dir_fd, r->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? -ESTALE : -errno;
 	return st.st_dev == r->st.st_dev && st.st_ino == r->st.st_ino ? 0 : -ESTALE;
@@ -94,13 +113,9 @@ int replacement_open(const char *root, const char *path, struct replacement *ret
 	root_fd = open(*root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return fault_errno(reterr, -errno, "%s", root);
-	file.fd = open_in_root(root_fd, path);
-	if (file.fd < 0)
-		return fault_errno(reterr, file.fd, "%s", path);
-	if (fstat(file.fd, &file.st) < 0)
-		return fault_errno(reterr, -errno, "%s", path);
-	if (!S_ISREG(file.st.st_mode))
-		return fault_set(reterr, -EINVAL, "%s: not a regular file", path);
+	r = file_open(root_fd, path, &file, reterr);
+	if (r < 0)
+		return r;
 	r = locate(root_fd, &file);
 	if (r < 0)
 		return fault_errno(reterr, r, "%s: cannot find its directory", path);

@@ -8,7 +8,8 @@
  * modification time of the file that stands at the path go to the one that takes its place. At every
  * moment the path names the old file or the whole new one; processes that run the old one keep it.
  *
- *	1. replacement_open()	resolve the path (inside the root), open directory and file
+ *	1. replacement_open()	resolve the path (inside the root), open directory and file; whether they are in a
+ *				place that may be trusted is place.h's business
  *	2. replacement_check()	is this a file that may be replaced?
  *	3. replacement_prepare() the new file under a temporary name in the same directory, synced
  *	4. replacement_commit()	exchange the two names; when what came out is not the file of step 1

@@ -10,14 +10,14 @@
 
 #include "base/config.h"
 #include "manager/edit.h"
-#include "manager/installed.h"
 #include "manager/utf8.h"
 
-#define OTHERS_MAX 50
-#define EVENTS_MAX 200
+#define OTHERS_MAX INT64_C(50)
+#define EVENTS_MAX INT64_C(200)
 
 #define MODULE_REPORT                                                                              \
-	"SELECT t.path AS path, m.key AS build_id, m.path AS sampled_path, m.samples AS samples, "  \
+	"SELECT t.path AS path, m.key AS build_id, CASE WHEN sees(m.path) THEN m.path END AS "      \
+	"sampled_path, m.samples AS samples, "                                                      \
 	"m.samples - m.edit_samples AS new_samples, "                                               \
 	"CAST(m.samples AS REAL) / nullif((SELECT sum(samples) FROM module), 0) AS share, "         \
 	"t.generation AS generation, "                                                              \
@@ -27,14 +27,16 @@
 	"nullif(m.carried, 0) AS carried_samples, "                                                 \
 	"m.carried / nullif(m.carried + m.left_behind, 0) AS carried_share, "                       \
 	"m.llvm_version AS llvm_version, m.failures AS failed_edits, m.condemned AS condemned, "    \
-	"m.verdict AS verdict, p.reason AS pinned, m.first_ns AS first_seen_ns, "                   \
+	"m.verdict AS verdict, p.reason AS pinned, f.reason AS refused, m.carries AS carries, "     \
+	"m.note AS note, m.first_ns AS first_seen_ns, "                                             \
 	"m.last_ns AS last_seen_ns "                                                                \
 	"FROM module m LEFT JOIN target t ON t.module = m.id "                                      \
 	"LEFT JOIN generation g ON g.module = m.id AND g.number = t.generation "                    \
-	"LEFT JOIN pin p ON p.path = t.path "
+	"LEFT JOIN pin p ON p.path = t.path "                                                       \
+	"LEFT JOIN refusal f ON f.path = coalesce(t.path, m.path) "
 
 #define GENERATION_REPORT                                                                          \
-	"SELECT number AS generation, state, reason, build_id, size AS size_bytes, created_ns, "    \
+	"SELECT number AS generation, state, reason, build_id, digest AS sha256, size AS size_bytes, created_ns, "    \
 	"gain AS predicted_gain, cost_s AS edit_cpu_s, profile_samples, samples, crashes, "         \
 	"llvm_version FROM generation WHERE module = ? ORDER BY number"
 
@@ -121,7 +123,7 @@ static int totals_append(struct manager *m, sd_bus_message *into)
 	return r;
 }
 
-static int daemon_append(struct manager *m, sd_bus_message *into)
+static int daemon_append(struct manager *m, const struct audience *audience, sd_bus_message *into)
 {
 	struct module_row module = { 0 };
 	struct machine_load load;
@@ -140,14 +142,23 @@ static int daemon_append(struct manager *m, sd_bus_message *into)
 	if (r >= 0)
 		r = text_append(into, "spool_directory", m->settings.spool_directory);
 	if (r >= 0)
+		r = text_append(into, "activation", m->settings.activation);
+	if (r >= 0)
 		r = text_append(into, "worker_user", m->settings.worker_user);
+	if (r >= 0)
+		r = entry_append(into, "uid", "x", (int64_t)m->settings.uid);
+	if (r >= 0)
+		r = text_append(into, "prefixes", m->settings.prefixes);
+	if (r >= 0)
+		r = text_append(into, "owners", m->settings.owners);
 	if (r >= 0)
 		r = entry_append(into, "automatic", "x", (int64_t)m->settings.automatic);
 	if (r >= 0)
 		r = entry_append(into, "idle", "x", (int64_t)idle);
 	if (r >= 0 && !idle)
 		r = entry_append(into, "busy", "s", busy);
-	if (r >= 0 && edit_module(m) && module_get(m->state, edit_module(m), &module, NULL) == 0)
+	if (r >= 0 && edit_module(m) && module_get(m->state, edit_module(m), &module, NULL) == 0 &&
+	    audience_sees(audience, module.path))
 		r = text_append(into, "editing", module.path);
 	module_row_done(&module);
 	if (r >= 0)
@@ -155,80 +166,93 @@ static int daemon_append(struct manager *m, sd_bus_message *into)
 	return r < 0 ? r : sd_bus_message_close_container(into);
 }
 
-int report_status(struct manager *m, sd_bus_message *into, struct fault *reterr)
+/* What SQL asks as sees(path). */
+static bool sees(const void *audience, const char *path)
 {
-	int r = daemon_append(m, into);
+	return audience_sees(audience, path);
+}
+
+static int audience_set(struct manager *m, const struct audience *audience, struct fault *reterr)
+{
+	return state_predicate(m->state, "sees", sees, audience, reterr);
+}
+
+int report_status(struct manager *m, const struct audience *audience, _unused_ const char *path,
+		  sd_bus_message *into, struct fault *reterr)
+{
+	int sent = daemon_append(m, audience, into), r = audience_set(m, audience, reterr);
 
 	if (r < 0)
-		return fault_errno(reterr, r, "cannot answer");
-	r = rows_append(m, into, reterr, MODULE_REPORT "WHERE m.carries = 1 AND ? IS NULL "
-			"ORDER BY m.samples DESC, t.path", "t", 0, NULL);
+		return r;
+	if (sent < 0)
+		return fault_errno(reterr, sent, "cannot answer");
+	r = rows_append(m, into, reterr, MODULE_REPORT "WHERE m.carries = 1 AND ? IS NULL AND "
+			"sees(coalesce(t.path, m.path)) ORDER BY m.samples DESC, t.path", "t", 0, NULL);
 	if (r < 0)
 		return r;
 	return rows_append(m, into, reterr,
 			   "SELECT path, key AS build_id, samples, note, last_ns AS last_seen_ns, "
 			   "CAST(samples AS REAL) / nullif((SELECT sum(samples) FROM module), 0) AS share "
-			   "FROM module WHERE carries <> 1 ORDER BY samples DESC LIMIT ?", "i", OTHERS_MAX,
-			   NULL);
+			   "FROM module WHERE carries <> 1 AND sees(path) ORDER BY samples DESC LIMIT ?", "i",
+			   OTHERS_MAX, NULL);
 }
 
-/* One row as a{sv}; -ENOENT when there is none. */
-static int one_append(struct manager *m, sd_bus_message *into, struct fault *reterr, const char *sql,
-		      const char *text)
-{
-	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
-	int r = state_prepare(m->state, &statement, reterr, sql, "t", text);
-
-	if (r == 0)
-		r = state_step(m->state, statement, reterr);
-	if (r == 0)
-		return fault_set(reterr, -ENOENT, "%s: not known to morphd", text);
-	if (r < 0)
-		return r;
-	r = row_append(into, statement);
-	return r < 0 ? fault_errno(reterr, r, "cannot answer") : 0;
-}
-
-/* The module at @path; what is wrong with the file itself when it is none of ours. */
-static int module_at(struct manager *m, const char *path, char retpath[PATH_MAX], int64_t *ret,
+/* The module installed at @path, or sampled there; 0 when there is none that may be spoken of. */
+static int module_at(struct manager *m, const struct audience *audience, const char *path, int64_t *ret,
 		     struct fault *reterr)
 {
-	struct target_row target = { 0 };
-	struct installed in;
-	int r = target_get(m->state, path, &target, NULL);
+	int r = audience_set(m, audience, reterr);
 
-	snprintf(retpath, PATH_MAX, "%s", path);
-	*ret = target.module;
-	target_row_done(&target);
-	if (r != -ENOENT)
+	*ret = 0;
+	if (r < 0 || !audience_sees(audience, path))
 		return r;
-	r = installed_open(m, path, &in, reterr);
-	if (r < 0)
-		return r;
-	snprintf(retpath, PATH_MAX, "%s", in.target.path);
-	*ret = in.module.id;
-	installed_done(&in);
-	return 0;
+	r = state_integer(m->state, ret, reterr,
+			  "SELECT m.id FROM module m LEFT JOIN target t ON t.module = m.id AND t.path = ?1 "
+			  "WHERE t.path = ?1 OR m.path = ?1 ORDER BY t.path IS NULL, m.last_ns DESC LIMIT 1", "t", path);
+	return r == -ENOENT ? 0 : r;
 }
 
-#define EVENT_COLUMNS "SELECT time_ns, kind, path, text FROM event "
+#define EVENT_COLUMNS "SELECT id, time_ns, kind, path, text FROM event e "
 
 static int events_append(struct manager *m, int64_t module, const char *path, sd_bus_message *into,
 			 struct fault *reterr)
 {
 	return rows_append(m, into, reterr,
-			   "SELECT * FROM (" EVENT_COLUMNS "WHERE module = ?1 OR path = ?2 "
-			   "ORDER BY id DESC LIMIT 200) ORDER BY time_ns", "it", module, path);
+			   "SELECT time_ns, kind, path, text FROM (" EVENT_COLUMNS
+			   "WHERE (module = ?1 OR path = ?2) AND sees(path) ORDER BY id DESC LIMIT 200) ORDER BY id",
+			   "it", module, path);
 }
 
-int report_explain(struct manager *m, const char *path, sd_bus_message *into, struct fault *reterr)
+/* One row as a{sv}: the module with what stands at @path, or why what stands there is left alone. */
+static int subject_append(struct manager *m, int64_t module, const char *path, sd_bus_message *into,
+			  struct fault *reterr)
 {
-	char resolved[PATH_MAX];
-	int64_t module;
-	int r = module_at(m, path, resolved, &module, reterr);
+	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
+	int sent, r = module ? state_prepare(m->state, &statement, reterr,
+					     MODULE_REPORT "WHERE m.id = ?1 ORDER BY t.path IS NOT ?2 LIMIT 1", "it",
+					     module, path)
+			     : state_prepare(m->state, &statement, reterr,
+					     "SELECT path, reason AS refused FROM refusal WHERE path = ? AND sees(path)",
+					     "t", path);
 
 	if (r == 0)
-		r = one_append(m, into, reterr, MODULE_REPORT "WHERE t.path = ?", resolved);
+		r = state_step(m->state, statement, reterr);
+	if (r == 0)
+		return fault_set(reterr, -ENOENT, "%s: not known to morphd", path);
+	if (r < 0)
+		return r;
+	sent = row_append(into, statement);
+	return sent < 0 ? fault_errno(reterr, sent, "cannot answer") : 0;
+}
+
+int report_explain(struct manager *m, const struct audience *audience, const char *path,
+		   sd_bus_message *into, struct fault *reterr)
+{
+	int64_t module;
+	int r = module_at(m, audience, path, &module, reterr);
+
+	if (r == 0)
+		r = subject_append(m, module, path, into, reterr);
 	if (r == 0)
 		r = rows_append(m, into, reterr, GENERATION_REPORT, "i", module, NULL);
 	if (r == 0)
@@ -236,29 +260,35 @@ int report_explain(struct manager *m, const char *path, sd_bus_message *into, st
 				"SELECT id AS decision, time_ns, trigger, reason, samples, new_samples, share, "
 				"generation, outcome FROM decision WHERE module = ? ORDER BY id", "i",
 				module, NULL);
-	return r < 0 ? r : events_append(m, module, resolved, into, reterr);
+	return r < 0 ? r : events_append(m, module, path, into, reterr);
 }
 
-int report_history(struct manager *m, const char *path, sd_bus_message *into, struct fault *reterr)
+int report_history(struct manager *m, const struct audience *audience, const char *path,
+		   sd_bus_message *into, struct fault *reterr)
 {
-	char resolved[PATH_MAX] = "";
 	int64_t module = 0;
-	int r = *path ? module_at(m, path, resolved, &module, reterr) : 0;
+	int r = *path ? module_at(m, audience, path, &module, reterr) : audience_set(m, audience, reterr);
 
+	if (r == 0 && *path && !module)
+		r = fault_set(reterr, -ENOENT, "%s: not known to morphd", path);
 	if (r == 0)
 		r = rows_append(m, into, reterr, GENERATION_REPORT, "i", module, NULL);
 	if (r < 0)
 		return r;
 	if (*path)
-		return events_append(m, module, resolved, into, reterr);
+		return events_append(m, module, path, into, reterr);
 	return rows_append(m, into, reterr,
-			   "SELECT * FROM (" EVENT_COLUMNS "ORDER BY id DESC LIMIT ?) ORDER BY time_ns", "i",
+			   "SELECT time_ns, kind, path, text FROM (" EVENT_COLUMNS "WHERE sees(coalesce(e.path, "
+			   "(SELECT path FROM module WHERE id = e.module))) ORDER BY id DESC LIMIT ?) ORDER BY id", "i",
 			   EVENTS_MAX, NULL);
 }
 
-int report_pins(struct manager *m, sd_bus_message *into, struct fault *reterr)
+int report_pins(struct manager *m, const struct audience *audience, _unused_ const char *path,
+		sd_bus_message *into, struct fault *reterr)
 {
-	return rows_append(m, into, reterr,
-			   "SELECT path, reason, time_ns FROM pin WHERE ? IS NULL ORDER BY path", "t", 0,
-			   NULL);
+	int r = audience_set(m, audience, reterr);
+
+	return r < 0 ? r : rows_append(m, into, reterr,
+				       "SELECT path, reason, time_ns FROM pin WHERE ? IS NULL AND sees(path) ORDER BY path",
+				       "t", 0, NULL);
 }

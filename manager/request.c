@@ -78,6 +78,19 @@ void manager_next(struct manager *m)
 	}
 }
 
+/* The path that a symbolic link stands for. Only for those who may change something: it looks as morphd. */
+static int resolve(struct manager *m, const char *path, char ret[PATH_MAX], struct fault *reterr)
+{
+	struct replacement file;
+	int r = replacement_open(m->settings.root, path, &file, reterr);
+
+	if (r < 0)
+		return r;
+	snprintf(ret, PATH_MAX, "%s", file.path);
+	replacement_done(&file);
+	return 0;
+}
+
 static int refuse(struct manager *m, const struct installed *in, char reason[DECIDE_REASON_MAX],
 		  struct fault *reterr)
 {
@@ -111,8 +124,12 @@ int manager_reoptimize(struct manager *m, const char *path, request_done done, v
 		       struct fault *reterr)
 {
 	struct request *request = calloc(1, sizeof(*request));
+	char resolved[PATH_MAX];
 	struct installed in;
-	int r = request ? installed_open(m, path, &in, reterr) : fault_errno(reterr, -ENOMEM, "%s", path);
+	int r = request ? resolve(m, path, resolved, reterr) : fault_errno(reterr, -ENOMEM, "%s", path);
+
+	if (r == 0)
+		r = installed_open(m, resolved, &in, reterr);
 
 	if (r < 0) {
 		free(request);
@@ -149,12 +166,15 @@ int manager_rollback(struct manager *m, const char *path, int64_t number, char *
 		     struct fault *reterr)
 {
 	struct target_row target = { 0 };
+	char resolved[PATH_MAX];
 	struct installed in;
-	int r = installed_open(m, path, &in, reterr);
+	int r = resolve(m, path, resolved, reterr);
 
+	if (r == 0)
+		r = installed_open(m, resolved, &in, reterr);
 	if (r < 0)
 		return r;
-	r = activation_switch(m, path, number, EVENT_ROLLED_BACK, "by request", reterr);
+	r = activation_switch(m, resolved, number, EVENT_ROLLED_BACK, "by request", reterr);
 	if (r >= 0)
 		snprintf(rettext, size, r == 1 ? "%s: generation %lld is active already"
 					       : "%s: generation %lld is active again",
@@ -191,18 +211,6 @@ int manager_rollback_all(struct manager *m, unsigned *retn, struct fault *reterr
 		}
 	}
 	return r == 0 && failed ? fault_set(reterr, failed, "%s", first.text) : r;
-}
-
-static int resolve(struct manager *m, const char *path, char ret[PATH_MAX], struct fault *reterr)
-{
-	struct replacement file;
-	int r = replacement_open(m->settings.root, path, &file, reterr);
-
-	if (r < 0)
-		return r;
-	snprintf(ret, PATH_MAX, "%s", file.path);
-	replacement_done(&file);
-	return 0;
 }
 
 int manager_pin(struct manager *m, const char *path, const char *reason, struct fault *reterr)

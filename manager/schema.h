@@ -37,7 +37,7 @@ static const char schema_sql[] =
 	" module INTEGER NOT NULL REFERENCES module ON DELETE CASCADE,"
 	" number INTEGER NOT NULL,"
 	" build_id TEXT NOT NULL UNIQUE,"
-	" digest TEXT NOT NULL,"       /* of the file's bytes; '' until it is in the store */
+	" digest TEXT NOT NULL,"       /* SHA-256 of the file's bytes; '': not known */
 	" size INTEGER NOT NULL DEFAULT 0,"
 	" state TEXT NOT NULL,"	       /* shipped, built, condemned, dropped */
 	" created_ns INTEGER NOT NULL,"
@@ -83,7 +83,7 @@ static const char schema_sql[] =
 	" UNIQUE(name, digest));"
 	"CREATE TABLE event(id INTEGER PRIMARY KEY AUTOINCREMENT, time_ns INTEGER NOT NULL,"
 	" module INTEGER, path TEXT, kind TEXT NOT NULL, text TEXT NOT NULL);"
-	"CREATE INDEX event_module ON event(module);"
+	"CREATE INDEX event_module ON event(module, kind);"
 	"CREATE INDEX event_path ON event(path);"
 	"CREATE TABLE decision(id INTEGER PRIMARY KEY AUTOINCREMENT, time_ns INTEGER NOT NULL,"
 	" module INTEGER NOT NULL REFERENCES module ON DELETE CASCADE,"
@@ -91,10 +91,18 @@ static const char schema_sql[] =
 	" samples INTEGER NOT NULL, new_samples INTEGER NOT NULL, share REAL NOT NULL,"
 	" reason TEXT NOT NULL, generation INTEGER, outcome TEXT);"
 	"CREATE INDEX decision_module ON decision(module);"
+	"CREATE TABLE refusal(path TEXT NOT NULL PRIMARY KEY, reason TEXT NOT NULL," /* files left alone, and why */
+	" time_ns INTEGER NOT NULL);"
 	"CREATE TABLE total(key TEXT NOT NULL PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;";
 
-/* What brings version N + 1 of the tables to N + 2. */
+/* What brings version N + 1 of the tables to N + 2; "": a function in state.c does. */
 static const char *const schema_upgrades[STATE_VERSION - 1] = {
 	"ALTER TABLE module ADD COLUMN carried REAL NOT NULL DEFAULT 0;"
 	"ALTER TABLE module ADD COLUMN left_behind REAL NOT NULL DEFAULT 0;",
+	"",
 };
+
+/* Of version 3: refusals, and events by module and kind, which have quotas (journal.h). */
+static const char upgrade_2_gate[] =
+	"CREATE TABLE refusal(path TEXT NOT NULL PRIMARY KEY, reason TEXT NOT NULL, time_ns INTEGER NOT NULL);"
+	"DROP INDEX event_module; CREATE INDEX event_module ON event(module, kind);";

@@ -32,8 +32,12 @@ const struct config_key settings_keys[] = {
 	KEY("idle_pressure", CONFIG_REAL, idle_pressure, 0, 100),
 	KEY("idle_load", CONFIG_REAL, idle_load, 0, 1000),
 	KEY("on_battery", CONFIG_BOOL, on_battery, 0),
+	KEY("prefixes", CONFIG_TEXT, prefixes, 0),
 	KEY("owners", CONFIG_TEXT, owners, 0),
 	KEY("rebase", CONFIG_TEXT, rebase, 0),
+	KEY("activation", CONFIG_TEXT, activation, 0),
+	KEY("mount_socket", CONFIG_PATH, mount_socket, 0),
+	KEY("mount_prefixes", CONFIG_TEXT, mount_prefixes, 0),
 	KEY("privileged_files", CONFIG_BOOL, privileged_files, 0),
 	KEY("watch_time", CONFIG_DURATION, watch_s, 0, 30 * 86400.0),
 	KEY("keep_generations", CONFIG_UINT, keep_generations, 0, 1000),
@@ -63,8 +67,12 @@ static const char *const defaults[][2] = {
 	{ "idle_pressure", "10" },
 	{ "idle_load", "0.5" },
 	{ "on_battery", "no" },
+	{ "prefixes", "/usr /opt /bin /sbin /lib /lib32 /lib64 /libx32" },
 	{ "owners", "root" },
 	{ "rebase", "none" },
+	{ "activation", "replace" },
+	{ "mount_socket", "/run/morph/mount" },
+	{ "mount_prefixes", "/usr /opt" },
 	{ "privileged_files", "no" },
 	{ "watch_time", "2h" },
 	{ "keep_generations", "2" },
@@ -73,7 +81,7 @@ static const char *const defaults[][2] = {
 
 int settings_init(struct settings *settings)
 {
-	*settings = (struct settings){ .root = strdup("") };
+	*settings = (struct settings){ .uid = geteuid(), .root = strdup("") };
 	if (!settings->root)
 		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++) {
@@ -101,13 +109,25 @@ const char *settings_path(const struct settings *settings, const char *path, cha
 	return ret;
 }
 
+int settings_check(const struct settings *settings, struct fault *reterr)
+{
+	if (strcmp(settings->activation, "replace") != 0 && strcmp(settings->activation, "mount") != 0)
+		return fault_set(reterr, -EINVAL, "activation = %s: must be replace or mount", settings->activation);
+	return 0;
+}
+
+bool settings_mounts(const struct settings *settings)
+{
+	return strcmp(settings->activation, "mount") == 0;
+}
+
 bool settings_owner_is_allowed(const struct settings *settings, unsigned uid)
 {
 	const char *at = settings->owners;
 	char name[256];
 	int n = 0;
 
-	if (uid == geteuid())
+	if (uid == settings->uid)
 		return true;
 	for (; sscanf(at, "%255s%n", name, &n) == 1; at += n) {
 		const struct passwd *user;

@@ -15,6 +15,7 @@
 #define SETTINGS_FILE "/etc/morph/morphd.conf"
 
 struct settings {
+	unsigned uid; /* whom morphd runs as; not configured */
 	char *root; /* put before every path below, before /proc and /sys, and before programs' paths */
 	char *state_directory;
 	char *spool_directory;
@@ -38,8 +39,12 @@ struct settings {
 	double idle_load;     /* load average of one minute per CPU, at most */
 	bool on_battery;      /* edit without mains power too */
 
+	char *prefixes;		   /* words: directories under which programs are looked at; see place.h */
 	char *owners;		   /* words: users whose files may be optimized; "any" */
 	char *rebase;		   /* words: patterns of paths that are edited though their text does not regenerate */
+	char *activation;      /* "replace" or "mount": where a generation goes (settings_mounts()) */
+	char *mount_socket;    /* where morph-mount listens */
+	char *mount_prefixes;  /* words: directories below which it mounts */
 	bool privileged_files;	   /* also set-user-ID, set-group-ID and files with capabilities */
 	uint64_t watch_s;	   /* how long crashes of a new generation are watched */
 	uint64_t keep_generations; /* inactive ones per module */
@@ -54,6 +59,12 @@ void settings_done(struct settings *settings);
 
 /** settings_path() - @path under the root, into @ret, which is returned; NULL when too long */
 const char *settings_path(const struct settings *settings, const char *path, char ret[PATH_MAX]);
+
+/** settings_check() - is every word one that we know? -EINVAL with what it may be */
+int settings_check(const struct settings *settings, struct fault *reterr);
+
+/** settings_mounts() - are generations mounted over packaged files, instead of put in their place? */
+bool settings_mounts(const struct settings *settings);
 
 /** settings_owner_is_allowed() - may files of user @uid be optimized? Our own always may. */
 bool settings_owner_is_allowed(const struct settings *settings, unsigned uid);

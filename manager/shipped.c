@@ -49,8 +49,10 @@ int shipped_keep(struct manager *m, const struct module_row *module, struct faul
 {
 	_clean_(paths_freep) char **paths = NULL;
 	struct generation_row shipped = { 0 };
+	char original[PATH_MAX];
 	int r = generation_get(m->state, module->id, 0, &shipped, reterr);
-	bool kept = r == 0 && shipped.digest[0];
+	bool kept = r == 0 && shipped.digest[0] &&
+		    store_check_file(store_path(m->store, module->key, "original", original), shipped.digest, NULL) == 0;
 
 	generation_row_done(&shipped);
 	if (r < 0 || kept)

@@ -138,16 +138,26 @@ static int schema_create(struct state *state, struct fault *reterr)
 	return r;
 }
 
+/* Digests in rows of version 2 are brought up to date by digests_renew(), which reads the files. */
+static int migrate_2_gate(struct state *state, struct fault *reterr)
+{
+	return exec(state, upgrade_2_gate, reterr);
+}
+
 /* Tables of an older Morph get what this one has added; all of it or nothing. */
 static int schema_upgrade(struct state *state, int64_t version, struct fault *reterr)
 {
-	char sql[sizeof("BEGIN; PRAGMA user_version=; COMMIT;") + 512];
+	char sql[sizeof("PRAGMA user_version=; COMMIT;") + 512];
 	int r = 0;
 
 	for (; r == 0 && version < STATE_VERSION; version++) {
-		snprintf(sql, sizeof(sql), "BEGIN;%s PRAGMA user_version=%lld; COMMIT;",
-			 schema_upgrades[version - 1], (long long)version + 1);
-		r = exec(state, sql, reterr);
+		r = exec(state, "BEGIN IMMEDIATE", reterr);
+		if (r == 0 && version == 2)
+			r = migrate_2_gate(state, reterr);
+		snprintf(sql, sizeof(sql), "%s PRAGMA user_version=%lld; COMMIT;", schema_upgrades[version - 1],
+			 (long long)version + 1);
+		if (r == 0)
+			r = exec(state, sql, reterr);
 	}
 	if (r < 0)
 		state_undo(state);
@@ -406,4 +416,32 @@ char *statement_text(sqlite3_stmt *statement, int i)
 	const char *text = (const char *)sqlite3_column_text(statement, i);
 
 	return text ? strdup(text) : NULL;
+}
+
+struct predicate {
+	state_test test;
+	const void *userdata;
+};
+
+static void predicate_run(sqlite3_context *context, _unused_ int n, sqlite3_value **values)
+{
+	const struct predicate *predicate = sqlite3_user_data(context);
+	const char *text = (const char *)sqlite3_value_text(values[0]);
+
+	sqlite3_result_int(context, predicate->test(predicate->userdata, text));
+}
+
+int state_predicate(struct state *state, const char *name, state_test test, const void *userdata,
+		    struct fault *reterr)
+{
+	struct predicate *predicate = malloc(sizeof(*predicate));
+	int result;
+
+	if (!predicate)
+		return fault_errno(reterr, -ENOMEM, "%s", name);
+	*predicate = (struct predicate){ test, userdata };
+	/* free() is called for it when it is replaced, when the database is closed, and on error. */
+	result = sqlite3_create_function_v2(state->db, name, 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, predicate,
+					    predicate_run, NULL, NULL, free);
+	return result == SQLITE_OK ? 0 : state_fault(state, result, reterr);
 }

@@ -19,7 +19,7 @@
 #include "base/fault.h"
 #include "base/macro.h"
 
-#define STATE_VERSION 2
+#define STATE_VERSION 3
 
 struct state;
 
@@ -59,6 +59,14 @@ int state_do(struct state *state, struct fault *reterr, const char *sql, const c
 int state_integer(struct state *state, int64_t *ret, struct fault *reterr, const char *sql,
 		  const char *types, ...);
 int64_t state_last_id(struct state *state);
+
+/**
+ * state_predicate() - let SQL ask @test of a text (or null) by @name(text), until it is said anew
+ * @userdata: borrowed until then
+ */
+typedef bool (*state_test)(const void *userdata, const char *text);
+int state_predicate(struct state *state, const char *name, state_test test, const void *userdata,
+		    struct fault *reterr);
 
 static inline void statement_freep(sqlite3_stmt **statement)
 {

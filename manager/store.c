@@ -14,6 +14,8 @@
 
 #include "base/file.h"
 #include "manager/path.h"
+#include "manager/seal.h"
+#include "module/build_id.h"
 
 #define TEMP_PREFIX ".new-"
 
@@ -32,6 +34,7 @@ static const struct config_key generation_keys[] = {
 	KEY(store_generation, "number", CONFIG_UINT, number),
 	KEY(store_generation, "build_id", CONFIG_TEXT, build_id),
 	KEY(store_generation, "digest", CONFIG_TEXT, digest),
+	KEY(store_generation, "verity", CONFIG_TEXT, verity),
 	KEY(store_generation, "cpu", CONFIG_TEXT, cpu),
 	KEY(store_generation, "llvm_version", CONFIG_TEXT, llvm_version),
 	KEY(store_generation, "state", CONFIG_TEXT, state),
@@ -55,6 +58,11 @@ static const struct config_key target_keys[] = {
 
 const char *store_path(const char *store, const char *build_id, const char *suffix, char ret[PATH_MAX])
 {
+	struct build_id id;
+
+	/* Eight bytes at least: then no directory of one can be the one above another's, which has two digits. */
+	if (build_id_parse(build_id, &id) < 0)
+		return strcpy(ret, "/dev/null/no-build-id");
 	snprintf(ret, PATH_MAX, "%s/%.2s/%s%s%s", store, build_id, build_id + 2, *suffix ? "/" : "",
 		 suffix);
 	return ret;
@@ -135,10 +143,22 @@ static int directory_sync(const char *path, struct fault *reterr)
 	return 0;
 }
 
+/* Nobody changes a generation any more; where the file system can see to that, it does. */
+static int generation_seal(const char *binary, char retverity[DIGEST_TEXT], struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = open(binary, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int r = fd < 0 ? fault_errno(reterr, -errno, "%s", binary) : seal_digest(fd, binary, retverity, reterr);
+
+	if (r == 0)
+		r = seal_file(binary, reterr);
+	return r < 0 ? r : 0;
+}
+
 static int generation_fill(const char *temp, const struct store_generation *generation,
 			   const char *from, const char *const *files, struct fault *reterr)
 {
-	char source[PATH_MAX], to[PATH_MAX];
+	struct store_generation described = *generation;
+	char source[PATH_MAX], to[PATH_MAX], verity[DIGEST_TEXT];
 	int r = file_mkdirs(temp, 0700, reterr);
 
 	for (; r == 0 && *files; files++) {
@@ -151,9 +171,12 @@ static int generation_fill(const char *temp, const struct store_generation *gene
 	if (r < 0)
 		return r;
 	r = store_check_file(path_join(temp, "binary", to), generation->digest, reterr);
+	if (r == 0)
+		r = generation_seal(to, verity, reterr);
 	if (r < 0)
 		return r;
-	return describe(path_join(temp, "generation", to), generation_keys, generation, reterr);
+	described.verity = verity;
+	return describe(path_join(temp, "generation", to), generation_keys, &described, reterr);
 }
 
 int store_put_generation(const char *store, const char *build_id,
@@ -184,10 +207,16 @@ int store_put_generation(const char *store, const char *build_id,
 int store_update_generation(const char *store, const char *build_id,
 			    const struct store_generation *generation, struct fault *reterr)
 {
+	struct store_generation described = *generation, before = { 0 };
 	char path[PATH_MAX];
+	int r;
 
 	store_generation_path(store, build_id, (int64_t)generation->number, "generation", path);
-	return describe(path, generation_keys, generation, reterr);
+	if (!described.verity && config_file_read(path, generation_keys, &before, NULL) == 0)
+		described.verity = before.verity;
+	r = describe(path, generation_keys, &described, reterr);
+	config_done(generation_keys, &before);
+	return r;
 }
 
 int store_drop_generation(const char *store, const char *build_id, int64_t number,
@@ -317,7 +346,7 @@ static int walk_generation(void *userdata, const char *path, const char *name)
 	int r;
 
 	r = config_file_read(path_join(path, "generation", file), generation_keys, &generation, &fault);
-	if (r == 0 && (!generation.build_id || !generation.digest || !generation.state ||
+	if (r == 0 && (!generation.build_id || !generation.digest || digest_is_old(generation.digest) || !generation.state ||
 		       generation.number != strtoull(name, NULL, 10) || generation.number == 0))
 		r = fault_set(&fault, -EBADMSG, "%s: incomplete", file);
 	if (r < 0)
@@ -358,7 +387,8 @@ static int walk_module(void *userdata, const char *path, const char *name)
 
 	snprintf(id, sizeof(id), "%s%s", walk->first, name);
 	r = config_file_read(path_join(path, "module", file), module_keys, &module, &fault);
-	if (r == 0 && (!module.build_id || strcmp(module.build_id, id) != 0 || !module.digest))
+	if (r == 0 && (!module.build_id || strcmp(module.build_id, id) != 0 || !module.digest ||
+		       digest_is_old(module.digest)))
 		r = fault_set(&fault, -EBADMSG, "%s: incomplete", file);
 	if (r == -ENOENT && access(path_join(path, "carried", file), F_OK) == 0) {
 		r = 0; /* never edited: the row is made, and the file found, when it is seen again */
@@ -421,4 +451,109 @@ int store_clean(const char *store, struct fault *reterr)
 	int r = each_entry(store, clean_first, NULL);
 
 	return r < 0 ? fault_errno(reterr, r, "%s", store) : 0;
+}
+
+/* ---- descriptions of before ---- */
+
+/* The file @data beside the description @path: 1 when @digest, which is old, was replaced. */
+static int digest_update(const char *directory, const char *data, char **digest, struct fault *reterr)
+{
+	char file[PATH_MAX], renewed[DIGEST_TEXT];
+	_clean_(fd_closep) int fd = -1;
+	char *copy;
+	int r;
+
+	if (!*digest || !digest_is_old(*digest))
+		return 0;
+	fd = open(path_join(directory, data, file), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	r = fd < 0 ? fault_errno(reterr, -errno, "%s", file) : digest_renew(fd, file, *digest, renewed, reterr);
+	if (r < 0)
+		return r;
+	copy = strdup(renewed);
+	if (!copy)
+		return fault_errno(reterr, -ENOMEM, "%s", file);
+	free(*digest);
+	*digest = copy;
+	return 1;
+}
+
+static int renew_generation(void *userdata, const char *path, _unused_ const char *name)
+{
+	struct store_generation generation = { 0 };
+	struct walk *walk = userdata;
+	struct fault fault = { "" };
+	char file[PATH_MAX];
+	int r = config_file_read(path_join(path, "generation", file), generation_keys, &generation, &fault);
+
+	if (r == 0)
+		r = digest_update(path, "binary", &generation.digest, &fault);
+	if (r == 1)
+		r = describe(file, generation_keys, &generation, &fault);
+	config_done(generation_keys, &generation);
+	if (r < 0 && r != -ENOENT)
+		walk_damaged(walk, path, &fault);
+	return r == -ENOSPC || r == -ENOMEM ? r : 0;
+}
+
+/* A target's description is named after the digest of its path. */
+static int renew_target(void *userdata, const char *path, const char *name)
+{
+	struct store_target target = { 0 };
+	struct walk *walk = userdata;
+	struct fault fault = { "" };
+	int r = digest_is_old(name) ? config_file_read(path, target_keys, &target, &fault) : 0;
+
+	if (r == 0 && target.path && target.path[0] == '/') {
+		percent_decode(target.path);
+		r = store_put_target(walk->store, walk->build_id, &target, &fault);
+		if (r == 0 && unlink(path) < 0)
+			r = fault_errno(&fault, -errno, "%s", path);
+	}
+	config_done(target_keys, &target);
+	if (r < 0)
+		walk_damaged(walk, path, &fault);
+	return r == -ENOSPC || r == -ENOMEM ? r : 0;
+}
+
+static int renew_module(void *userdata, const char *path, const char *name)
+{
+	struct store_module module = { 0 };
+	struct walk *walk = userdata;
+	struct fault fault = { "" };
+	char file[PATH_MAX], id[NAME_MAX + 3];
+	int r = config_file_read(path_join(path, "module", file), module_keys, &module, &fault);
+
+	if (r == 0)
+		r = digest_update(path, "original", &module.digest, &fault);
+	if (r == 1)
+		r = describe(file, module_keys, &module, &fault);
+	config_done(module_keys, &module);
+	if (r < 0 && r != -ENOENT)
+		walk_damaged(walk, path, &fault);
+	if (r == -ENOSPC || r == -ENOMEM)
+		return r;
+	snprintf(id, sizeof(id), "%s%s", walk->first, name);
+	walk->build_id = id;
+	r = each_entry(path_join(path, "generations", file), renew_generation, walk);
+	return r < 0 ? r : each_entry(path_join(path, "targets", file), renew_target, walk);
+}
+
+static int renew_first(void *userdata, const char *path, const char *name)
+{
+	struct walk *walk = userdata;
+
+	if (strlen(name) != 2)
+		return 0;
+	memcpy(walk->first, name, 3);
+	return each_entry(path, renew_module, walk);
+}
+
+int store_renew(const char *store, void (*damaged)(void *userdata, const char *path, const struct fault *why),
+		void *userdata, struct fault *reterr)
+{
+	struct store_visitor visitor = { .damaged = damaged, .userdata = userdata };
+	struct walk walk = { .visitor = &visitor, .store = store };
+	int r = each_entry(store, renew_first, &walk);
+
+	return r < 0 ? fault_errno(reterr, r, "%s: cannot renew its digests", store) : 0;
 }

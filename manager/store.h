@@ -32,6 +32,7 @@ struct store_module {
 struct store_generation {
 	uint64_t number;
 	char *build_id, *digest, *cpu, *llvm_version, *state, *reason;
+	char *verity; /* fs-verity's digest of the file (seal.h); NULL: not computed */
 	uint64_t size, created_ns;
 	double gain, cost_s, profile_samples;
 };
@@ -92,6 +93,14 @@ struct store_visitor {
 
 /** store_walk() - each module, then its generations and targets; what cannot be read is reported */
 int store_walk(const char *store, const struct store_visitor *visitor, struct fault *reterr);
+
+/**
+ * store_renew() - descriptions of a Morph before version 3 of state.db get SHA-256 for XXH3
+ * Each only after the file it describes was found to have the old digest; the others stay, and count as damaged.
+ * @damaged: as in struct store_visitor, or NULL
+ */
+int store_renew(const char *store, void (*damaged)(void *userdata, const char *path, const struct fault *why),
+		void *userdata, struct fault *reterr);
 
 /** store_clean() - delete what an interrupted put left behind */
 int store_clean(const char *store, struct fault *reterr);

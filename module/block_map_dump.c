@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "module/block_map.h"
 
 static const char *const flag_texts[] = {
@@ -54,8 +55,9 @@ void block_map_dump(const struct block_map *map, FILE *out)
 		const struct block_function *f = &map->functions[i];
 		const struct block_ir_function *ir = block_map_ir_function(map, f->guid);
 
-		fprintf(out, "function %s at 0x%" PRIx64 ", guid %016" PRIx64, f->name ? f->name : "?",
-			f->address, f->guid);
+		fputs("function ", out);
+		text_print(out, f->name ? f->name : "?");
+		fprintf(out, " at 0x%" PRIx64 ", guid %016" PRIx64, f->address, f->guid);
 		if (ir)
 			fprintf(out, ", cfg %016" PRIx64, ir->cfg_hash);
 		fprintf(out, ", %u blocks\n", f->n_blocks);

@@ -49,7 +49,7 @@ int build_id_parse(const char *text, struct build_id *ret)
 	size_t n = strlen(text);
 	struct build_id id = { 0 };
 
-	if (n < 2 || n > 2 * BUILD_ID_MAX_BYTES || n % 2)
+	if (n < 2 * BUILD_ID_MIN_BYTES || n > 2 * BUILD_ID_MAX_BYTES || n % 2)
 		return -EINVAL;
 	for (size_t i = 0; i < n; i += 2) {
 		int high = digit(text[i]), low = digit(text[i + 1]);
@@ -82,7 +82,7 @@ bool build_id_find_note(const void *notes, size_t size, struct build_id *ret)
 		if (!name || !desc)
 			return false;
 		if (type == NT_GNU_BUILD_ID && n_name == sizeof(ELF_NOTE_GNU) &&
-		    memcmp(name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0 && n_desc > 0 &&
+		    memcmp(name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0 && n_desc >= BUILD_ID_MIN_BYTES &&
 		    n_desc <= BUILD_ID_MAX_BYTES) {
 			*ret = (struct build_id){ .size = (uint8_t)n_desc };
 			memcpy(ret->bytes, desc, n_desc);

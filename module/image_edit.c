@@ -164,6 +164,15 @@ static int sections_keep(struct editor *e, const char *const *drop, struct fault
 	return r;
 }
 
+/* Is there a section of this name that is kept? */
+static bool has_kept(const struct editor *e, const char *name)
+{
+	for (size_t i = 1; i < e->header.e_shnum; i++)
+		if (e->numbers[i] && !strcmp(image_section_at(e->image, i)->name, name))
+			return true;
+	return false;
+}
+
 static int sections_add(struct editor *e, const struct image_new_section *sections, size_t n,
 			struct fault *reterr)
 {
@@ -178,7 +187,7 @@ static int sections_add(struct editor *e, const struct image_new_section *sectio
 				       .sh_size = sections[i].size,
 				       .sh_addralign = ALIGNMENT };
 
-		if (image_section_find(e->image, sections[i].name))
+		if (has_kept(e, sections[i].name))
 			return fault_set(reterr, -EBADMSG, "%s: has a section %s already",
 					 image_path(e->image), sections[i].name);
 		align(e->file, ALIGNMENT);

@@ -26,7 +26,7 @@ struct image_new_section {
 /**
  * image_edit() - the whole new file into @ret
  * @drop: names of non-allocated sections to leave out, up to a NULL; what is not there is no error
- * Return: 0; -EBADMSG when the file has no section headers, a section of a new name already, or
+ * Return: 0; -EBADMSG when the file has no section headers, a section of a new name that stays, or
  * something in it refers to a section that is dropped; -ENOMEM.
  */
 int image_edit(const struct image *image, const char *const *drop,

@@ -9,7 +9,6 @@
 #include "module/morph_data.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +16,11 @@
 #include "base/container.h"
 #include "base/file.h"
 #include "module/bitcode_pack.h"
+#include "module/sidecar.h"
 
 #define COMPRESSION_LEVEL 9
+#define PAYLOAD_RATIO 4u
+#define PAYLOAD_BYTES (256u << 10)
 
 static void text_encode(struct buffer *out, const char *text)
 {
@@ -51,34 +53,58 @@ static int ir_encode(const struct morph_data *data, struct buffer *out)
 	return bitcode_pack(spans, data->n_modules, out);
 }
 
+/* Everything but the IR. */
+static int head_encode(const struct morph_data *data, const struct build_id *id, struct buffer *out)
+{
+	int r;
+
+	buffer_string(out, (const char *)id->bytes, id->size);
+	buffer_string(out, (const char *)data->origin.bytes, data->origin.size);
+	text_encode(out, data->llvm_version);
+	text_encode(out, data->triple);
+	text_encode(out, data->cpu);
+	text_encode(out, data->selftest);
+	buffer_u8(out, (uint8_t)data->lto);
+	buffer_u8(out, (uint8_t)data->opt_level);
+	buffer_u8(out, (uint8_t)data->lto_level);
+	buffer_u8(out, data->strips);
+	buffer_u8(out, data->pic);
+	buffer_uleb(out, data->n_options);
+	for (size_t i = 0; i < data->n_options; i++)
+		text_encode(out, data->options[i]);
+	r = blocks_encode(data, out);
+	buffer_uleb(out, data->n_modules);
+	for (size_t i = 0; i < data->n_modules; i++) {
+		text_encode(out, data->modules[i].name);
+		buffer_uleb(out, data->modules[i].size);
+	}
+	return r < 0 ? r : out->bad ? -ENOMEM : 0;
+}
+
+int morph_data_hash(const struct morph_data *data, struct sha256 *hash)
+{
+	_clean_(buffer_donep) struct buffer head = { 0 };
+	struct build_id id = data->map->build_id;
+	int r;
+
+	data->map->build_id = (struct build_id){ 0 };
+	r = head_encode(data, &data->map->build_id, &head);
+	data->map->build_id = id;
+	if (r < 0)
+		return r;
+	sha256_add(hash, head.data, head.size);
+	for (size_t i = 0; i < data->n_modules; i++)
+		sha256_add(hash, data->modules[i].bitcode, data->modules[i].size);
+	return 0;
+}
+
 int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer)
 {
 	_clean_(buffer_donep) struct buffer out = { 0 };
-	int r;
+	int r = head_encode(data, &data->build_id, &out);
 
-	buffer_string(&out, (const char *)data->build_id.bytes, data->build_id.size);
-	buffer_string(&out, (const char *)data->origin.bytes, data->origin.size);
-	text_encode(&out, data->llvm_version);
-	text_encode(&out, data->triple);
-	text_encode(&out, data->cpu);
-	text_encode(&out, data->selftest);
-	buffer_u8(&out, (uint8_t)data->lto);
-	buffer_u8(&out, (uint8_t)data->opt_level);
-	buffer_u8(&out, (uint8_t)data->lto_level);
-	buffer_u8(&out, data->strips);
-	buffer_u8(&out, data->pic);
-	buffer_uleb(&out, data->n_options);
-	for (size_t i = 0; i < data->n_options; i++)
-		text_encode(&out, data->options[i]);
-	r = blocks_encode(data, &out);
-	if (r < 0)
-		return r;
-	buffer_uleb(&out, data->n_modules);
-	for (size_t i = 0; i < data->n_modules; i++) {
-		text_encode(&out, data->modules[i].name);
-		buffer_uleb(&out, data->modules[i].size);
-	}
-	r = ir_encode(data, &out);
+	if (r == 0)
+		r = ir_encode(data, &out);
 	if (r < 0)
 		return r;
 	return container_pack(CONTAINER_MORPH, MORPH_DATA_VERSION, out.data, out.size, COMPRESSION_LEVEL,
@@ -202,8 +228,7 @@ static int modules_decode(struct morph_data *data, struct reader *in, struct fau
 	return 0;
 }
 
-int morph_data_decode(const void *container, size_t size, struct morph_data **ret,
-		      struct fault *reterr)
+static int decode(const void *container, size_t size, uint64_t max, struct morph_data **ret, struct fault *reterr)
 {
 	_clean_(morph_data_freep) struct morph_data *data = calloc(1, sizeof(*data));
 	struct reader in;
@@ -211,7 +236,7 @@ int morph_data_decode(const void *container, size_t size, struct morph_data **re
 
 	if (!data)
 		return fault_errno(reterr, -ENOMEM, ".morph data");
-	r = container_unpack(container, size, CONTAINER_MORPH, MORPH_DATA_VERSION, &data->payload, reterr);
+	r = container_unpack_limited(container, size, CONTAINER_MORPH, MORPH_DATA_VERSION, max, &data->payload, reterr);
 	if (r < 0)
 		return r;
 	in = reader_of(data->payload.data, data->payload.size);
@@ -224,6 +249,11 @@ int morph_data_decode(const void *container, size_t size, struct morph_data **re
 		return r;
 	*ret = TAKE(data);
 	return 0;
+}
+
+int morph_data_decode(const void *container, size_t size, struct morph_data **ret, struct fault *reterr)
+{
+	return decode(container, size, CONTAINER_MAX_BYTES, ret, reterr);
 }
 
 int morph_data_unpack(struct morph_data *data, struct fault *reterr)
@@ -268,36 +298,28 @@ void morph_data_free(struct morph_data *data)
 	free(data);
 }
 
-int morph_data_sidecar_path(const struct build_id *id, const char *dir, char *ret, size_t size)
+/*
+ * What describes a file is not much larger than the file (about one time as large where it was looked at); what inflates
+ * to more is there to fill memory.
+ */
+static uint64_t payload_max(const struct image *image, size_t sidecar_size)
 {
-	char text[BUILD_ID_MAX_TEXT];
-	int n;
+	size_t size;
 
-	if (id->size < 2)
-		return -ENODATA;
-	build_id_text(id, text);
-	n = snprintf(ret, size, "%s/%.2s/%s.morph", dir ? dir : MORPH_SIDECAR_DIR, text, text + 2);
-	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+	image_bytes(image, &size);
+	return MIN(PAYLOAD_RATIO * ((uint64_t)size + sidecar_size) + PAYLOAD_BYTES, (uint64_t)CONTAINER_MAX_BYTES);
 }
 
 static int sidecar_load(const struct image *image, const char *dir, struct morph_data **ret,
 			struct fault *reterr)
 {
 	_clean_(file_map_donep) struct file_map map = { 0 };
-	char path[PATH_MAX];
-	int r = morph_data_sidecar_path(image_build_id(image), dir, path, sizeof(path));
+	int r = sidecar_open(image, dir, &map, reterr);
 
-	if (r == 0)
-		r = file_map_open(path, &map, reterr);
-	if (r == -ENOENT || r == -ENOTDIR || r == -ENODATA)
-		return fault_set(reterr, -ENODATA, "%s: carries no Morph data; build it with morph cc",
-				 image_path(image));
-	if (r == -ENAMETOOLONG)
-		return fault_errno(reterr, r, "%s", dir);
 	if (r < 0)
 		return r;
-	r = morph_data_decode(map.data, map.size, ret, reterr);
-	return r < 0 ? fault_prefix(reterr, r, "%s", path) : 0;
+	r = decode(map.data, map.size, payload_max(image, map.size), ret, reterr);
+	return r < 0 ? fault_prefix(reterr, r, "%s: sidecar", image_path(image)) : 0;
 }
 
 int morph_data_load(const struct image *image, const char *sidecar_dir, struct morph_data **ret,
@@ -308,7 +330,7 @@ int morph_data_load(const struct image *image, const char *sidecar_dir, struct m
 	int r;
 
 	if (section && section->data) {
-		r = morph_data_decode(section->data, section->size, &data, reterr);
+		r = decode(section->data, section->size, payload_max(image, 0), &data, reterr);
 		if (r < 0)
 			return fault_prefix(reterr, r, "%s", image_path(image));
 	} else {

@@ -4,8 +4,7 @@
 /**
  * morph_data.h - what a Morph executable carries: IR, block map, link plan
  *
- * One container (kind CONTAINER_MORPH) in the non-allocated section `.morph`, or alone in a sidecar
- * found by build ID (DIR/ab/cdef....morph, DIR = /usr/lib/morph/.build-id unless configured).
+ * One container (kind CONTAINER_MORPH) in the non-allocated section `.morph`, or alone in a sidecar (sidecar.h).
  * docs/format-morph.md describes the bytes.
  */
 
@@ -15,14 +14,14 @@
 
 #include "base/bytes.h"
 #include "base/fault.h"
+#include "base/sha256.h"
 #include "module/block_map.h"
 #include "module/build_id.h"
 #include "module/image.h"
 #include "module/link_plan.h"
 
-#define MORPH_DATA_VERSION 4u
+#define MORPH_DATA_VERSION 5u
 #define MORPH_SECTION ".morph"
-#define MORPH_SIDECAR_DIR "/usr/lib/morph/.build-id"
 
 enum morph_lto { MORPH_LTO_THIN = 1, MORPH_LTO_FULL = 2 };
 
@@ -58,6 +57,11 @@ struct morph_data {
 
 /** morph_data_encode() - deterministic; 0 or -ENOMEM, -EFBIG */
 int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer);
+/**
+ * morph_data_hash() - of all that @data says, but for its build ID: IR, link plan, options, self-test, block map
+ * @data's modules must be there, or unpacked. What was hashed before in @hash counts, too. Return: 0 or -ENOMEM
+ */
+int morph_data_hash(const struct morph_data *data, struct sha256 *hash);
 /** morph_data_decode() - foreign bytes; -EBADMSG, -EPROTONOSUPPORT, -ENOMEM with @reterr */
 int morph_data_decode(const void *container, size_t size, struct morph_data **ret,
 		      struct fault *reterr);
@@ -76,16 +80,26 @@ DEFINE_CLEANUP(struct morph_data *, morph_data_free);
 
 /**
  * morph_data_load() - of an opened file: its section, else the sidecar for its build ID
- * @sidecar_dir: NULL for MORPH_SIDECAR_DIR
+ * @sidecar_dir: NULL for SIDECAR_DIR
  * Return: 0; -ENODATA when the file carries nothing and no sidecar exists; -EBADMSG when what was
- * found is damaged or belongs to another build ID; @reterr says which.
+ * found is damaged, belongs to another build ID, or is not the sidecar that the file names, or
+ * would take more than four times the memory that they take on the disk; @reterr says which.
  */
 int morph_data_load(const struct image *image, const char *sidecar_dir, struct morph_data **ret,
 		    struct fault *reterr);
 
+/* What morph_data_peek() finds. */
+struct morph_peek {
+	struct build_id build_id;
+	struct build_id origin; /* size 0: a shipped file, with IR; else a generation */
+	char llvm_version[64];
+};
+
 /**
- * morph_data_sidecar_path() - where the sidecar for @id is
- * @dir: NULL for MORPH_SIDECAR_DIR
- * Return: 0; -ENODATA: no build ID; -ENAMETOOLONG.
+ * morph_data_peek() - whether an opened file carries Morph data, and made by what, at next to no cost
+ * For those who only want to know: reads the first fields and unpacks nothing else, so a file that
+ * claims to hold gigabytes costs what its own size does.
+ * Return: as morph_data_load().
  */
-int morph_data_sidecar_path(const struct build_id *id, const char *dir, char *ret, size_t size);
+int morph_data_peek(const struct image *image, const char *sidecar_dir, struct morph_peek *ret,
+		    struct fault *reterr);

@@ -5,6 +5,7 @@
 #include "module/morph_data.h"
 
 #include "base/json.h"
+#include "base/text.h"
 
 static const char *const kind_names[] = {
 	[LINK_ARGUMENT] = "argument", [LINK_OBJECT] = "object", [LINK_SHARED] = "library",
@@ -19,11 +20,21 @@ static void plan_dump(const struct link_plan *plan, FILE *out)
 
 		fprintf(out, "  %s", kind_names[input->kind]);
 		if (*input->text)
-			fprintf(out, " %s", input->text);
+			fputc(' ', out);
+		text_print(out, input->text);
 		if (input->size)
 			fprintf(out, ", %zu bytes", input->size);
 		fputc('\n', out);
 	}
+}
+
+static void line_dump(const char *what, const char *text, FILE *out)
+{
+	if (!text)
+		return;
+	fprintf(out, "%s ", what);
+	text_print(out, text);
+	fputc('\n', out);
 }
 
 void morph_data_dump(const struct morph_data *data, FILE *out)
@@ -31,19 +42,20 @@ void morph_data_dump(const struct morph_data *data, FILE *out)
 	char id[BUILD_ID_MAX_TEXT];
 
 	fprintf(out, "Morph data of build ID %s: LLVM %s, %s, %s LTO, passes -O%u, code -O%u%s%s\n",
-		build_id_text(&data->build_id, id), data->llvm_version, data->triple,
+		build_id_text(&data->build_id, id), SHOWN(data->llvm_version), SHOWN(data->triple),
 		data->lto == MORPH_LTO_THIN ? "thin" : "full", data->lto_level, data->opt_level,
 		data->pic ? ", PIC" : "", data->strips ? ", stripped" : "");
-	if (data->cpu)
-		fprintf(out, "CPU %s\n", data->cpu);
+	line_dump("CPU", data->cpu, out);
 	if (data->origin.size)
 		fprintf(out, "made from build ID %s\n", build_id_text(&data->origin, id));
-	if (data->selftest)
-		fprintf(out, "self-test %s\n", data->selftest);
+	line_dump("self-test", data->selftest, out);
 	for (size_t i = 0; i < data->n_options; i++)
-		fprintf(out, "option %s\n", data->options[i]);
-	for (size_t i = 0; i < data->n_modules; i++)
-		fprintf(out, "module %s, %zu bytes\n", data->modules[i].name, data->modules[i].size);
+		line_dump("option", data->options[i], out);
+	for (size_t i = 0; i < data->n_modules; i++) {
+		fputs("module ", out);
+		text_print(out, data->modules[i].name ? data->modules[i].name : "");
+		fprintf(out, ", %zu bytes\n", data->modules[i].size);
+	}
 	plan_dump(data->plan, out);
 	block_map_dump(data->map, out);
 }

@@ -5,11 +5,13 @@
 #include <inttypes.h>
 
 #include "base/json.h"
+#include "base/text.h"
 
 static void function_dump(const struct profile_function *f, FILE *out)
 {
-	fprintf(out, "function %016" PRIx64 " %s cfg %016" PRIx64 " samples %.6g confidence %u\n",
-		f->guid, f->name ? f->name : "-", f->cfg_hash, f->samples, f->confidence);
+	fprintf(out, "function %016" PRIx64 " ", f->guid);
+	text_print(out, f->name ? f->name : "-");
+	fprintf(out, " cfg %016" PRIx64 " samples %.6g confidence %u\n", f->cfg_hash, f->samples, f->confidence);
 	for (uint32_t i = 0; i < f->n_counts; i++)
 		fprintf(out, "  %u: %" PRIu64 " confidence %u\n", i + 1, f->counts[i].executions,
 			f->counts[i].confidence);
@@ -30,7 +32,7 @@ void profile_dump(const struct profile *profile, FILE *out)
 
 	fprintf(out, "profile of build %s\npath %s\nestimator %s\n",
 		profile->build_id.size ? build_id_text(&profile->build_id, id) : "-",
-		profile->path ? profile->path : "-", profile->estimator ? profile->estimator : "-");
+		SHOWN(profile->path ? profile->path : "-"), SHOWN(profile->estimator ? profile->estimator : "-"));
 	fprintf(out, "samples %.6g unmapped %.6g carried %.4g dropped %.6g scale %.6g\n",
 		profile->samples, profile->unmapped, profile->carried, profile->dropped,
 		profile->scale);

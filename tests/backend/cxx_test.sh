@@ -58,12 +58,15 @@ case_of "the same build again, wherever the compiler's memory was"
 must morph c++ -O2 early.cc -o early && mv early first
 for again in 1 2 3 4 5; do must morph c++ -O2 early.cc -o early && must cmp first early; done
 id() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
-for style in fast md5 sha1 0xc0ffee00; do
+for style in fast md5 sha1 0xc0ffee00c0ffee00; do
 	must morph c++ -O2 -Wl,--build-id=$style main.cc shape.cc -o prog && carries prog
 	same "$(./prog 2 '' 3)" "$wanted" "--build-id=$style"
 	relinks prog
 done
-same "$(id prog)" c0ffee00 "the caller's own build ID"
+same "$(id prog)" c0ffee00c0ffee00 "the caller's own build ID"
+morph c++ -O2 -Wl,--build-id=0xc0ffee00 main.cc shape.cc -o short 2>short.log
+same "$(id short)" c0ffee00 "a short build ID is the caller's business"
+must grep -q "carries no Morph data: .* no build ID of 8 to 32 bytes" short.log
 
 case_of "plain make with an unmodified makefile"
 cat >Makefile <<'END'

@@ -2,7 +2,7 @@
 
 /*
  * sidecar PROGRAM DIR [SHIPPED]: write the Morph data of a linked program (its block map, no IR)
- * where `--sidecar-dir DIR` finds it; with SHIPPED, as a generation of that file.
+ * where `--sidecar-dir DIR` finds it, and its hash into the program; with SHIPPED, as a generation of that file.
  */
 
 #include <libgen.h>
@@ -11,11 +11,12 @@
 
 #include "base/file.h"
 #include "module/morph_data.h"
+#include "module/sidecar.h"
 
 static int data_write(const struct image *image, const struct image *shipped, const char *dir,
 		      struct fault *fault)
 {
-	_clean_(buffer_donep) struct buffer container = { 0 };
+	_clean_(buffer_donep) struct buffer container = { 0 }, file = { 0 };
 	_clean_(block_map_freep) struct block_map *map = NULL;
 	struct link_plan plan = { 0 };
 	struct morph_data data = { .build_id = *image_build_id(image),
@@ -34,12 +35,16 @@ static int data_write(const struct image *image, const struct image *shipped, co
 	if (r == 0)
 		r = morph_data_encode(&data, &container);
 	if (r == 0)
-		r = morph_data_sidecar_path(&data.build_id, dir, path, sizeof(path));
+		r = sidecar_path(&data.build_id, dir, path, sizeof(path));
 	if (r < 0)
 		return r;
 	strcpy(parent, path);
 	r = file_mkdirs(dirname(parent), 0755, fault);
-	return r < 0 ? r : file_write(path, container.data, container.size, 0644, fault);
+	if (r == 0)
+		r = file_write(path, container.data, container.size, 0644, fault);
+	if (r == 0)
+		r = sidecar_split(image, container.data, container.size, &file, fault);
+	return r < 0 ? r : file_write(image_path(image), file.data, file.size, 0755, fault);
 }
 
 int main(int argc, char **argv)

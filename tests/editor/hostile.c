@@ -3,8 +3,8 @@
 /*
  * hostile MORPH PROGRAM PROFILE WORK RUNS [SEED]: edits of a program whose IR was damaged on purpose
  *
- * PROGRAM is split: its Morph data lies in the sidecar directory WORK/sidecars. Every run writes other bitcode
- * there, one mutation away from the real one, or up to eight, and lets `morph optimize` try. Whatever the compiler does
+ * Every run writes WORK/victim, which is PROGRAM with other bitcode in its Morph data, one mutation away from the real
+ * one, or up to eight, and lets `morph optimize` try. Whatever the compiler does
  * with it, the command must end with status 0 or 1, say why in a line, leave no file, and end in time. What it
  * makes all the same must answer as the program does.
  */
@@ -21,11 +21,13 @@
 
 #include "base/child.h"
 #include "base/file.h"
+#include "module/image_edit.h"
 #include "module/morph_data.h"
 
 struct campaign {
 	const char *morph, *program, *profile;
-	char sidecars[PATH_MAX / 4], place[PATH_MAX / 4], out[PATH_MAX / 4];
+	const struct image *image; /* of the program */
+	char victim[PATH_MAX / 4], place[PATH_MAX / 4], out[PATH_MAX / 4];
 	uint64_t random;
 	struct buffer expected; /* what the program prints */
 	unsigned n_unreadable, n_untrusted, n_untested, n_crashed, n_otherwise, n_made;
@@ -69,14 +71,14 @@ static void mutate(struct campaign *c, uint8_t *bytes, size_t *size)
 	}
 }
 
-static int sidecar_write(struct campaign *c, const struct morph_data *original, struct fault *reterr)
+static int victim_write(struct campaign *c, const struct morph_data *original, struct fault *reterr)
 {
-	_clean_(buffer_donep) struct buffer container = { 0 };
+	static const char *const dropped[] = { MORPH_SECTION, NULL };
+	_clean_(buffer_donep) struct buffer container = { 0 }, file = { 0 };
 	struct morph_data data = *original;
 	struct morph_module modules[64];
 	size_t victim = draw(c, data.n_modules), n = draw(c, 2) ? 1 : 1 + draw(c, 8), size;
 	_clean_(freep) uint8_t *bytes = malloc(data.modules[victim].size);
-	char path[PATH_MAX];
 	int r;
 
 	if (!bytes || data.n_modules > ARRAY_SIZE(modules))
@@ -91,8 +93,10 @@ static int sidecar_write(struct campaign *c, const struct morph_data *original, 
 	data.modules = modules;
 	r = morph_data_encode(&data, &container);
 	if (r == 0)
-		r = morph_data_sidecar_path(&data.build_id, c->sidecars, path, sizeof(path));
-	return r < 0 ? r : file_write(path, container.data, container.size, 0644, reterr);
+		r = image_edit(c->image, dropped,
+			       &(struct image_new_section){ MORPH_SECTION, SHT_PROGBITS, container.data, container.size }, 1,
+			       &file, reterr);
+	return r < 0 ? r : file_write(c->victim, file.data, file.size, 0755, reterr);
 }
 
 static int program_run(const char *program, struct buffer *ret, struct fault *reterr)
@@ -145,9 +149,8 @@ static int outcome_judge(struct campaign *c, int status, const struct buffer *sa
 static int edit_try(struct campaign *c, struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer said = { 0 };
-	char *argv[] = { (char *)c->morph, (char[]){ "optimize" }, (char *)c->program, (char[]){ "--profile" },
-			 (char *)c->profile, (char[]){ "-o" }, c->out, (char[]){ "--sidecar-dir" }, c->sidecars,
-			 (char[]){ "--work-dir" }, c->place, (char[]){ "--timeout" }, (char[]){ "60" }, NULL };
+	char *argv[] = { (char *)c->morph, (char[]){ "optimize" }, c->victim, (char[]){ "--profile" },
+			 (char *)c->profile, (char[]){ "-o" }, c->out, (char[]){ "--work-dir" }, c->place, (char[]){ "--timeout" }, (char[]){ "60" }, NULL };
 	struct child_options options = { .retout = &said, .reterrout = &said, .timeout_s = 90 };
 	int status = 0, r = child_run(argv, &options, &status, reterr);
 
@@ -160,8 +163,9 @@ static int campaign_run(struct campaign *c, unsigned n_runs, struct fault *reter
 	_clean_(image_freep) struct image *image = NULL;
 	int r = image_open(c->program, &image, reterr);
 
+	c->image = image;
 	if (r == 0)
-		r = morph_data_load(image, c->sidecars, &data, reterr);
+		r = morph_data_load(image, NULL, &data, reterr);
 	if (r == 0)
 		r = morph_data_unpack(data, reterr);
 	if (r == 0)
@@ -169,7 +173,7 @@ static int campaign_run(struct campaign *c, unsigned n_runs, struct fault *reter
 	for (unsigned i = 0; i < n_runs && r == 0; i++) {
 		uint64_t seed = c->random;
 
-		r = sidecar_write(c, data, reterr);
+		r = victim_write(c, data, reterr);
 		if (r == 0)
 			r = edit_try(c, reterr);
 		if (r < 0)
@@ -191,7 +195,7 @@ int main(int argc, char **argv)
 	c.morph = argv[1];
 	c.program = argv[2];
 	c.profile = argv[3];
-	snprintf(c.sidecars, sizeof(c.sidecars), "%s/sidecars", argv[4]);
+	snprintf(c.victim, sizeof(c.victim), "%s/victim", argv[4]);
 	snprintf(c.place, sizeof(c.place), "%s/place", argv[4]);
 	snprintf(c.out, sizeof(c.out), "%s/out", argv[4]);
 	if (argc > 6)

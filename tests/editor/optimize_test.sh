@@ -149,7 +149,7 @@ constant=$(($(readelf -x .rodata vm | grep -c 0x) * 8))
 tamper .rodata "$constant"
 refused "a tampered constant" "its section .rodata differs from offset" "$morph" optimize tampered --profile vm.prof -o x
 tamper .rela.dyn 16
-refused "a tampered pointer" "does not regenerate" "$morph" optimize tampered --profile vm.prof -o x
+refused "a tampered pointer" "its section .rela.dyn differs from offset" "$morph" optimize tampered --profile vm.prof -o x
 [ ! -e x ] || fail "a refused edit left a file"
 
 echo "where asked to, the IR is taken at its word: the result does what the IR says, and says what differed"

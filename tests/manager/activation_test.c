@@ -458,7 +458,7 @@ TEST(a_full_disk_leaves_the_shipped_file)
 		SKIP("needs root to mount a small file system");
 	fixture_make(&f);
 	CHECK(mkdir(path_join(f.dir, "small", small), 0755) == 0);
-	if (mount("tmpfs", small, "tmpfs", 0, "size=64k") < 0) {
+	if (mount("tmpfs", small, "tmpfs", 0, "size=64k,mode=755") < 0) {
 		fixture_done(&f);
 		SKIP("mounting is not permitted");
 	}
@@ -489,6 +489,57 @@ TEST(a_full_disk_leaves_the_shipped_file)
 	manager_free(TAKE(f.m));
 	CHECK(umount(small) == 0);
 	fixture_done(&f);
+}
+
+TEST(a_file_that_cannot_be_replaced_could_be_mounted_over)
+{
+	char second[PATH_MAX];
+
+	setup();
+	CHECK_INT(activation_may(f.m, f.prog, &f.fault), 0);
+	CHECK(link(f.prog, path_join(f.dir, "second", second)) == 0);
+	CHECK_INT(activation_may(f.m, f.prog, &f.fault), -EPERM);
+	CHECK(strstr(f.fault.text, "hard links") && strstr(f.fault.text, "activation = mount"));
+	CHECK_INT(config_set(settings_keys, "activation", "mount", &f.m->settings, NULL), 0);
+	CHECK_INT(activation_may(f.m, f.prog, &f.fault), 0);
+	CHECK_INT(config_set(settings_keys, "activation", "sideways", &f.m->settings, NULL), 0);
+	CHECK_INT(settings_check(&f.m->settings, &f.fault), -EINVAL);
+	teardown();
+}
+
+TEST(without_the_helper_nothing_is_mounted_and_nothing_is_left)
+{
+	char path[PATH_MAX];
+
+	setup();
+	CHECK_INT(config_set(settings_keys, "activation", "mount", &f.m->settings, NULL), 0);
+	CHECK_INT(config_set(settings_keys, "mount_socket", path_join(f.dir, "nobody", path), &f.m->settings, NULL), 0);
+	CHECK(switch_to(1) < 0);
+	CHECK(strstr(f.fault.text, "morph-mount"));
+	is_as_shipped();
+	CHECK_INT(number_of(f.m, "SELECT count(*) FROM swap"), 0);
+	CHECK_INT(config_set(settings_keys, "activation", "replace", &f.m->settings, NULL), 0);
+	CHECK_INT(switch_to(1), 0);
+	CHECK(file_is_program(f.prog, "made"));
+	CHECK_INT(switch_to(0), 0);
+	is_as_shipped();
+	teardown();
+}
+
+TEST(where_ima_appraises_programs_nothing_is_activated)
+{
+	static const char policy[] = "appraise func=BPRM_CHECK fowner=0\n";
+	char path[PATH_MAX], directory[PATH_MAX];
+
+	setup();
+	CHECK_INT(config_set(settings_keys, "root", f.dir, &f.m->settings, NULL), 0);
+	CHECK_INT(config_set(settings_keys, "prefixes", "/", &f.m->settings, NULL), 0);
+	CHECK_INT(activation_may(f.m, "/prog", &f.fault), 0);
+	CHECK_INT(file_mkdirs(path_join(f.dir, "sys/kernel/security/ima", directory), 0755, NULL), 0);
+	CHECK_INT(file_write(path_join(directory, "policy", path), policy, strlen(policy), 0644, NULL), 0);
+	CHECK_INT(activation_may(f.m, "/prog", &f.fault), -EPERM);
+	CHECK(strstr(f.fault.text, "IMA") && !strstr(f.fault.text, "activation = mount (morphd.conf)"));
+	teardown();
 }
 
 TEST_MAIN()

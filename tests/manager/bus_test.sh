@@ -5,13 +5,14 @@
 # something, what polkit has to say, and what stands on the socket beside it.
 
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../attack.sh"
 
 command -v dbus-daemon >/dev/null || { echo "skipped: there is no dbus-daemon"; exit 77; }
 command -v setpriv >/dev/null || { echo "skipped: there is no setpriv"; exit 77; }
 
 prog_install
 config_write
-cp "$MORPH_BIN/morph" "$dir/tools/"
+cp "$MORPH_BIN/morph" "$MORPH_BIN/manager-call" "$dir/tools/"
 cat >"$dir/bus.conf" <<-END
 	<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
 	 "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -73,7 +74,28 @@ for verb in reoptimize rollback pin; do
 	refused 'only root may change' nobody "$verb" --socket="$dir/run/socket" "$prog"
 done
 refused 'only root may change' nobody rollback --all --bus="$bus"
+call()
+{
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/tools/manager-call" "$bus" "$@" || true
+}
+for attempt in "Reoptimize $prog" "Rollback $prog 0" RollbackAll "Pin $prog mine" "Unpin $prog" StatusAll \
+	"ExplainAll $prog" "HistoryAll $prog" PinsAll; do
+	# shellcheck disable=SC2086
+	attack_held "bus-${attempt%% *}-by-nobody-without-polkit" grep -q AccessDenied <(call $attempt)
+done
 prog_is shipped || fail "nobody changed something"
+"$MORPH_BIN/manager-samples" "$dir/part" "$MORPH_PROGRAMS/upgraded" /home/alice/prog 500 900
+mv "$dir/part" "$dir/spool/900900.samples"
+spool_wait
+alice()
+{
+	nobody status -a --json --bus="$bus" "$@" 2>/dev/null | grep -q alice
+}
+not()
+{
+	! "$@"
+}
+attack_held bus-status-on-the-bus-shows-other-users not alice
 
 # ---- polkit says yes, then no
 "$MORPH_BIN/manager-authority" "$bus" "$dir/yes" >/dev/null 2>&1 &
@@ -84,6 +106,9 @@ permitted()
 	nobody pin --bus="$bus" --reason=mine "$prog" 2>/dev/null
 }
 eventually permitted
+grep -q '^org.morph.see-all' "$dir/yes.asked" 2>/dev/null && fail "nobody asked to see all yet"
+alice --all-users || fail "polkit permits to see all"
+grep -q '^org.morph.see-all 1$' "$dir/yes.asked" || fail "polkit is asked for org.morph.see-all"
 is "pinned by the permitted" mine "$(json pin '.pins[0].reason' --bus="$bus")"
 grep -q '^org.morph.manage 1$' "$dir/yes.asked" || fail "polkit is asked for org.morph.manage"
 nobody pin --bus="$bus" --unpin "$prog" || fail "each method asks anew"
@@ -91,7 +116,10 @@ nobody reoptimize --bus="$bus" "$prog" | says 'generation 1' || fail "an edit, p
 prog_is made || fail "the generation stands"
 rm "$dir/yes"
 refused 'only root may change' nobody rollback --bus="$bus" "$prog"
-prog_is made || fail "refused means refused"
+sleep 2 # until there are calls again (allowance.h)
+refused 'only root may see' nobody status --all-users --bus="$bus"
+attack_held bus-rollback-that-polkit-denies prog_is made
+attack_held bus-status-that-polkit-denies not alice --all-users
 morph rollback --bus="$bus" "$prog" >/dev/null || fail "root needs nobody's permission"
 prog_is shipped || fail "rolled back over the bus"
 
@@ -135,3 +163,4 @@ is "a second morphd with the same state" 1 "$status"
 grep -q "another morphd (process $morphd) works there" "$dir/err" || fail "it says: $(cat "$dir/err")"
 on_bus || fail "the first one still serves"
 morphd_stop
+attacks_end

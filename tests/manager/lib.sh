@@ -16,7 +16,8 @@ if [ "$(id -u)" != 0 ]; then
 	exit 77
 fi
 
-dir=$(mktemp -d /tmp/morph-test.XXXXXX)
+# Not in /tmp: morphd touches no program below a directory that others may write to.
+dir=$(mktemp -d /var/lib/morph-test.XXXXXX)
 chmod 755 "$dir"
 prog=$dir/bin/prog
 pids=()
@@ -30,7 +31,7 @@ finish()
 		wait "$pid" 2>/dev/null || true
 	done
 	[ "$status" = 0 ] || { sed 's/^/morphd: /' "$dir/morphd.log" >&2 || true; }
-	if mountpoint -q "$dir/small" 2>/dev/null; then umount -l "$dir/small"; fi
+	awk -v dir="$dir/" 'index($5, dir) == 1 { print $5 }' /proc/self/mountinfo | tac | xargs -r -n 1 umount -l || true
 	rm -rf "$dir"
 }
 trap finish EXIT
@@ -80,6 +81,7 @@ config_write()
 		idle_pressure = 100
 		idle_load = 1000
 		automatic = ${automatic:-no}
+		prefixes = ${prefixes:-$dir /usr /bin}
 		decide_interval = 1
 	END
 }

@@ -9,7 +9,7 @@
 #include "manager/catalog.h"
 #include "manager/journal.h"
 #include "manager/path.h"
-#include "tests/test.h"
+#include "tests/attack.h"
 
 static char dir[64];
 static struct state *state;
@@ -194,6 +194,7 @@ TEST(a_database_of_the_first_version_gets_its_new_columns)
 	CHECK_INT(module_add(state, "abcd", 0, "/bin/x", &id, &ignored), 0);
 	CHECK_INT(state_do(state, &ignored, "ALTER TABLE module DROP COLUMN carried", ""), 0);
 	CHECK_INT(state_do(state, &ignored, "ALTER TABLE module DROP COLUMN left_behind", ""), 0);
+	CHECK_INT(state_do(state, &ignored, "DROP TABLE refusal", ""), 0);
 	CHECK_INT(state_do(state, &ignored, "PRAGMA user_version = 1", ""), 0);
 	state_free(TAKE(state));
 	CHECK_INT(open_state(), 0);
@@ -207,19 +208,46 @@ TEST(a_database_of_the_first_version_gets_its_new_columns)
 	teardown();
 }
 
-TEST(events_are_kept_up_to_a_limit)
+static int64_t number(const char *sql)
 {
-	int64_t n = 0;
+	int64_t n = -1;
 
+	CHECK_INT(state_integer(state, &n, &fault, sql, ""), 0);
+	return n;
+}
+
+static void flood(int64_t module, const char *kind, unsigned n)
+{
+	CHECK_INT(state_begin(state, &fault), 0);
+	while (n--)
+		CHECK_INT(journal_event(state, module, NULL, kind, &fault, "again"), 0);
+	CHECK_INT(state_commit(state, &fault), 0);
+}
+
+TEST(a_flood_of_events_pushes_out_its_own_kind_and_module_alone)
+{
 	setup();
 	CHECK_INT(open_state(), 0);
-	CHECK_INT(state_do(state, &fault, "INSERT INTO event(id, time_ns, kind, text) VALUES(1, 0, 'x', 'y')",
-			   ""), 0);
-	CHECK_INT(state_do(state, &fault, "INSERT INTO event(id, time_ns, kind, text) VALUES(?, 0, 'x', 'y')",
-			   "i", (int64_t)JOURNAL_EVENTS_MAX), 0);
-	CHECK_INT(journal_event(state, 0, NULL, EVENT_SEEN, &fault, "one more"), 0);
-	CHECK_INT(state_integer(state, &n, &fault, "SELECT count(*) FROM event", ""), 0);
-	CHECK_INT(n, 2); /* number 1 is gone */
+	CHECK_INT(journal_event(state, 1, "/usr/bin/x", EVENT_ACTIVATED, &fault, "of the flooded module"), 0);
+	CHECK_INT(journal_event(state, 2, "/usr/bin/y", EVENT_CRASHED, &fault, "of another module"), 0);
+	CHECK_INT(journal_event(state, 0, "/usr/bin/z", EVENT_PINNED, &fault, "of none"), 0);
+	flood(1, EVENT_CRASHED, JOURNAL_EVENTS_MAX + 1000);
+	ATTACK("gate-history-flood-of-one-program", number("SELECT count(*) FROM event WHERE text LIKE 'of %'") == 3);
+	CHECK_INT(number("SELECT count(*) FROM event"), JOURNAL_GROUP_MAX + 3);
+	teardown();
+}
+
+/* Many groups together: the largest gives way, however new its rows are. */
+TEST(a_flood_over_many_programs_keeps_the_rows_of_the_quiet_ones)
+{
+	setup();
+	CHECK_INT(open_state(), 0);
+	CHECK_INT(journal_event(state, 1000, NULL, EVENT_ACTIVATED, &fault, "of a quiet program"), 0);
+	for (int64_t module = 1; module < 200; module++)
+		flood(module, EVENT_CRASHED, JOURNAL_GROUP_MAX);
+	ATTACK("gate-history-flood-over-many-programs",
+	       number("SELECT count(*) FROM event WHERE module = 1000") == 1);
+	CHECK(number("SELECT count(*) FROM event") <= JOURNAL_EVENTS_MAX + 64);
 	teardown();
 }
 

@@ -43,5 +43,18 @@ sed "s|^ExecStart=.*|ExecStart=$MORPH_BIN/morphd|; /^Documentation=/d" "$units/m
 	>"$dir/morphd.service"
 systemd-analyze verify "$dir/morphd.service" >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
 ! grep -q "morphd.service" "$dir/verify" || fail "$(cat "$dir/verify")"
+mkdir -p "$dir/mount"
+for unit in morph-mount.socket morph-mount@.service; do
+	sed "s|^ExecStart=[^ ]*|ExecStart=$MORPH_BIN/morph-mount|; /^Documentation=/d" "$units/$unit" >"$dir/mount/$unit"
+done
+systemd-analyze verify "$dir/mount/morph-mount.socket" "$dir/mount/morph-mount@1.service" >"$dir/verify" 2>&1 || true
+! grep -q "morph-mount" "$dir/verify" || fail "$(cat "$dir/verify")"
+# It mounts for the system, so it must not get a mount namespace of its own.
+! grep -E '^(Protect(System|Home|Kernel|ControlGroups|Proc|Clock)|Private(Tmp|Devices|Network|Mounts|Users)|ReadWritePaths|ReadOnlyPaths|InaccessiblePaths|BindPaths|RootDirectory|RuntimeDirectory|StateDirectory)' \
+	"$units/morph-mount@.service" || fail "the helper would mount in a namespace of its own"
+grep -q '^CapabilityBoundingSet=CAP_SYS_ADMIN$' "$units/morph-mount@.service" || fail "the helper's capabilities"
+for hook in suspend resume; do
+	grep -q "morph-mount $hook || :\$" "$units/dpkg.cfg" || fail "dpkg's hook $hook must never stop an installation"
+done
 systemd-analyze security --offline=yes --threshold=25 --no-pager "$dir/morphd.service" >"$dir/security" 2>&1 ||
 	fail "$(tail -1 "$dir/security")"

@@ -16,7 +16,9 @@ is "modules" 0 "$(json status '.modules | length')"
 refused 'no samples yet' morph reoptimize "$prog"
 refused 'No such file' morph reoptimize "$dir/nothing"
 refused 'carries no Morph data' morph explain /bin/true
-refused 'not an ELF\|carries no\|ELF' morph reoptimize "$0"
+cp "$0" "$dir/bin/script"
+refused 'not an ELF\|carries no\|ELF' morph reoptimize "$dir/bin/script"
+refused 'is not where packages install' morph reoptimize /etc/passwd
 
 # ---- samples
 sampled 1500

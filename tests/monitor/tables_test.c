@@ -142,8 +142,8 @@ static void put_text(const char *dir, const char *name, const char *text)
 
 TEST(kernel_addresses_belong_to_the_image_a_module_or_generated_code)
 {
-	static const uint8_t note[] = { 4, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 7, 8, 0, 0 };
-	static const uint8_t other[] = { 4, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 9, 0, 0, 0 };
+	static const uint8_t note[] = { 4, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 7, 8, 0, 0, 0, 0, 0, 0 };
+	static const uint8_t other[] = { 4, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 9, 0, 0, 0, 0, 0, 0, 0 };
 	char dir[] = "/tmp/kernel-map-test.XXXXXX";
 	_clean_(catalog_freep) struct catalog *catalog = catalog_new();
 	_clean_(kernel_map_freep) struct kernel_map *map = NULL;

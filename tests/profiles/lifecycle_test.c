@@ -10,7 +10,7 @@ static struct lifecycle example(void)
 {
 	struct lifecycle lifecycle = { 0 };
 	struct lifecycle_event event = { .kind = LIFECYCLE_SIGNAL, .time_ns = 5, .pid = 7, .count = 1,
-					 .value = 11, .build_id = { .size = 2, .bytes = { 1, 0xab } },
+					 .value = 11, .build_id = { .size = 8, .bytes = { 1, 0xab } },
 					 .path = "/opt/a b\n\\c", .comm = "-x", .fault_path = "/lib/y.so",
 					 .fault_offset = UINT64_MAX };
 

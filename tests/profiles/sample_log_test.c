@@ -231,7 +231,7 @@ TEST(the_dump_names_the_equation_and_the_json_its_fields)
 	sample_log_dump(log, out);
 	fclose(out);
 	CHECK(strstr(text, "fired       129 = idle 100 + kernel 5 + user 24\n"));
-	CHECK(strstr(text, "/usr/bin/a?b"));
+	CHECK(strstr(text, "/usr/bin/a\\x0ab"));
 	CHECK(!strstr(text, "WRONG"));
 	out = open_memstream(&json, &n_json);
 	sample_log_dump_json(log, out);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/attack.h"
+
+#define USER 65534
+#define BYTES (1 << 20)
+#define ROUNDS 400
+
+static char dir[64], path[96];
+
+static void setup(uid_t owner, mode_t mode)
+{
+	int fd;
+
+	strcpy(dir, "/tmp/morph-file.XXXXXX");
+	CHECK(mkdtemp(dir) && chmod(dir, 0755) == 0);
+	snprintf(path, sizeof(path), "%s/file", dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CHECK(fd >= 0 && ftruncate(fd, BYTES) == 0 && fchmod(fd, mode) == 0);
+	CHECK(geteuid() != 0 || fchown(fd, owner, owner) == 0);
+	close(fd);
+}
+
+static void teardown(void)
+{
+	file_remove_tree(dir, NULL);
+}
+
+TEST(a_file_of_our_own_is_mapped)
+{
+	_clean_(file_map_donep) struct file_map map = { 0 };
+
+	setup(geteuid(), 0644);
+	CHECK_INT(file_map_open(path, &map, NULL), 0);
+	CHECK(map.size == BYTES && !map.is_copy);
+	teardown();
+}
+
+TEST(a_file_that_others_may_write_is_read)
+{
+	_clean_(file_map_donep) struct file_map map = { 0 };
+
+	setup(geteuid(), 0666);
+	CHECK_INT(file_map_open(path, &map, NULL), 0);
+	CHECK(map.size == BYTES && map.is_copy);
+	teardown();
+}
+
+/* Cuts the file to nothing and makes it long again, for ever. */
+static pid_t truncator(void)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	if (setgid(USER) < 0 || setuid(USER) < 0)
+		_exit(1);
+	for (;;)
+		if (truncate(path, 0) < 0 || truncate(path, BYTES) < 0)
+			_exit(1);
+}
+
+/* Reads every page, as a parser would; dies by SIGBUS where the file ends before its map. */
+static void reader(void)
+{
+	unsigned long sum = 0;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		_clean_(file_map_donep) struct file_map map = { 0 };
+
+		if (file_map_open(path, &map, NULL) == 0)
+			for (size_t at = 0; at < map.size; at += 4096)
+				sum += ((volatile const uint8_t *)map.data)[at];
+	}
+	_exit(sum != 0);
+}
+
+TEST(a_file_that_is_cut_short_under_way_kills_nobody)
+{
+	pid_t attacker, victim;
+	int status = 0;
+
+	if (geteuid() != 0)
+		SKIP("needs root, to be another user");
+	setup(USER, 0644);
+	attacker = truncator();
+	victim = fork();
+	if (victim == 0)
+		reader();
+	CHECK(waitpid(victim, &status, 0) == victim);
+	CHECK(waitpid(attacker, NULL, WNOHANG) == 0);
+	kill(attacker, SIGKILL);
+	waitpid(attacker, NULL, 0);
+	teardown();
+	ATTACK("gate-truncate-while-root-reads", WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(what_would_not_fit_is_refused)
+{
+	struct file_map map;
+	struct fault fault;
+
+	setup(geteuid(), 0666);
+	CHECK(truncate(path, (off_t)FILE_READ_MAX_BYTES + 1) == 0);
+	CHECK_INT(file_map_open(path, &map, &fault), -EFBIG);
+	teardown();
+}
+
+TEST_MAIN()
