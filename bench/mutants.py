@@ -38,7 +38,7 @@ PLANTED = "/tmp/morph-planted"  # what some of the mutants would write, had they
 SHARES = {"lua5.4": 1}  # of the turns, where it is not 4: by what an edit costs
 EDIT_TIMEOUT_S = 60
 READ_TIMEOUT_S = 30
-RUN_TIMEOUT_S = 20
+RUN_TIMEOUT_S = 10
 NOTHING_OF_THE_KIND = 3
 
 
@@ -84,13 +84,12 @@ class Program:
                 break
             self.modules.append(subprocess.run([LLVM + "llvm-dis", "-preserve-ll-uselistorder", path, "-o", "-"], check=True,
                                                capture_output=True, text=True).stdout)
-        self.expected = self.run(self.path, work)
-        if self.run(self.path, work) != self.expected:
+        self.expected = list(self.run(self.path, work))
+        if self.difference(self.path, work):
             sys.exit(f"mutants.py: {self.name}: two runs of the shipped file differ; its battery is no judge")
 
     def run(self, path, work):
-        """What the file does in its place: by command, status, output, messages and the files that are there afterwards."""
-        did = []
+        """What the file does in its place, a command at a time: status, output, messages and the files that are there afterwards."""
         for line in self.battery:
             with tempfile.TemporaryDirectory(dir=work) as place:
                 directory = os.path.join(place, "run")  # one name for all: programs print it
@@ -100,9 +99,15 @@ class Program:
                 shutil.copy2(path, target)
                 code, out, error, _ = command(["sh", "-c", line], RUN_TIMEOUT_S, cwd=directory,
                                               env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "HOME": "/nonexistent"})
-                did.append((code, hashlib.sha256(out).hexdigest(), hashlib.sha256(error.replace(place.encode(), b"")).hexdigest(),
-                            self.files(directory, target)))
-        return did
+                yield (code, hashlib.sha256(out).hexdigest(), hashlib.sha256(error.replace(place.encode(), b"")).hexdigest(),
+                       self.files(directory, target))
+
+    def difference(self, path, work):
+        """The first command with which the file does something else than the shipped one, in a sentence; None: there is none."""
+        for line, new, shipped in zip(self.battery, self.run(path, work), self.expected):
+            if new != shipped:
+                return f"{line}: status {new[0]}, shipped {shipped[0]}"
+        return None
 
     @staticmethod
     def files(directory, target):
@@ -207,11 +212,8 @@ class Campaign:
         if code == 1:
             clear = said.startswith("morph optimize: ") and len(said) > 24
             return ("refused" if clear and not os.path.lexists(out) else "unclear"), said, seconds, peak
-        did = program.run(out, place)
-        for line, new, shipped in zip(program.battery, did, program.expected):
-            if new != shipped:
-                return "changed", f"{line}: status {new[0]}, shipped {shipped[0]}", seconds, peak
-        return "equal", said, seconds, peak
+        difference = program.difference(out, place)
+        return ("changed", difference, seconds, peak) if difference else ("equal", said, seconds, peak)
 
     @staticmethod
     def ending(code):
