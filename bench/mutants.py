@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""mutants.py BIN TOOLS PROGRAMS PLANTS WORK NUMBER [--seed N] [--jobs N] [--class NAME]... [--program NAME]... [--edit-user NAME]
+"""mutants.py BIN TOOLS PROGRAMS PLANTS WORK NUMBER [--seed N] [--jobs N] [--class NAME]... [--program NAME]...
+    [--summary FILE]
 
 Edits NUMBER mutants of the programs below PROGRAMS (bench/security_programs.sh says what a program is) with BIN/morph, in turns by
 program and class, and judges what comes out. A mutant is the shipped file with other Morph data; TOOLS has bench-mutant.
@@ -11,17 +12,19 @@ program and class, and judges what comes out. A mutant is the shipped file with 
     crashed     a program outside of the sandbox died of a signal, ended with another status, or did not end
     unclear     refused without a word, or something was left behind
 
-One line of JSON for each goes to WORK/mutants.jsonl; what is there is not done again. Mutants that were neither refused nor equal are
-kept in WORK/kept. Prints nothing else but progress. Exit status 1: some were not as they should be.
+A compiler that crashes in the sandbox is a refusal like others, and counted. One line of JSON for each mutant goes to WORK/mutants.jsonl; what is there is not done again. Mutants that were neither refused nor equal are
+kept in WORK/kept. Prints progress and what was not as it should be; FILE gets the figures. Exit status 1: some was.
 """
 
 import argparse
+import collections
 import concurrent.futures
 import hashlib
 import itertools
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -58,6 +61,20 @@ def command(argv, timeout_s, **options):
             file.seek(0)
             texts.append(file.read(4 << 20))
     return code, texts[0], texts[1], usage.ru_maxrss
+
+
+# Who refused, by what it said; the first that fits.
+REFUSED_BY = (
+    ("sandbox", r"died of signal|was killed|took longer|out of memory"),
+    ("reader", r"\.morph data|damaged|no Morph data|not an? ELF"),
+    ("plan", r"is not known that it does no harm"),
+    ("bitcode reader", r"the IR cannot be read"),
+    ("linker", r"ld\.lld"),
+    ("library", r"not installed"),
+    ("trust", r"the shipped IR is not the program"),
+    ("result", r"the result was refused|may not stand"),
+    ("self-test", r"self-test"),
+)
 
 
 class Program:
@@ -250,6 +267,39 @@ class Campaign:
         if os.path.exists(place + "/new"):
             shutil.copy2(place + "/new", f"{kept}/{program.name}-{kind}-{seed}.new")
 
+    def figures(self):
+        """Of the plan's first mutants, as many as were asked for."""
+        rows, wanted = [], self.options.number
+        for program, kind, seed in self.plan():
+            row = self.rows.get((program.name, kind, seed))
+            if row is None or len(rows) == wanted:
+                break
+            if row["outcome"] != "none":
+                rows.append(row)
+        outcomes = collections.Counter(row["outcome"] for row in rows)
+        by_program = collections.Counter((row["program"], row["outcome"]) for row in rows)
+        by_class = collections.Counter((row["class"], row["outcome"]) for row in rows)
+        who = collections.Counter(self.refused_by(row["said"]) for row in rows if row["outcome"] == "refused")
+        return {
+            "mutants": len(rows), "mutants_refused": outcomes["refused"], "mutants_equal": outcomes["equal"],
+            "mutants_accepted_changed": outcomes["changed"], "mutants_crashed_outside_sandbox": outcomes["crashed"],
+            "mutants_crashed_in_sandbox": who["sandbox"], "mutants_unclear": outcomes["unclear"],
+            "mutants_peak_kib_outside_sandbox": max((row["peak_kib"] for row in rows), default=0),
+            "mutants_programs": [self.counts(name, by_program) for name in sorted({row["program"] for row in rows})],
+            "mutants_classes": [self.counts(name, by_class) for name in sorted({row["class"] for row in rows})],
+            "mutants_refused_by": [{"who": name, "mutants": n} for name, n in who.most_common()],
+            "mutants_findings": [f'{row["program"]} {row["class"]} {row["seed"]}: {row["what"]}: {row["said"]}' for row in rows
+                                 if row["outcome"] not in ("refused", "equal")],
+        }
+
+    @staticmethod
+    def counts(name, counter):
+        return {"name": name} | {outcome: counter[name, outcome] for outcome in ("refused", "equal", "changed", "crashed", "unclear")}
+
+    @staticmethod
+    def refused_by(said):
+        return next((who for who, pattern in REFUSED_BY if re.search(pattern, said)), "other")
+
     def run(self):
         for program in self.programs:
             program.prepare(self.options.tools, self.options.work)
@@ -272,12 +322,16 @@ class Campaign:
                 finished, pending = concurrent.futures.wait(pending, return_when=concurrent.futures.FIRST_COMPLETED)
                 for future in finished:
                     row = future.result()
+                    n_done = sum(n for outcome, n in counts.items() if outcome != "none") + 1
+                    if n_done % 100 == 0:
+                        print(f"== mutants: {n_done} of {wanted}", file=sys.stderr)
                     counts[row["outcome"]] = counts.get(row["outcome"], 0) + 1
                     if row["outcome"] not in ("none", "refused", "equal"):
                         print(f'{row["outcome"]}: {row["program"]} {row["class"]} {row["seed"]}: {row["what"]}: {row["said"]}', file=sys.stderr)
         bad = sum(n for outcome, n in counts.items() if outcome not in ("none", "refused", "equal"))
-        counts.pop("none", None)
-        print(json.dumps({"mutants": sum(counts.values()), **counts}))
+        if self.options.summary:
+            with open(self.options.summary, "w", encoding="utf-8") as file:
+                json.dump(self.figures(), file, indent=1)
         return bad
 
 
@@ -290,6 +344,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--class", dest="class_", action="append")
     parser.add_argument("--program", action="append")
+    parser.add_argument("--summary", type=os.path.abspath)
     options = parser.parse_args()
     return 1 if Campaign(options).run() else 0
 
