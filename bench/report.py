@@ -22,6 +22,8 @@ TITLES = {
     "accuracy": "Accuracy of profiles",
     "layout": "Layout",
     "faults": "Pages of text and page faults",
+    "security": "Security",
+    "fuzz": "Fuzzing",
 }
 
 

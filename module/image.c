@@ -135,7 +135,7 @@ static int sections_read(struct image *image, struct fault *reterr)
 		if (r < 0)
 			return r;
 	}
-	for (size_t i = 0; i < n && names < n; i++) {
+	for (size_t i = 1; i < n && names < n; i++) { /* the first is none, whatever it is called */
 		const char *name = string_at(&image->sections[names], section_header(image, i).sh_name);
 
 		if (name)

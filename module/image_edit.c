@@ -49,14 +49,28 @@ static int headers_read(struct editor *e, struct fault *reterr)
 	reader = reader_of(e->bytes, e->size);
 	reader_bytes(&reader, e->header.e_shoff);
 	reader = reader_sub(&reader, (uint64_t)e->header.e_shnum * sizeof(Elf64_Shdr));
-	if (reader.bad || !e->header.e_shnum || e->header.e_shstrndx >= e->header.e_shnum ||
-	    e->header.e_shnum > SHN_LORESERVE - 16)
+	/* Headers at offset 0 are none, whatever their number (image.c). */
+	if (reader.bad || !e->header.e_shnum || e->header.e_shnum != image_n_sections(e->image) ||
+	    e->header.e_shstrndx >= e->header.e_shnum || e->header.e_shnum > SHN_LORESERVE - 16)
 		return damaged(e, "no section headers to change", reterr);
 	e->sections = calloc(e->header.e_shnum, sizeof(*e->sections));
 	e->numbers = calloc(e->header.e_shnum, sizeof(*e->numbers));
 	if (!e->sections || !e->numbers)
 		return fault_errno(reterr, -ENOMEM, "%s", image_path(e->image));
 	memcpy(e->sections, reader.at, e->header.e_shnum * sizeof(*e->sections));
+	return 0;
+}
+
+/* New names go behind the old ones, which must be there, and be ended: else a section that is kept gets a new one's name. */
+static int names_check(const struct editor *e, struct fault *reterr)
+{
+	const struct image_section *names = image_section_at(e->image, e->header.e_shstrndx);
+
+	if (names->type != SHT_STRTAB || !names->data || !names->size || names->data[names->size - 1])
+		return damaged(e, "no section names to change", reterr);
+	for (size_t i = 0; i < e->header.e_shnum; i++)
+		if (e->sections[i].sh_name >= names->size)
+			return damaged(e, "a section's name lies outside the names", reterr);
 	return 0;
 }
 
@@ -225,6 +239,8 @@ int image_edit(const struct image *image, const char *const *drop,
 	struct editor e = { .image = image, .file = ret };
 	int r = headers_read(&e, reterr);
 
+	if (r == 0)
+		r = names_check(&e, reterr);
 	if (r == 0) {
 		buffer_bytes(ret, e.bytes, loaded_end(&e));
 		r = sections_keep(&e, drop, reterr);

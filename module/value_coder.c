@@ -33,11 +33,15 @@
 #define N_INPUTS (VALUE_CONTEXTS + VALUE_GUESSES + 1)
 #define N_PADDED 8u /* for vector instructions */
 
+struct learned {
+	int16_t weights[KINDS][N_PADDED];
+	uint16_t trust[KINDS][VALUE_GUESSES][GUESS_STEPS][2]; /* probability of a 1 where the guess has 0, 1 */
+};
+
 struct value_coder {
 	uint16_t (*lines)[LINE_SLOTS]; /* owned, mapped */
 	uint32_t mask;
-	int16_t weights[KINDS][N_PADDED];
-	uint16_t trust[KINDS][VALUE_GUESSES][GUESS_STEPS][2]; /* probability of a 1 where the guess has 0, 1 */
+	struct learned learned;
 	int16_t inputs[N_PADDED];
 	uint16_t *group[VALUE_CONTEXTS]; /* the lines of the current group */
 	uint16_t *guess[VALUE_GUESSES];	 /* trust in each guess at the current decision; NULL: was wrong */
@@ -53,11 +57,12 @@ struct value_coder {
 
 /*
  * By slot: its input to the mixer, ln(p / (1 - p)) in 1/256 weighed by its count; the slot after a 0 and
- * after a 1. By the mixer's sum: p in 1/4096.
+ * after a 1. By the mixer's sum: p in 1/4096. What a coder begins with.
  */
 static int16_t input_table[UINT16_MAX + 1];
 static uint16_t learned_table[2][UINT16_MAX + 1];
 static uint16_t squash_table[4096];
+static struct learned nothing_learned;
 static once_flag tables_made = ONCE_FLAG_INIT;
 
 /* 4096 / (1 + e^-(x / 256)), interpolated; from Mahoney's lpaq. */
@@ -110,6 +115,11 @@ static void tables_make(void)
 		learned_table[0][slot] = slot_learned((uint16_t)slot, false);
 		learned_table[1][slot] = slot_learned((uint16_t)slot, true);
 	}
+	for (unsigned s = 0; s < KINDS; s++)
+		for (unsigned i = 0; i < N_INPUTS; i++)
+			nothing_learned.weights[s][i] = WEIGHT_ONE / 3;
+	for (size_t i = 0; i < sizeof(nothing_learned.trust) / 2; i++)
+		(&nothing_learned.trust[0][0][0][0])[i] = 1u << 15;
 }
 
 static uint32_t mix_hash(uint32_t a, uint32_t b)
@@ -144,11 +154,7 @@ struct value_coder *value_coder_new(const void *in, size_t size, size_t volume)
 		return NULL;
 	}
 	madvise(c->lines, lines_size(c), MADV_HUGEPAGE); /* slower without */
-	for (unsigned s = 0; s < KINDS; s++)
-		for (unsigned i = 0; i < N_INPUTS; i++)
-			c->weights[s][i] = WEIGHT_ONE / 3;
-	for (size_t i = 0; i < sizeof(c->trust) / 2; i++)
-		(&c->trust[0][0][0][0])[i] = 1u << 15;
+	c->learned = nothing_learned;
 	c->high = UINT32_MAX;
 	c->decodes = in != NULL;
 	c->in = reader_of(in, size);
@@ -263,12 +269,12 @@ static void learn(struct value_coder *c, int16_t *weights, int p, unsigned node,
 static bool decision(struct value_coder *c, unsigned node, bool bit, const bool *guessed)
 {
 	unsigned kind = c->facts->kind % KINDS, step = c->step < GUESS_STEPS ? c->step : GUESS_STEPS - 1;
-	int16_t *weights = c->weights[kind];
+	int16_t *weights = c->learned.weights[kind];
 	uint32_t coded;
 	int p;
 
 	for (unsigned i = 0; i < VALUE_GUESSES; i++)
-		c->guess[i] = c->is_wrong[i] ? NULL : &c->trust[kind][i][step][guessed[i]];
+		c->guess[i] = c->is_wrong[i] ? NULL : &c->learned.trust[kind][i][step][guessed[i]];
 	p = predict(c, weights, node);
 	coded = (uint32_t)p * 16 + 8;
 	bit = bit_code(c, coded < 32 ? 32 : coded > 65504 ? 65504 : coded, bit);

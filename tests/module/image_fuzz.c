@@ -2,9 +2,6 @@
 
 /* A whole ELF file with the linker's sections, read as the packer and the daemon read it. */
 
-#define _GNU_SOURCE
-#include <sys/mman.h>
-
 #include "module/block_map.h"
 #include "module/morph_data.h"
 
@@ -12,14 +9,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	_clean_(fd_closep) int fd = memfd_create("image", MFD_CLOEXEC);
 	_clean_(morph_data_freep) struct morph_data *morph = NULL;
 	_clean_(block_map_freep) struct block_map *map = NULL;
 	_clean_(image_freep) struct image *image = NULL;
 	struct fault fault;
 	uint64_t v;
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size || image_open_fd(fd, "fuzz", &image, &fault) < 0)
+	if (image_open_bytes(data, size, "fuzz", &image, &fault) < 0)
 		return 0;
 	for (size_t i = 0; i < image_n_symbols(image); i++) {
 		const struct image_symbol *s = image_symbol_at(image, i);
