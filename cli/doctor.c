@@ -22,6 +22,7 @@
 #include "manager/integrity.h"
 #include "manager/settings.h"
 #include "monitor/support.h"
+#include "sandbox/sandbox.h"
 
 #define STATE_DIRECTORY "/var/lib/morph"
 #define SPOOL_DIRECTORY "/var/spool/morph"
@@ -163,6 +164,29 @@ static void editor_check(struct doctor *d)
 		note(d, "editor", HEALTH_OK, "%s is there", path);
 	else
 		note(d, "editor", HEALTH_FAIL, "%s cannot be run; install Morph again", path);
+}
+
+/* Which walls an edit by this caller would have; those of morphd's edits are the same or more. */
+static void sandbox_check(struct doctor *d)
+{
+	const char *base = getenv("TMPDIR") ?: "/tmp";
+	struct sandbox_report walls = { 0 };
+	struct fault fault = { "" };
+	char directory[4200], gaps[256];
+
+	snprintf(directory, sizeof(directory), "%.4096s/morph-doctor.XXXXXX", base);
+	if (!mkdtemp(directory)) {
+		note(d, "sandbox", HEALTH_WARN, "%s: cannot try the editor's sandbox: %s", base, strerror(errno));
+		return;
+	}
+	if (sandbox_probe(directory, &walls, &fault) < 0)
+		note(d, "sandbox", HEALTH_FAIL, "%s; nothing can be edited here", fault.text);
+	else if (sandbox_gaps(&walls, gaps, sizeof(gaps))[0])
+		note(d, "sandbox", HEALTH_WARN, "the editor's sandbox has gaps on this system: %s", gaps);
+	else
+		note(d, "sandbox", HEALTH_OK, "the editor's sandbox has all its walls: namespaces, landlock (interface %d), a filter of "
+		     "system calls", walls.landlock);
+	rmdir(directory);
 }
 
 /* ---- the manager's side ---- */
@@ -357,6 +381,7 @@ int doctor_run(int argc, char **argv)
 	sampling_check(&d);
 	editor_check(&d);
 	llvm_check(&d);
+	sandbox_check(&d);
 	user_check(&d);
 	directories_check(&d);
 	guards_check(&d);

@@ -379,11 +379,11 @@ static int supervise(struct task *task, unsigned cpu_s, uint64_t file_bytes, str
 }
 
 /* Code of the packager's: whoever could put the program there could run it as root anyway, or the caller wants it. */
-static bool selftest_is_trusted(const struct arguments *a)
+static bool selftest_is_trusted(const struct task *edit)
 {
-	struct stat st;
+	const struct stat *st = image_stat(edit->program); /* of what was read: the path may lead elsewhere by now */
 
-	return a->selftest || (stat(a->program, &st) == 0 && st.st_uid == 0 && !(st.st_mode & 0022));
+	return edit->arguments->selftest || (S_ISREG(st->st_mode) && st->st_uid == 0 && !(st->st_mode & 0022));
 }
 
 /* With a directory and a process of its own: what the edit may have left has no part in it. */
@@ -397,7 +397,7 @@ static int selftest(const struct task *edit, const struct image *result, const c
 
 	if (!command[0] || task.arguments->no_selftest)
 		return 0;
-	if (!selftest_is_trusted(task.arguments)) {
+	if (!selftest_is_trusted(edit)) {
 		log_info("the packager's self-test was not run, for the program is not root's; --selftest runs it: %s", command);
 		return 0;
 	}

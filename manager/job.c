@@ -81,12 +81,15 @@ int job_user_find(const char *range, uid_t *ret, struct fault *reterr)
 /* ---- its end ---- */
 
 /* Of a user that nobody else is: whatever its processes are called, and whosever children they became. */
-static void user_end(uid_t uid)
+static void user_end(const char *range, uid_t uid)
 {
-	pid_t pid = fork();
+	uid_t other = uid; /* they cannot signal back to somebody whose real and saved user is another one (kill(2)) */
+	pid_t pid;
 
+	job_user_find(range, &other, NULL);
+	pid = fork();
 	if (pid == 0) {
-		if (setgroups(0, NULL) == 0 && setresgid(uid, uid, uid) == 0 && setresuid(uid, uid, uid) == 0)
+		if (setgroups(0, NULL) == 0 && setresgid(other, other, other) == 0 && setresuid(other, uid, other) == 0)
 			kill(-1, SIGKILL);
 		_exit(0);
 	}
@@ -108,7 +111,7 @@ static void process_end(struct job *job)
 	while (waitpid(job->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	if (job->uid != (uid_t)-1)
-		user_end(job->uid);
+		user_end(job->manager->settings.worker_users, job->uid);
 	else
 		kill(-job->pid, SIGKILL);
 	job->pid = 0;
@@ -130,19 +133,34 @@ void job_free(struct job *job)
 }
 DEFINE_CLEANUP(struct job *, job_free);
 
-/* A descriptor that a process may still have for writing becomes a file that none has. */
+/*
+ * A descriptor that a process may still have for writing becomes a file that none has. It is not mapped: whoever still has it
+ * may cut it short at any time.
+ */
 static int output_take(const struct job *job, int fd, const char *path, struct fault *reterr)
 {
-	_clean_(file_map_donep) struct file_map map = { 0 };
-	struct stat st;
+	const uint64_t max = job->manager->settings.edit_file_bytes;
+	_clean_(fd_closep) int to = -1;
+	char bytes[1 << 16];
+	uint64_t at = 0;
+	ssize_t n;
 
-	if (fstat(fd, &st) < 0)
+	unlink(path);
+	to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (to < 0)
 		return fault_errno(reterr, -errno, "%s", path);
-	if ((uint64_t)st.st_size > job->manager->settings.edit_file_bytes)
-		return -EFBIG;
-	if (file_map_fd(fd, path, &map, reterr) < 0)
-		return -EIO;
-	return file_write(path, map.data, map.size, 0600, reterr);
+	while ((n = pread(fd, bytes, sizeof(bytes), (off_t)at)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		at += (uint64_t)MAX(n, 0);
+		if (n < 0 || at > max || write(to, bytes, (size_t)n) != n) {
+			int r = n >= 0 && at > max ? -EFBIG : -EIO;
+
+			unlink(path);
+			return fault_errno(reterr, r, "%s", path);
+		}
+	}
+	return 0;
 }
 
 static void outputs_take(struct job *job, const struct job_answer *answer, enum job_output ret[JOB_FILES])

@@ -295,6 +295,11 @@ const char *image_path(const struct image *image)
 	return image->path;
 }
 
+const struct stat *image_stat(const struct image *image)
+{
+	return &image->map.st;
+}
+
 uint16_t image_machine(const struct image *image)
 {
 	return image->header.e_machine;

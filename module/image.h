@@ -43,6 +43,7 @@ void image_free(struct image *image); /* accepts NULL */
 DEFINE_CLEANUP(struct image *, image_free);
 
 const char *image_path(const struct image *image);
+const struct stat *image_stat(const struct image *image); /* of the very file that was opened; zeros for bytes in memory */
 uint16_t image_machine(const struct image *image);   /* EM_X86_64, EM_AARCH64, ... */
 uint16_t image_elf_type(const struct image *image);  /* ET_EXEC, ET_DYN, ET_REL */
 const uint8_t *image_bytes(const struct image *image, size_t *retsize);
