@@ -23,6 +23,7 @@ TITLES = {
     "layout": "Layout",
     "faults": "Pages of text and page faults",
     "security": "Security",
+    "facts": "Claims of the IR",
     "fuzz": "Fuzzing",
 }
 

@@ -98,6 +98,7 @@ variants_of()
 	faults) printf '%s\n' shipped again morph ;;
 	accuracy) printf '%s\n' shipped ;;
 	layout) printf '%s\n' lto-pgo ;;
+	facts) printf '%s\n' shipped morph morph-trusting ;;
 	esac
 }
 
@@ -341,6 +342,12 @@ variant_morph_exact()
 variant_morph_portable()
 {
 	variant_morph --cpu shipped
+}
+
+# Of the table facts only.
+variant_morph_trusting()
+{
+	variant_morph --trust-facts
 }
 
 variant_morph_layout()
