@@ -60,3 +60,14 @@ int file_mkdirs(const char *path, mode_t mode, struct fault *reterr);
 
 /** file_remove_tree() - delete a directory with all that is in it; a missing one is fine */
 int file_remove_tree(const char *path, struct fault *reterr);
+
+/** Times of a file, in ns since 1970: of its contents, and of anything about it */
+static inline int64_t stat_mtime_ns(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+static inline int64_t stat_changed_ns(const struct stat *st)
+{
+	return (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
+}

@@ -14,7 +14,7 @@
  * paper's estimator and by the default one, turned into block counts.
  *
  * Each program is estimated with weights learned from the *other* ones (leave one out). --fit writes weights
- * learned from all of them as profiles/cost_weights.c.
+ * learned from all of them as profiles/infer/cost_weights.c.
  */
 
 #include <errno.h>
@@ -29,8 +29,8 @@
 #include "bench/truth.h"
 #include "bench/weights.h"
 #include "module/morph_data.h"
-#include "profiles/cost.h"
-#include "profiles/estimate_code.h"
+#include "profiles/infer/cost.h"
+#include "profiles/infer/estimate_code.h"
 
 #define MAX_PROGRAMS 64
 #define MAX_SAMPLE_COUNTS 8

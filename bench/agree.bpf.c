@@ -5,8 +5,8 @@
  * same? find_vma takes the address space's lock, so it can refuse; then nothing can be compared.
  */
 
-#include "monitor/sampler.bpf.c"
 #include "bench/agree.h"
+#include "monitor/bpf/sampler.bpf.c"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

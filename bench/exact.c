@@ -14,7 +14,7 @@
 
 #include "bench/callgrind.h"
 #include "module/image.h"
-#include "profiles/sample_log.h"
+#include "profiles/samples/sample_log.h"
 
 static int log_fill(struct sample_log *log, const struct image *image,
 		    const struct callgrind *callgrind, struct fault *reterr)

@@ -33,9 +33,9 @@
 
 #include "base/fault.h"
 #include "base/macro.h"
-#include "monitor/launch.h"
-#include "monitor/perf_event.h"
-#include "monitor/process_maps.h"
+#include "monitor/machine/perf_event.h"
+#include "monitor/perf/launch.h"
+#include "monitor/perf/process_maps.h"
 
 #define RING_PAGES 1024 /* 4 MiB: 260,000 faults */
 #define MAX_RANGES 16

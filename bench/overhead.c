@@ -29,10 +29,10 @@
 #include "bench/stats.h"
 #include "bench/ways.h"
 #include "bench/work.h"
-#include "monitor/budget.h"
-#include "monitor/cpu_list.h"
-#include "monitor/perf_event.h"
-#include "monitor/sampler_load.h"
+#include "monitor/bpf/sampler_load.h"
+#include "monitor/clock/budget.h"
+#include "monitor/machine/cpu_list.h"
+#include "monitor/machine/perf_event.h"
 
 #include "bench/agree.skel.h" /* uses types of sampler.h */
 

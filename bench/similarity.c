@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "profiles/sample_log.h"
+#include "profiles/samples/sample_log.h"
 
 static int usage(void)
 {

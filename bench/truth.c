@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/macro.h"
-#include "profiles/insn.h"
+#include "profiles/infer/insn.h"
 
 #define N_SCALES 400 /* tried for the best, over a factor of 4 either way */
 

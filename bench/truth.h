@@ -8,7 +8,7 @@
 #include "bench/callgrind.h"
 #include "module/block_map.h"
 #include "module/image.h"
-#include "profiles/estimate.h"
+#include "profiles/infer/estimate.h"
 
 struct truth {
 	double *blocks; /* owned; one per map->blocks[] */

@@ -9,8 +9,8 @@
 #include <sys/types.h>
 
 #include "base/fault.h"
-#include "monitor/pace.h"
-#include "monitor/sampler_load.h"
+#include "monitor/bpf/sampler_load.h"
+#include "monitor/clock/pace.h"
 
 #define WAYS_ROUNDS_MAX 16384u
 

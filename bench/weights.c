@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profiles/descent.h"
-#include "profiles/fit.h"
+#include "profiles/infer/descent.h"
+#include "profiles/infer/fit.h"
 
 #define LEAST_EXPECTED 0.02  /* samples; rarer instructions teach nothing */
 #define PROGRAM_WEIGHT 3000.0 /* of all examples of a program together */
@@ -80,7 +80,7 @@ struct learning {
 	double spread;
 };
 
-/* Variables: the weights, then each program's own log rate. The loss is that of profiles/fit.c. */
+/* Variables: the weights, then each program's own log rate. The loss is that of profiles/infer/fit.c. */
 static double learning_evaluate(void *context, const double *x, double *gradient)
 {
 	const struct learning *l = context;
@@ -144,7 +144,7 @@ int weights_write(const float weights[COST_N_FEATURES], const char *path, struct
 	fputs("/* SPDX-License-Identifier: Apache-2.0 */\n\n"
 	      "/*\n * Learned by `bench/accuracy --fit`; see cost.h. exp(weight) is the factor on an instruction's "
 	      "cost.\n */\n\n"
-	      "#include \"profiles/cost.h\"\n\nconst float cost_weights[COST_N_FEATURES] = {\n", out);
+	      "#include \"profiles/infer/cost.h\"\n\nconst float cost_weights[COST_N_FEATURES] = {\n", out);
 	for (unsigned f = 0; f < COST_N_FEATURES; f++) {
 		char name[32];
 

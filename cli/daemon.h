@@ -8,7 +8,7 @@
 #include <getopt.h>
 
 #include "cli/verb.h"
-#include "manager/client.h"
+#include "manager/talk/client.h"
 
 enum { DAEMON_OPTION_SOCKET = 1000, DAEMON_OPTION_BUS, DAEMON_OPTION_ALL_USERS };
 

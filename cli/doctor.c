@@ -19,9 +19,9 @@
 #include "base/config.h"
 #include "base/text.h"
 #include "cli/daemon.h"
-#include "manager/integrity.h"
-#include "manager/settings.h"
-#include "monitor/support.h"
+#include "manager/keep/settings.h"
+#include "manager/place/integrity.h"
+#include "monitor/machine/support.h"
 #include "sandbox/sandbox.h"
 
 #define STATE_DIRECTORY "/var/lib/morph"

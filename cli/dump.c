@@ -12,9 +12,9 @@
 #include "base/file.h"
 #include "module/block_map.h"
 #include "module/morph_data.h"
-#include "profiles/lifecycle.h"
-#include "profiles/profile.h"
-#include "profiles/sample_log.h"
+#include "profiles/samples/lifecycle.h"
+#include "profiles/samples/sample_log.h"
+#include "profiles/store/profile.h"
 
 int dump_run(int argc, char **argv);
 

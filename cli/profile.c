@@ -23,8 +23,8 @@
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/verb.h"
-#include "profiles/estimate.h"
-#include "profiles/sample_log.h"
+#include "profiles/infer/estimate.h"
+#include "profiles/samples/sample_log.h"
 
 #define MAX_PROGRAMS 64u
 

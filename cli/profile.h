@@ -12,8 +12,8 @@
 #include "base/fault.h"
 #include "module/image.h"
 #include "module/morph_data.h"
-#include "profiles/profile.h"
-#include "profiles/verdict.h"
+#include "profiles/infer/verdict.h"
+#include "profiles/store/profile.h"
 
 int profile_show_run(int argc, char **argv);
 int profile_diff_run(int argc, char **argv);

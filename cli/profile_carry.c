@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/verb.h"
-#include "profiles/carry.h"
+#include "profiles/store/carry.h"
 
 static double share(double part, double rest)
 {

@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "cli/verb.h"
-#include "profiles/comparison.h"
-#include "profiles/function_order.h"
+#include "profiles/store/comparison.h"
+#include "profiles/store/function_order.h"
 
 #define DEFAULT_TOP 10u
 

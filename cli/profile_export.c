@@ -14,7 +14,7 @@
 
 #include "base/file.h"
 #include "cli/verb.h"
-#include "profiles/export.h"
+#include "profiles/export/export.h"
 
 static int output_write(const char *output, const struct buffer *bytes, struct fault *reterr)
 {

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/verb.h"
-#include "profiles/perf_data.h"
+#include "profiles/samples/perf_data.h"
 
 static void summary_print(const struct perf_data_summary *summary, const struct sample_log *log,
 			  const char *output)

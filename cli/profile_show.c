@@ -15,8 +15,8 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/verb.h"
-#include "profiles/function_order.h"
-#include "profiles/history.h"
+#include "profiles/store/function_order.h"
+#include "profiles/store/history.h"
 
 #define DEFAULT_TOP 10u
 #define CHANGE 0.10 /* less overlap than chance explains, to be called a change of use */

@@ -21,10 +21,10 @@
 
 #include "base/text.h"
 #include "cli/verb.h"
-#include "monitor/launch.h"
-#include "monitor/privileges.h"
-#include "monitor/recorder.h"
-#include "profiles/sample_log.h"
+#include "monitor/machine/privileges.h"
+#include "monitor/perf/launch.h"
+#include "monitor/record/recorder.h"
+#include "profiles/samples/sample_log.h"
 
 #define DEFAULT_RATE_HZ 999.0
 #define DEFAULT_OUTPUT "morph.samples"

@@ -12,7 +12,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/daemon.h"
-#include "monitor/support.h"
+#include "monitor/machine/support.h"
 
 struct status {
 	struct record daemon;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "manager/place.h"
+#include "manager/place/place.h"
 #include "module/morph_data.h"
 
 /* As morphd has them; its answer to Status names them. */

@@ -4,7 +4,7 @@
 /**
  * stranger.h - why morphd knows nothing of a file: looked up by whoever asks, with his own rights
  *
- * morphd opens no file for somebody who only asks. Its rules are public (manager/place.h), so they can be tried
+ * morphd opens no file for somebody who only asks. Its rules are public (manager/place/place.h), so they can be tried
  * here; what the caller may not see is not said.
  */
 

@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "cli/verb.h"
 #include "module/image.h"
-#include "monitor/recorder.h"
+#include "monitor/record/recorder.h"
 
 #define DEFAULT_RATE_HZ 99.0
 #define DEFAULT_INTERVAL_S 2.0

@@ -11,7 +11,7 @@
 
 #include "cli/daemon.h"
 #include "cli/verify.h"
-#include "manager/path.h"
+#include "manager/keep/path.h"
 
 int verify_run(int argc, char **argv);
 

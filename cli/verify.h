@@ -5,10 +5,10 @@
  * verify.h - what `morph verify` finds out about one program
  */
 
-#include "manager/digest.h"
-#include "manager/package_file.h"
-#include "manager/records.h"
-#include "manager/settings.h"
+#include "manager/keep/digest.h"
+#include "manager/keep/settings.h"
+#include "manager/verify/package_file.h"
+#include "manager/verify/records.h"
 
 struct verdict {
 	const char *path;	    /* borrowed */

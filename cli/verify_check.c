@@ -9,11 +9,11 @@
 
 #include "base/macro.h"
 #include "cli/verify.h"
-#include "manager/mount_place.h"
-#include "manager/mount_record.h"
-#include "manager/mount_table.h"
-#include "manager/path.h"
-#include "manager/store.h"
+#include "manager/keep/path.h"
+#include "manager/keep/store.h"
+#include "manager/mount/mount_place.h"
+#include "manager/mount/mount_record.h"
+#include "manager/place/mount_table.h"
 
 static void _printf_(3, 4) conclude(struct verdict *v, bool explained, const char *fmt, ...)
 {

@@ -18,8 +18,8 @@
 #include "base/file.h"
 #include "base/macro.h"
 #include "cli/verify.h"
-#include "manager/path.h"
-#include "manager/store.h"
+#include "manager/keep/path.h"
+#include "manager/keep/store.h"
 
 #define WORDS_MAX 24
 

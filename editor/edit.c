@@ -15,31 +15,31 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "editor/assembly.h"
-#include "editor/codegen.h"
-#include "editor/facts.h"
+#include "editor/code/codegen.h"
+#include "editor/code/host.h"
+#include "editor/code/imports.h"
+#include "editor/code/loops.h"
+#include "editor/code/partition.h"
+#include "editor/code/pipeline.h"
+#include "editor/count/heat.h"
+#include "editor/count/indirect.h"
+#include "editor/count/inlining.h"
+#include "editor/count/prediction.h"
+#include "editor/count/room.h"
 #include "editor/generation.h"
-#include "editor/guid.h"
-#include "editor/heat.h"
-#include "editor/host.h"
-#include "editor/imports.h"
-#include "editor/indirect.h"
-#include "editor/inlining.h"
-#include "editor/ir.h"
-#include "editor/loops.h"
-#include "editor/references.h"
-#include "editor/plan_check.h"
-#include "editor/link_map.h"
-#include "editor/known.h"
-#include "editor/object.h"
-#include "editor/partition.h"
-#include "editor/pipeline.h"
-#include "editor/placement.h"
-#include "editor/prediction.h"
-#include "editor/probes.h"
-#include "editor/relink.h"
-#include "editor/room.h"
-#include "editor/symbols.h"
+#include "editor/ir/assembly.h"
+#include "editor/ir/guid.h"
+#include "editor/ir/ir.h"
+#include "editor/ir/probes.h"
+#include "editor/ir/symbols.h"
+#include "editor/link/object.h"
+#include "editor/link/placement.h"
+#include "editor/link/relink.h"
+#include "editor/trust/facts.h"
+#include "editor/trust/known.h"
+#include "editor/trust/link_map.h"
+#include "editor/trust/plan_check.h"
+#include "editor/trust/references.h"
 #include "module/morph_data.h"
 
 enum step { TRUST, CUT, ANNOTATE, OPTIMIZE, GENERATE, LAYOUT, REGENERATE, SIGN };
@@ -129,7 +129,7 @@ static bool is_hot(LLVMModuleRef module, LLVMValueRef function, void *user)
 
 	if (edit->unproven && name_set_has(edit->unproven, name, size))
 		return false;
-	return heat_has(edit->heat, annotate_guid(module, function));
+	return heat_has(edit->heat, guid_of_function(module, function));
 }
 
 static bool has_hot(LLVMModuleRef module, struct edit *edit)

@@ -21,14 +21,14 @@
 #include <stdint.h>
 
 #include "base/fault.h"
-#include "editor/annotate.h"
-#include "editor/indirect.h"
-#include "editor/inlining.h"
-#include "editor/prediction.h"
+#include "editor/count/annotate.h"
+#include "editor/count/indirect.h"
+#include "editor/count/inlining.h"
+#include "editor/count/prediction.h"
 #include "editor/selftest.h"
-#include "editor/trust.h"
+#include "editor/trust/trust.h"
 #include "module/image.h"
-#include "profiles/profile.h"
+#include "profiles/store/profile.h"
 
 #define EDIT_STEPS 8
 

@@ -15,7 +15,7 @@
 #include "module/block_map.h"
 #include "module/image.h"
 #include "module/morph_data.h"
-#include "profiles/profile.h"
+#include "profiles/store/profile.h"
 
 #define GENERATION_NOTE_SECTION ".note.morph"
 

@@ -18,9 +18,10 @@
 
 #include "base/config.h"
 #include "base/log.h"
-#include "manager/bus.h"
-#include "manager/intake.h"
+#include "manager/intake/intake.h"
+#include "manager/act/request.h"
 #include "manager/manager.h"
+#include "manager/talk/bus.h"
 
 #define FILES_AT_ONCE 16 /* taken between two looks at everything else */
 
@@ -35,6 +36,7 @@ struct morphd {
 	struct settings settings;
 	sd_event *event;
 	struct manager *manager;
+	struct manager_clock clock;
 	struct bus *bus;
 	sd_event_source *spool, *intake, *tick;
 };
@@ -110,7 +112,7 @@ static int on_tick(sd_event_source *source, _unused_ uint64_t usec, void *userda
 	int r;
 
 	sd_event_source_set_enabled(d->intake, SD_EVENT_ON);
-	manager_tick(d->manager);
+	manager_tick(d->manager, &d->clock);
 	r = sd_event_source_set_time_relative(source, d->manager->settings.decide_interval_s * 1000000);
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -191,10 +193,10 @@ static int once(struct morphd *d)
 	int r = manager_open(&d->settings, NULL, &d->manager, &fault);
 
 	if (r >= 0 && d->rollback_all) {
-		r = manager_rollback_all(d->manager, &n, &fault);
+		r = request_rollback_all(d->manager, &n, &fault);
 		printf("%u programs are as shipped again\n", n);
 	} else if (r >= 0) {
-		r = manager_rollback(d->manager, d->rollback, 0, text, sizeof(text), &fault);
+		r = request_rollback(d->manager, d->rollback, 0, text, sizeof(text), &fault);
 		if (r >= 0)
 			puts(text);
 	}
@@ -215,6 +217,7 @@ static int serve(struct morphd *d)
 	if (manager_open(&d->settings, d->event, &d->manager, &fault) < 0 ||
 	    bus_open(d->manager, d->bus_address, &d->bus, &fault) < 0)
 		return fail(&fault);
+	d->clock.tick_ns = manager_monotonic_ns();
 	r = sources_add(d);
 	if (r < 0) {
 		fault_errno(&fault, r, "%s: cannot watch the spool directory", d->manager->spool);

@@ -17,13 +17,13 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "monitor/collector.h"
+#include "monitor/clock/pace.h"
 #include "monitor/control.h"
-#include "monitor/lives.h"
+#include "monitor/machine/support.h"
 #include "monitor/outlet.h"
-#include "monitor/pace.h"
+#include "monitor/record/collector.h"
+#include "monitor/record/lives.h"
 #include "monitor/source.h"
-#include "monitor/support.h"
 
 #define FIRST_INTERVAL_NS 2000000000u
 #define MIN_INTERVAL_NS 100000000u

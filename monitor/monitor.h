@@ -13,9 +13,9 @@
  * monitor_cycle() when monitor_next_ns() has come.
  */
 
-#include "monitor/budget.h"
+#include "monitor/clock/budget.h"
 #include "monitor/settings.h"
-#include "profiles/sample_log.h"
+#include "profiles/samples/sample_log.h"
 
 struct monitor;
 

@@ -23,8 +23,8 @@
 #include "base/config.h"
 #include "base/config_file.h"
 #include "base/log.h"
+#include "monitor/machine/privileges.h"
 #include "monitor/monitor.h"
-#include "monitor/privileges.h"
 #include "monitor/status.h"
 
 #define PROGRAM "morph-monitor"

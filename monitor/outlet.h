@@ -8,8 +8,8 @@
  * after it, and tried again; when too much has gathered it is given up, and that is counted.
  */
 
+#include "monitor/record/spool.h"
 #include "monitor/settings.h"
-#include "monitor/spool.h"
 
 struct outlet {
 	struct spool spool;

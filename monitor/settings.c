@@ -11,7 +11,7 @@
 
 #include "base/config_file.h"
 #include "base/macro.h"
-#include "monitor/budget.h"
+#include "monitor/clock/budget.h"
 
 static const struct config_key keys[] = {
 	{ "overhead_budget", CONFIG_TEXT, offsetof(struct monitor_settings, overhead_budget), 0, 0 },

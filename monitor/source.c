@@ -7,9 +7,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "monitor/cpu_list.h"
-#include "monitor/deny.h"
-#include "monitor/support.h"
+#include "monitor/machine/cpu_list.h"
+#include "monitor/machine/deny.h"
+#include "monitor/machine/support.h"
 
 #define REFERENCE_ROWS 4096u
 #define MIN_ROWS 512u

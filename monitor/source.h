@@ -5,8 +5,8 @@
  * source.h - what samples the machine: the first of tick, clock in BPF and perf events that kernel and privileges allow
  */
 
-#include "monitor/recorder.h"
-#include "monitor/sampler_load.h"
+#include "monitor/bpf/sampler_load.h"
+#include "monitor/record/recorder.h"
 #include "monitor/settings.h"
 
 struct source {

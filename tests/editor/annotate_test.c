@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "editor/annotate.h"
+#include "editor/count/annotate.h"
+#include "editor/ir/guid.h"
 
 #include <llvm-c/Core.h>
 
-#include "editor/partition.h"
+#include "editor/code/partition.h"
 #include "tests/editor/ir_text.h"
 
 /* Two functions; the GUIDs in the probes are 11 (hot) and 22 (cold). */
@@ -73,7 +74,7 @@ static double first_share(LLVMModuleRef module, const char *function)
 
 static bool is_probed_function(_unused_ LLVMModuleRef module, LLVMValueRef function, _unused_ void *user)
 {
-	return annotate_guid(module, function) == 11;
+	return guid_of_function(module, function) == 11;
 }
 
 TEST(counts_become_branch_weights)

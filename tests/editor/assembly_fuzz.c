@@ -2,7 +2,7 @@
 
 /* Assembly at file level, which is anybody's text: words in it are names, lines in it are passed on. */
 
-#include "editor/assembly.h"
+#include "editor/ir/assembly.h"
 
 #include <llvm-c/Core.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "editor/assembly.h"
+#include "editor/ir/assembly.h"
 
 #include <llvm-c/Core.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "editor/heat.h"
+#include "editor/count/heat.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #define _GNU_SOURCE
-#include "editor/host.h"
+#include "editor/code/host.h"
 
 #include <llvm-c/Core.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "editor/imports.h"
+#include "editor/code/imports.h"
 
-#include "editor/function_index.h"
+#include "editor/ir/function_index.h"
 #include "tests/editor/ir_text.h"
 
 /* In the entry what ran, behind it what did not. */

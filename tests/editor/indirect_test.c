@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "editor/indirect.h"
+#include "editor/count/indirect.h"
 
 #include <llvm-c/Core.h>
 #include <string.h>
 
-#include "editor/pipeline.h"
+#include "editor/code/pipeline.h"
 #include "tests/editor/ir_text.h"
 
 /*

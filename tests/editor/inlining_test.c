@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "editor/inlining.h"
+#include "editor/count/inlining.h"
 
 #include <llvm-c/Core.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include <llvm-c/IRReader.h>
 #include <string.h>
 
-#include "editor/ir.h"
+#include "editor/ir/ir.h"
 #include "tests/test.h"
 
 /* A module from LLVM's assembly; owned by the caller. */

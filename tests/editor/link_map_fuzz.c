@@ -6,7 +6,7 @@
  */
 
 #define _GNU_SOURCE
-#include "editor/link_map.h"
+#include "editor/trust/link_map.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "editor/loops.h"
+#include "editor/code/loops.h"
 
 #include <llvm-c/Core.h>
 #include <string.h>

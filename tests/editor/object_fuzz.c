@@ -3,7 +3,7 @@
 /* An object file of anybody: what is hot is taken out of it, and its groups are dissolved. */
 
 #define _GNU_SOURCE
-#include "editor/object.h"
+#include "editor/link/object.h"
 
 #include <fcntl.h>
 #include <stdio.h>

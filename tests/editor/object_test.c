@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #define _GNU_SOURCE
-#include "editor/object.h"
+#include "editor/link/object.h"
 
 #include <errno.h>
 #include <stdarg.h>

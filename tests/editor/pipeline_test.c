@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "editor/pipeline.h"
+#include "editor/code/pipeline.h"
 
 #include <llvm-c/Core.h>
 

@@ -5,7 +5,7 @@
  * passes has none of the words that load, run, read or write.
  */
 
-#include "editor/plan_check.h"
+#include "editor/trust/plan_check.h"
 
 #include <stdlib.h>
 #include <string.h>

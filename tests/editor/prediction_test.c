@@ -3,7 +3,7 @@
 /* One function, GUID 11: block 1 (100 executions) goes to block 2 (90) or 3 (10). Each byte is an instruction. */
 
 #define _GNU_SOURCE
-#include "editor/prediction.h"
+#include "editor/count/prediction.h"
 
 #include "tests/module/elf_maker.h"
 #include "tests/test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "editor/room.h"
+#include "editor/count/room.h"
 
 #include <math.h>
 

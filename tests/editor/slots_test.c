@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "editor/slots.h"
+#include "editor/count/slots.h"
 
 #include <llvm-c/Core.h>
 

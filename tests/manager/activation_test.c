@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #define _GNU_SOURCE
-#include "manager/activation.h"
+#include "manager/act/activation.h"
 
 #include <errno.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 
-#include "manager/installed.h"
-#include "manager/replace.h"
-#include "manager/store.h"
-#include "manager/watch.h"
+#include "base/file.h"
+#include "manager/act/watch.h"
+#include "manager/keep/store.h"
+#include "manager/place/replace.h"
+#include "manager/program/installed.h"
 #include "tests/manager/fixture.h"
 
 static struct fixture f;

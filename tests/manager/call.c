@@ -12,7 +12,7 @@
 #include <string.h>
 #include <systemd/sd-bus.h>
 
-#include "manager/bus_name.h"
+#include "manager/talk/bus_name.h"
 
 static int connect_to(const char *address, sd_bus **ret)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "manager/decide.h"
+#include "manager/decide/decide.h"
 
 #include "tests/test.h"
 

@@ -5,7 +5,7 @@
  * in order, and nothing more is held than one message.
  */
 
-#include "manager/framing.h"
+#include "manager/talk/framing.h"
 
 #include <stdlib.h>
 #include <string.h>

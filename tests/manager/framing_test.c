@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "manager/framing.h"
+#include "manager/talk/framing.h"
 
 #include <errno.h>
 
-#include "manager/allowance.h"
-#include "manager/audience.h"
+#include "manager/talk/allowance.h"
+#include "manager/talk/audience.h"
 #include "tests/attack.h"
 
 #define HELLO "\0AUTH EXTERNAL 30\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "manager/housekeeping.h"
+#include "manager/act/housekeeping.h"
 
-#include "manager/store.h"
+#include "manager/keep/store.h"
 #include "tests/manager/fixture.h"
 
 static struct fixture f;
@@ -38,7 +38,7 @@ static bool in_store(int64_t number)
 
 static void clean(void)
 {
-	if (housekeeping(f.m, &f.fault) < 0)
+	if (housekeeping(f.m, 0, &f.fault) < 0)
 		FAIL("%s", f.fault.text);
 }
 

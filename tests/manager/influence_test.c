@@ -6,9 +6,9 @@
  */
 
 #define _GNU_SOURCE
-#include "manager/crashes.h"
-#include "manager/pending.h"
-#include "manager/tally.h"
+#include "manager/count/crashes.h"
+#include "manager/count/pending.h"
+#include "manager/count/tally.h"
 #include "tests/attack.h"
 #include "tests/manager/fixture.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #define _GNU_SOURCE
-#include "manager/intake.h"
+#include "manager/intake/intake.h"
 
 #include <errno.h>
 #include <sys/mount.h>
 
-#include "manager/spool_file.h"
+#include "manager/intake/spool_file.h"
 #include "tests/manager/fixture.h"
 
 static struct fixture f;

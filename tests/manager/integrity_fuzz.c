@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "manager/mount_record.h"
-#include "manager/mount_request.h"
-#include "manager/mount_table.h"
-#include "manager/package_file.h"
+#include "manager/mount/mount_record.h"
+#include "manager/mount/mount_request.h"
+#include "manager/place/mount_table.h"
+#include "manager/verify/package_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

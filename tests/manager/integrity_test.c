@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #define _GNU_SOURCE
-#include "manager/integrity.h"
+#include "manager/place/integrity.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/bytes.h"
-#include "manager/path.h"
+#include "base/file.h"
+#include "manager/keep/path.h"
 #include "tests/test.h"
 
 static char root[PATH_MAX];

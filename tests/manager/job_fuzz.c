@@ -2,7 +2,7 @@
 
 /* The order of a job, as morph-worker reads it. */
 
-#include "manager/job_message.h"
+#include "manager/job/job_message.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 /* Jobs, and workers that were taken over: they answer what they like, keep what they were given, and leave things running. */
 
 #define _GNU_SOURCE
-#include "manager/job.h"
+#include "manager/job/job.h"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "manager/machine.h"
+#include "manager/decide/machine.h"
 
 #include "base/file.h"
-#include "manager/path.h"
+#include "manager/keep/path.h"
 #include "tests/test.h"
 
 static char root[64];
@@ -98,7 +98,7 @@ TEST(a_cpu_is_its_model_and_its_instructions_and_not_the_kernels_remarks)
 				"processor\t: 1\nvendor_id\t: Other\n";
 	static const char b[] = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 68\n"
 				"flags\t\t: fpu avx avx2 bmi1 stibp sse2\n\n";
-	char first[MACHINE_CPU_TEXT], second[MACHINE_CPU_TEXT];
+	char first[MANAGER_CPU_TEXT], second[MANAGER_CPU_TEXT];
 	struct fault fault;
 
 	setup();
@@ -118,12 +118,12 @@ TEST(a_cpu_is_its_model_and_its_instructions_and_not_the_kernels_remarks)
 
 TEST(this_machine_has_a_cpu)
 {
-	char text[MACHINE_CPU_TEXT];
+	char text[MANAGER_CPU_TEXT];
 	struct fault fault;
 
 	CHECK_INT(settings_init(&settings), 0);
 	CHECK_INT(machine_cpu(&settings, text, &fault), 0);
-	CHECK(strlen(text) > 10 && strlen(text) < MACHINE_CPU_TEXT - 1);
+	CHECK(strlen(text) > 10 && strlen(text) < MANAGER_CPU_TEXT - 1);
 	settings_done(&settings);
 }
 

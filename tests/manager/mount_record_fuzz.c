@@ -6,7 +6,7 @@
  */
 
 #define _GNU_SOURCE
-#include "manager/mount_record.h"
+#include "manager/mount/mount_record.h"
 
 #include <fcntl.h>
 #include <stdio.h>

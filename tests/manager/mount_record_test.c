@@ -3,7 +3,7 @@
 /* Records, the table of mounts, requests, seals: the parts of activation = mount that need no mount. */
 
 #define _GNU_SOURCE
-#include "manager/mount_record.h"
+#include "manager/mount/mount_record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +12,12 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "manager/digest.h"
-#include "manager/mount_request.h"
-#include "manager/mount_table.h"
-#include "manager/package_file.h"
-#include "manager/path.h"
-#include "manager/seal.h"
+#include "manager/keep/digest.h"
+#include "manager/keep/path.h"
+#include "manager/keep/seal.h"
+#include "manager/mount/mount_request.h"
+#include "manager/place/mount_table.h"
+#include "manager/verify/package_file.h"
 #include "tests/attack.h"
 #include "tests/test.h"
 

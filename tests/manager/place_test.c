@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
-#include "manager/digest.h"
-#include "manager/installed.h"
-#include "manager/place.h"
-#include "manager/store.h"
+#include "manager/keep/digest.h"
+#include "manager/keep/store.h"
+#include "manager/place/place.h"
+#include "manager/program/installed.h"
 #include "tests/attack.h"
 
 #define USER 65534

@@ -8,8 +8,9 @@
 #define _GNU_SOURCE
 #include "tests/manager/fixture.h"
 
-#include "manager/digest.h"
-#include "manager/store.h"
+#include "manager/act/request.h"
+#include "manager/keep/digest.h"
+#include "manager/keep/store.h"
 #include "tests/attack.h"
 
 #define KEY "21deb089aba16672b14aeaa6c9cfc7039c7fb366"
@@ -96,7 +97,7 @@ static int rollback(void)
 {
 	char text[PATH_MAX + 64];
 
-	return manager_rollback(f.m, "/mnt/v2/bin/prog", 0, text, sizeof(text), &f.fault);
+	return request_rollback(f.m, "/mnt/v2/bin/prog", 0, text, sizeof(text), &f.fault);
 }
 
 static bool description_has(const char *path, const char *word)
@@ -168,7 +169,7 @@ TEST(a_generation_that_does_not_match_its_old_digest_is_not_put_back)
 	/* The one that stands was not changed: it still has its old digest, and is known by it. */
 	CHECK_INT(number_of(f.m, OLD_DIGESTS), 0);
 	CHECK_INT(rollback(), 0);
-	CHECK(manager_rollback(f.m, "/mnt/v2/bin/prog", 1, text, sizeof(text), &f.fault) < 0);
+	CHECK(request_rollback(f.m, "/mnt/v2/bin/prog", 1, text, sizeof(text), &f.fault) < 0);
 	ATTACK("gate-migration-of-a-changed-generation", same("/mnt/v2/bin/prog", "/mnt/v2/shipped"));
 	fixture_done(&f);
 }

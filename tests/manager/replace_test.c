@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #define _GNU_SOURCE
-#include "manager/replace.h"
+#include "manager/place/replace.h"
 
 #include <limits.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
-#include "manager/digest.h"
+#include "manager/keep/digest.h"
 #include "tests/manager/fixture.h"
 
 #define OLD "the old content"

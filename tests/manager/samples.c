@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "module/image.h"
-#include "profiles/sample_log.h"
+#include "profiles/samples/sample_log.h"
 
 /* As the kernel knows the file at @path, if it is still there. */
 static struct file_identity file_at(const char *path)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "manager/state.h"
+#include "manager/keep/state.h"
 
 #include <errno.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "manager/catalog.h"
-#include "manager/journal.h"
-#include "manager/path.h"
+#include "manager/keep/catalog.h"
+#include "manager/keep/journal.h"
+#include "manager/keep/path.h"
 #include "tests/attack.h"
 
 static char dir[64];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "manager/tally.h"
+#include "manager/count/tally.h"
 
 #include <errno.h>
 

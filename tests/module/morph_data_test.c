@@ -9,8 +9,8 @@
 #include "base/container.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "tests/module/elf_maker.h"
 #include "tests/attack.h"
+#include "tests/module/elf_maker.h"
 
 static const uint8_t note[] = { 4, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd, 1, 2, 3, 4, 5, 6 };
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
-#include "monitor/interpret.h"
+#include "monitor/observe/interpret.h"
 #include "tests/test.h"
 
 #ifdef __x86_64__

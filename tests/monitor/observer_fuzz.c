@@ -6,7 +6,7 @@
  */
 
 #define _GNU_SOURCE
-#include "monitor/observer.h"
+#include "monitor/observe/observer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "monitor/identity.h"
+#include "monitor/identify/identity.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

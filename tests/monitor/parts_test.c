@@ -2,19 +2,19 @@
 
 /* The monitor's parts that need no kernel: judging, budgeting, spooling, requests, settings, lists. */
 
-#include "monitor/agreement.h"
-#include "monitor/budget.h"
-#include "monitor/collector.h"
+#include "monitor/bpf/tick_hook.h"
+#include "monitor/clock/agreement.h"
+#include "monitor/clock/budget.h"
+#include "monitor/clock/pace.h"
 #include "monitor/control.h"
-#include "monitor/deny.h"
+#include "monitor/identify/resolver.h"
+#include "monitor/machine/deny.h"
+#include "monitor/machine/support.h"
 #include "monitor/outlet.h"
-#include "monitor/pace.h"
-#include "monitor/resolver.h"
+#include "monitor/record/collector.h"
+#include "monitor/record/spool.h"
 #include "monitor/settings.h"
-#include "monitor/spool.h"
 #include "monitor/status.h"
-#include "monitor/support.h"
-#include "monitor/tick_hook.h"
 
 #include <dirent.h>
 #include <errno.h>

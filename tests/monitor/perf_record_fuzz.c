@@ -2,12 +2,12 @@
 
 /* A stream of perf records under several formats; the first byte chooses. */
 
-#include "monitor/perf_record.h"
+#include "monitor/perf/perf_record.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "monitor/event_queue.h"
+#include "monitor/perf/event_queue.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "monitor/perf_record.h"
+#include "monitor/perf/perf_record.h"
 
 #include <errno.h>
 
 #include "base/bytes.h"
-#include "monitor/event_queue.h"
-#include "monitor/perf_event.h"
+#include "monitor/machine/perf_event.h"
+#include "monitor/perf/event_queue.h"
 #include "tests/test.h"
 
 static const struct perf_format plain = {

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "monitor/budget.h"
-#include "monitor/cpu_list.h"
-#include "monitor/identity.h"
-#include "monitor/pace.h"
-#include "monitor/process_maps.h"
+#include "monitor/clock/budget.h"
+#include "monitor/clock/pace.h"
+#include "monitor/identify/identity.h"
+#include "monitor/machine/cpu_list.h"
+#include "monitor/perf/process_maps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 /* Real perf events on real processes of our own; skipped where the kernel refuses them. */
 
 #define _GNU_SOURCE
-#include "monitor/recorder.h"
+#include "monitor/record/recorder.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "monitor/launch.h"
+#include "monitor/perf/launch.h"
 #include "tests/monitor/watched_jump.h"
 #include "tests/test.h"
 

@@ -3,12 +3,12 @@
 /* The real sampler in the real kernel, with programs whose behaviour is known. Needs root and BPF. */
 
 #define _GNU_SOURCE
-#include "monitor/collector.h"
-#include "monitor/lives.h"
-#include "monitor/pace.h"
-#include "monitor/privileges.h"
-#include "monitor/resolver.h"
-#include "monitor/sampler_load.h"
+#include "monitor/bpf/sampler_load.h"
+#include "monitor/clock/pace.h"
+#include "monitor/identify/resolver.h"
+#include "monitor/machine/privileges.h"
+#include "monitor/record/collector.h"
+#include "monitor/record/lives.h"
 
 #include <errno.h>
 #include <fcntl.h>

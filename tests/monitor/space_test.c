@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "monitor/space.h"
+#include "monitor/identify/space.h"
 
 #include "tests/test.h"
 

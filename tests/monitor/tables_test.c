@@ -2,11 +2,11 @@
 
 /* The monitor's small tables and parsers: histogram, catalog, CPU lists, lines of maps, kernel map. */
 
-#include "monitor/catalog.h"
-#include "monitor/cpu_list.h"
-#include "monitor/kernel_map.h"
-#include "monitor/mapped_file.h"
-#include "monitor/process_maps.h"
+#include "monitor/identify/catalog.h"
+#include "monitor/identify/kernel_map.h"
+#include "monitor/identify/mapped_file.h"
+#include "monitor/machine/cpu_list.h"
+#include "monitor/perf/process_maps.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -6,7 +6,7 @@
  */
 
 #include "module/image.h"
-#include "profiles/sample_log.h"
+#include "profiles/samples/sample_log.h"
 #include "tests/test.h"
 
 #ifdef __x86_64__

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "profiles/carry.h"
+#include "profiles/store/carry.h"
 
 #include <errno.h>
 #include <math.h>

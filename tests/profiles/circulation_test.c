@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profiles/circulation.h"
+#include "profiles/infer/circulation.h"
 
 #include <errno.h>
 

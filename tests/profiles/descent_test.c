@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profiles/descent.h"
+#include "profiles/infer/descent.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "profiles/estimate.h"
+#include "profiles/infer/estimate.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 
 #define _GNU_SOURCE
 
-#include "profiles/export.h"
+#include "profiles/export/export.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "base/child.h"
 #include "base/file.h"
-#include "profiles/perf_data.h"
+#include "profiles/samples/perf_data.h"
 #include "tests/test.h"
 
 #define DATA MORPH_SOURCE "/tests/profiles/data/"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "profiles/flow.h"
+#include "profiles/infer/flow.h"
 
 #define MAX_BLOCKS 64
 #define MAX_EDGES 256

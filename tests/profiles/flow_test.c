@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profiles/flow.h"
+#include "profiles/infer/flow.h"
 
 #include <errno.h>
 #include <math.h>

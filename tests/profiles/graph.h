@@ -13,7 +13,7 @@
 
 #include "base/macro.h"
 
-#include "profiles/flow.h"
+#include "profiles/infer/flow.h"
 #include "tests/profiles/random.h"
 
 struct random_graph {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profiles/insn.h"
+#include "profiles/infer/insn.h"
 
 #include <elf.h>
 

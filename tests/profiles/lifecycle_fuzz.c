@@ -2,7 +2,7 @@
 
 /* Foreign text as events; what decodes must encode to something that decodes to as many. */
 
-#include "profiles/lifecycle.h"
+#include "profiles/samples/lifecycle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

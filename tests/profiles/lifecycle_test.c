@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "profiles/lifecycle.h"
+#include "profiles/samples/lifecycle.h"
 
 #include <errno.h>
 

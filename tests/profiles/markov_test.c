@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profiles/markov.h"
+#include "profiles/infer/markov.h"
 
 #include <errno.h>
 #include <math.h>

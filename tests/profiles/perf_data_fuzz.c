@@ -2,7 +2,7 @@
 
 /* Foreign bytes as a perf.data file. What is imported must obey the sample log's law and encode. */
 
-#include "profiles/perf_data.h"
+#include "profiles/samples/perf_data.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 
 #define _GNU_SOURCE
 
-#include "profiles/perf_data.h"
+#include "profiles/samples/perf_data.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -6,12 +6,12 @@
  * bytes that decode again, and those must encode to themselves.
  */
 
-#include "profiles/profile.h"
+#include "profiles/store/profile.h"
 
 #include <string.h>
 
 #include "base/container.h"
-#include "profiles/history.h"
+#include "profiles/store/history.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 
 #define _GNU_SOURCE
 
-#include "profiles/profile.h"
+#include "profiles/store/profile.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include "base/container.h"
 #include "base/file.h"
-#include "profiles/history.h"
+#include "profiles/store/history.h"
 #include "tests/test.h"
 
 #define DAY_NS (24 * 3600 * 1000000000ull)

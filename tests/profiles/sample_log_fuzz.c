@@ -5,7 +5,7 @@
  * (otherwise the checksum would stop nearly every mutation). What decodes must encode and merge.
  */
 
-#include "profiles/sample_log.h"
+#include "profiles/samples/sample_log.h"
 
 #include "base/container.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "profiles/sample_log.h"
+#include "profiles/samples/sample_log.h"
 
 #include <errno.h>
 #include <sys/stat.h>

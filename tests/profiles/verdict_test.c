@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "profiles/verdict.h"
+#include "profiles/infer/verdict.h"
 
 #include <math.h>
 
-#include "profiles/comparison.h"
+#include "profiles/store/comparison.h"
 #include "tests/test.h"
 
 /* @n blocks that all run equally often, seen with @samples. */

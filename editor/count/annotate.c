@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "editor/count/annotate.h"
+
+#include <errno.h>
+#include <llvm-c/Core.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "editor/ir/branch_weights.h"
+#include "editor/ir/ir.h"
+#include "editor/ir/ir_graph.h"
+#include "profiles/infer/flow.h"
+
+/* Cutoffs of LLVM's summary, in parts per million of all executions (ProfileSummaryBuilder::DefaultCutoffs). */
+static const uint32_t cutoffs[] = { 10000,  100000, 200000, 300000, 400000, 500000, 600000, 700000,
+				    800000, 900000, 950000, 990000, 999000, 999900, 999990, 999999 };
+
+/* Of every block of every annotated function. */
+struct counts {
+	uint64_t *values;
+	size_t n, capacity;
+	uint64_t max_function;
+	size_t n_functions;
+};
+
+static int counts_add(struct counts *counts, uint64_t value)
+{
+	if (counts->n == counts->capacity) {
+		size_t capacity = counts->capacity ? counts->capacity * 2 : 4096;
+		uint64_t *values = reallocarray(counts->values, capacity, sizeof(*values));
+
+		if (!values)
+			return -ENOMEM;
+		counts->values = values;
+		counts->capacity = capacity;
+	}
+	counts->values[counts->n++] = value;
+	return 0;
+}
+
+static uint64_t graph_guid(const struct ir_graph *graph)
+{
+	for (uint32_t b = 0; b < graph->n_blocks; b++)
+		if (graph->blocks[b].guid)
+			return graph->blocks[b].guid;
+	return 0;
+}
+
+static bool is_unlikely(LLVMBasicBlockRef target)
+{
+	LLVMValueRef first = LLVMGetFirstInstruction(target);
+	LLVMOpcode last = LLVMGetInstructionOpcode(LLVMGetBasicBlockTerminator(target));
+
+	return last == LLVMUnreachable || LLVMGetInstructionOpcode(first) == LLVMLandingPad;
+}
+
+static bool does_exit(LLVMBasicBlockRef block)
+{
+	LLVMOpcode last = LLVMGetInstructionOpcode(LLVMGetBasicBlockTerminator(block));
+
+	return last == LLVMRet || last == LLVMResume || last == LLVMUnreachable;
+}
+
+static void block_weigh(const struct ir_block *block, const struct profile_function *function,
+			struct flow_block *ret)
+{
+	const struct profile_count *count;
+
+	ret->exits = does_exit(block->block);
+	if (block->guid != function->guid || block->probe == 0 || block->probe > function->n_counts)
+		return;
+	count = &function->counts[block->probe - 1];
+	ret->weight = count->executions;
+	ret->confidence = count->confidence;
+}
+
+/*
+ * What the program says of a branch before anything is measured (__builtin_expect and the like). It decides where no count can:
+ * of blocks that the shipped code has only once, merged from several, the copies in the IR have no counts of their own.
+ */
+static int expectation_read(LLVMValueRef terminator, struct flow_edge *edges, uint32_t n, struct arena *arena)
+{
+	double *probabilities = arena_array(arena, double, n);
+
+	if (!probabilities)
+		return -ENOMEM;
+	if (!branch_weights_read(terminator, arena, probabilities))
+		return 0;
+	for (uint32_t k = 0; k < n; k++)
+		edges[k].probability = (uint32_t)fmax(probabilities[k] * FLOW_PROBABILITY_ONE, 1);
+	return 0;
+}
+
+static int flow_of(const struct ir_graph *graph, const struct profile_function *function,
+		   struct arena *arena, uint64_t **retblocks, uint64_t **retedges)
+{
+	struct flow_block *blocks = arena_array(arena, struct flow_block, graph->n_blocks);
+	struct flow_edge *edges = arena_array(arena, struct flow_edge, graph->n_edges);
+	struct flow_graph flow = { blocks, edges, graph->n_blocks, graph->n_edges };
+
+	*retblocks = arena_array(arena, uint64_t, graph->n_blocks);
+	*retedges = arena_array(arena, uint64_t, graph->n_edges);
+	if (!blocks || !edges || !*retblocks || !*retedges)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < graph->n_blocks; b++) {
+		block_weigh(&graph->blocks[b], function, &blocks[b]);
+		for (uint32_t k = 0; k < graph->blocks[b].n_edges; k++) {
+			uint32_t e = graph->blocks[b].first_edge + k, to = graph->targets[e];
+
+			edges[e] = (struct flow_edge){ .from = b, .to = to,
+						       .unlikely = is_unlikely(graph->blocks[to].block) };
+		}
+		if (expectation_read(LLVMGetBasicBlockTerminator(graph->blocks[b].block),
+				     &edges[graph->blocks[b].first_edge], graph->blocks[b].n_edges, arena) < 0)
+			return -ENOMEM;
+	}
+	return flow_infer(arena, &flow, NULL, *retblocks, *retedges);
+}
+
+static LLVMMetadataRef md_string(const char *s)
+{
+	return LLVMMDStringInContext2(ir_context(), s, strlen(s));
+}
+
+static void entry_count_attach(LLVMValueRef function, uint64_t count)
+{
+	LLVMMetadataRef operands[] = { md_string("function_entry_count"),
+				       ir_md_int(LLVMInt64TypeInContext(ir_context()), count) };
+
+	LLVMGlobalSetMetadata(function, LLVMGetMDKindIDInContext(ir_context(), "prof", 4),
+			      LLVMMDNodeInContext2(ir_context(), operands, 2));
+}
+
+/* Weights are 32-bit: scale by the largest; a side that ran at all keeps at least 1. */
+static void weights_attach(LLVMValueRef terminator, const uint64_t *edges, const double *doubt, uint32_t n,
+			   struct arena *arena)
+{
+	LLVMMetadataRef *operands = arena_array(arena, LLVMMetadataRef, n + 1);
+	double max = 0, scale;
+
+	if (!operands)
+		return;
+	for (uint32_t k = 0; k < n; k++)
+		max = fmax(max, (double)edges[k] + doubt[k]);
+	scale = max > UINT32_MAX / 2 ? (UINT32_MAX / 2) / max : max < 1000 ? 1000 / max : 1;
+	operands[0] = md_string("branch_weights");
+	for (uint32_t k = 0; k < n; k++) {
+		double weight = ceil(((double)edges[k] + doubt[k]) * scale);
+
+		operands[k + 1] = ir_md_int(LLVMInt32TypeInContext(ir_context()), (uint64_t)weight);
+	}
+	LLVMSetMetadata(terminator, LLVMGetMDKindIDInContext(ir_context(), "prof", 4),
+			LLVMMetadataAsValue(ir_context(), LLVMMDNodeInContext2(ir_context(), operands, n + 1)));
+}
+
+static bool takes_weights(LLVMValueRef terminator)
+{
+	switch (LLVMGetInstructionOpcode(terminator)) {
+	case LLVMBr:
+	case LLVMSwitch:
+	case LLVMIndirectBr:
+	case LLVMInvoke:
+	case LLVMCallBr:
+		return LLVMGetNumSuccessors(terminator) > 1;
+	default:
+		return false;
+	}
+}
+
+/*
+ * A side that was never seen taken is not one that never is: with n samples' worth of executions at
+ * the branch, the rule of succession leaves it 1 / (n + 2). @per_sample: executions a sample stands for.
+ */
+static void branches_attach(const struct ir_graph *graph, const uint64_t *blocks, const uint64_t *edges,
+			    double per_sample, struct arena *arena)
+{
+	for (uint32_t b = 0; b < graph->n_blocks; b++) {
+		const struct ir_block *block = &graph->blocks[b];
+		LLVMValueRef terminator = LLVMGetBasicBlockTerminator(block->block);
+		double *doubt;
+
+		if (!blocks[b] || !takes_weights(terminator))
+			continue;
+		doubt = arena_array(arena, double, block->n_edges);
+		if (!doubt)
+			return;
+		for (uint32_t k = 0; k < block->n_edges; k++)
+			if (!is_unlikely(graph->blocks[graph->targets[block->first_edge + k]].block))
+				doubt[k] = per_sample / block->n_edges;
+		weights_attach(terminator, edges + block->first_edge, doubt, block->n_edges, arena);
+	}
+}
+
+struct annotation {
+	const struct profile *profile;
+	annotate_visit visit;
+	void *user;
+	bool attaches; /* or only counts */
+	struct counts counts;
+	struct annotate_stats *stats;
+};
+
+static int function_annotate(struct annotation *annotation, LLVMValueRef fn, const struct ir_graph *graph,
+			     const struct profile_function *function, struct arena *arena)
+{
+	struct annotate_stats *stats = annotation->stats;
+	struct counts *counts = &annotation->counts;
+	uint64_t *blocks, *edges, total = 0;
+	int r = flow_of(graph, function, arena, &blocks, &edges);
+
+	for (uint32_t b = 0; b < graph->n_blocks && r == 0; b++) {
+		total += blocks[b];
+		stats->n_hot_blocks += blocks[b] > 0;
+		r = counts_add(counts, blocks[b]);
+	}
+	if (r < 0 || !total)
+		return r;
+	for (uint32_t b = 0; annotation->visit && b < graph->n_blocks && r == 0; b++)
+		r = annotation->visit(graph->blocks[b].block, blocks[b], annotation->user);
+	counts->max_function = MAX(counts->max_function, blocks[0]);
+	counts->n_functions++;
+	stats->n_hot_functions++;
+	stats->executions += total;
+	if (!annotation->attaches)
+		return r;
+	entry_count_attach(fn, MAX(blocks[0], 1u));
+	branches_attach(graph, blocks, edges, function->samples > 0 ? (double)total / function->samples : 0,
+			arena);
+	return r;
+}
+
+static int descending(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x < y) - (x > y);
+}
+
+static LLVMMetadataRef pair(const char *key, LLVMMetadataRef value)
+{
+	LLVMMetadataRef operands[] = { md_string(key), value };
+
+	return LLVMMDNodeInContext2(ir_context(), operands, 2);
+}
+
+/*
+ * LLVM calls hot what makes up 99 % of the counts (ProfileSummaryCutoffHot): there it inlines what inlining.h left to it almost
+ * without limit, and does not keep code small. Sampled counts have a longer tail than true ones: its last tenth is no ground for
+ * growing code.
+ */
+#define HOT_CUTOFF 990000u
+#define HOT_SHARE 0.9
+
+static double summary_share(uint32_t cutoff)
+{
+	double share = cutoff / 1e6;
+
+	return cutoff <= HOT_CUTOFF ? fmin(share, HOT_SHARE) : share;
+}
+
+/* For each cutoff: the smallest count among the blocks that together make that share of the total. */
+static LLVMMetadataRef summary_details(const struct counts *counts, double total)
+{
+	LLVMTypeRef i32 = LLVMInt32TypeInContext(ir_context()), i64 = LLVMInt64TypeInContext(ir_context());
+	LLVMMetadataRef rows[ARRAY_SIZE(cutoffs)];
+	double sum = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cutoffs); i++) {
+		LLVMMetadataRef row[3];
+
+		while (at < counts->n && sum < total * summary_share(cutoffs[i]))
+			sum += (double)counts->values[at++];
+		row[0] = ir_md_int(i32, cutoffs[i]);
+		row[1] = ir_md_int(i64, at ? counts->values[at - 1] : 0);
+		row[2] = ir_md_int(i32, at);
+		rows[i] = LLVMMDNodeInContext2(ir_context(), row, 3);
+	}
+	return LLVMMDNodeInContext2(ir_context(), rows, ARRAY_SIZE(rows));
+}
+
+/* The module flag that LLVM's ProfileSummaryInfo reads (ProfileSummary::getMD, kind "InstrProf"). */
+static void summary_attach(LLVMModuleRef module, struct counts *counts, uint64_t executions)
+{
+	LLVMTypeRef i64 = LLVMInt64TypeInContext(ir_context());
+	uint64_t max;
+
+	if (!counts->n)
+		return;
+	qsort(counts->values, counts->n, sizeof(*counts->values), descending);
+	max = counts->values[0];
+	LLVMMetadataRef rows[] = {
+		pair("ProfileFormat", md_string("InstrProf")),
+		pair("TotalCount", ir_md_int(i64, executions)),
+		pair("MaxCount", ir_md_int(i64, max)),
+		pair("MaxInternalCount", ir_md_int(i64, max)),
+		pair("MaxFunctionCount", ir_md_int(i64, counts->max_function)),
+		pair("NumCounts", ir_md_int(i64, counts->n)),
+		pair("NumFunctions", ir_md_int(i64, counts->n_functions)),
+		pair("DetailedSummary", summary_details(counts, (double)executions)),
+	};
+	LLVMAddModuleFlag(module, LLVMModuleFlagBehaviorError, "ProfileSummary", strlen("ProfileSummary"),
+			  LLVMMDNodeInContext2(ir_context(), rows, ARRAY_SIZE(rows)));
+}
+
+static int module_annotate(struct annotation *annotation, LLVMModuleRef module, struct fault *reterr)
+{
+	_clean_(arena_freep) struct arena *arena = arena_new();
+	LLVMValueRef probe = LLVMGetNamedFunction(module, "llvm.pseudoprobe");
+	int r = arena ? 0 : -ENOMEM;
+
+	*annotation->stats = (struct annotate_stats){ 0 };
+	for (LLVMValueRef f = LLVMGetFirstFunction(module); f && r == 0; f = LLVMGetNextFunction(f)) {
+		const struct profile_function *function;
+		struct ir_graph graph;
+
+		if (LLVMIsDeclaration(f))
+			continue;
+		r = ir_graph_build(f, probe, arena, &graph);
+		if (r < 0)
+			break;
+		annotation->stats->n_functions++;
+		annotation->stats->n_blocks += graph.n_blocks;
+		function = profile_find(annotation->profile, graph_guid(&graph));
+		if (function)
+			r = function_annotate(annotation, f, &graph, function, arena);
+		arena_reset(arena);
+	}
+	if (r == 0 && annotation->attaches)
+		summary_attach(module, &annotation->counts, annotation->stats->executions);
+	free(annotation->counts.values);
+	return r < 0 ? fault_errno(reterr, r, "attaching the profile to the IR") : 0;
+}
+
+int annotate_module(LLVMModuleRef module, const struct profile *profile, annotate_visit visit, void *user,
+		    struct annotate_stats *ret, struct fault *reterr)
+{
+	struct annotation annotation = {
+		.profile = profile, .visit = visit, .user = user, .attaches = true, .stats = ret,
+	};
+
+	return module_annotate(&annotation, module, reterr);
+}
+
+int annotate_count(LLVMModuleRef module, const struct profile *profile, annotate_visit visit, void *user,
+		   struct fault *reterr)
+{
+	struct annotate_stats stats;
+	struct annotation annotation = { .profile = profile, .visit = visit, .user = user, .stats = &stats };
+
+	return module_annotate(&annotation, module, reterr);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * facts.h - IR says what code does; what it merely claims is taken away before the optimizer reads it
+ *
+ * A fact is anything in IR that the code generator may ignore and the optimizer believes: that an addition does not
+ * overflow, that a pointer is not null, that a place is never reached. The comparison with the shipped text (trust.h)
+ * cannot see a false one. So a function is handed to the optimizer only
+ *
+ *	1. without facts (facts_strip()): what is left of them is what LLVM derives from the code itself, and
+ *	2. when the code generator makes the same code of it without facts as with them (facts_prove()): then the
+ *	   function is what the shipped text does, facts or no facts. Any other stays as it was shipped.
+ *
+ * What no such check can see is listed in docs/decisions/0016-trust-covers-every-loaded-byte.md.
+ */
+
+#include <llvm-c/Types.h>
+
+#include "base/bytes.h"
+#include "base/fault.h"
+#include "editor/ir/ir.h"
+
+/* Kinds of facts, as bits. */
+enum facts_class {
+	FACTS_ASSUMED = 1 << 0,	    /* llvm.assume, scopes of noalias, what is declared invariant */
+	FACTS_LOADED = 1 << 1,	    /* metadata about a value or an access: !range, !nonnull, !invariant.load ... */
+	FACTS_TYPES = 1 << 2,	    /* !tbaa, !tbaa.struct */
+	FACTS_SCOPES = 1 << 3,	    /* !alias.scope, !noalias */
+	FACTS_LOOPS = 1 << 4,	    /* parallel accesses, progress, reordering of floating point */
+	FACTS_VALUES = 1 << 5,	    /* attributes of parameters and returned values: nonnull, range, align ... */
+	FACTS_EFFECTS = 1 << 6,	    /* attributes of functions and pointers: memory, nounwind, noalias, captures ... */
+	FACTS_WRAP = 1 << 7,	    /* nuw, nsw, exact, disjoint, nneg, samesign */
+	FACTS_BOUNDS = 1 << 8,	    /* inbounds, nusw, nuw of getelementptr */
+	FACTS_FLOATS = 1 << 9,	    /* fast-math flags */
+	FACTS_ALIGNED = 1 << 10,    /* alignment that no instruction of the access checks */
+	FACTS_ASSEMBLY = 1 << 11,   /* inline assembly without side effects */
+	FACTS_UNDEFINED = 1 << 12,  /* undef and poison as operands, and results that are undefined for some input */
+	FACTS_SHIFTS = 1 << 13,	    /* a shift by as many bits as the type has, or more */
+	FACTS_LIFETIMES = 1 << 14,  /* of local variables */
+	FACTS_UNREACHED = 1 << 15,  /* unreachable: it is a trap where no instruction of the text says so */
+	FACTS_NULL = 1 << 16,	    /* that what is accessed is not at address 0 */
+	FACTS_VARIABLES = 1 << 17,  /* constants, values and bodies that others define; addresses that nobody compares */
+	FACTS_CALLS = 1 << 18,	    /* calling conventions and types that differ between call and callee, builtin */
+	FACTS_QUESTIONS = 1 << 19,  /* is this a constant, how large is that: answered as code generation does */
+	FACTS_ALL = (1 << 20) - 1,
+
+	/*
+	 * Taken away is all but lifetimes, without which variables no longer share their place: 1 % of lua5.4's instructions.
+	 * Some of what is taken away shows in the text of honest programs and is not asked of the proof: a sum that is known not
+	 * to overflow is widened before it is made, a shift leaves the mask to the machine, a variable without a value gets no
+	 * register. Whoever ships a program vouches for these (docs/decisions/0016-trust-covers-every-loaded-byte.md).
+	 */
+	FACTS_TAKEN = FACTS_ALL & ~FACTS_LIFETIMES,
+	FACTS_PROVED = FACTS_TAKEN & ~(FACTS_WRAP | FACTS_SHIFTS | FACTS_ALIGNED | FACTS_UNDEFINED | FACTS_UNREACHED),
+};
+
+/** facts_class_name() - "assumed" ... of the @i-th bit; NULL: there is none */
+const char *facts_class_name(unsigned i);
+
+/**
+ * facts_strip() - take @classes of facts from all functions that @module defines, and from what it declares
+ * What the C API cannot take away is replaced by what says the same without it. In place; -EBADMSG with @reterr.
+ */
+int facts_strip(LLVMModuleRef module, unsigned classes, struct fault *reterr);
+
+/** facts_rederive() - what LLVM knows of library functions by name and finds in the code itself; -EBADMSG */
+int facts_rederive(LLVMModuleRef module, struct fault *reterr);
+
+/* Generate code of two modules into two files: as the shipped text was. 0, or negative errno with @reterr. */
+typedef int (*facts_generate)(const struct buffer bitcode[2], char path[2][4096], void *user, struct fault *reterr);
+
+/**
+ * facts_prove() - find the functions whose code hangs on facts
+ * @module:  as shipped; unchanged
+ * @wanted:  names of the functions in question
+ * @retbound: names of those whose code is another one without FACTS_PROVED, or which hold what facts_strip()
+ *	does not know, are added
+ * Return: 0; -EBADMSG, -ENOMEM, or what @generate says, with @reterr. Cost: two code generations of @wanted.
+ */
+int facts_prove(LLVMModuleRef module, const struct name_set *wanted, facts_generate generate,
+		void *user, struct name_set *retbound, struct fault *reterr);
+
+/* ---- between the files of this unit ---- */
+
+void facts_attributes_strip(LLVMModuleRef module, unsigned classes);
+void facts_variables_strip(LLVMModuleRef module, unsigned classes);
+void facts_metadata_strip(LLVMValueRef instruction, unsigned classes);
+void facts_call_attributes_strip(LLVMValueRef call, unsigned classes);
+/* Has it an instruction or call that is not known here to be the same without facts? */
+bool facts_function_is_strange(LLVMValueRef function);
+/* Has code after it that is said never to be reached? Then the text shows it by what it has not. */
+bool facts_is_last_call(LLVMValueRef instruction);

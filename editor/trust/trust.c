@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Functions are matched by GUID; among those of one name (static functions of several files) the k-th
+ * by address matches the k-th, because the linker keeps their order.
+ */
+
+#include "editor/trust/trust.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/macro.h"
+
+struct key {
+	uint64_t guid;
+	uint32_t function;
+};
+
+static int by_guid(const void *a, const void *b)
+{
+	const struct key *x = a, *y = b;
+
+	if (x->guid != y->guid)
+		return x->guid < y->guid ? -1 : 1;
+	return (x->function > y->function) - (x->function < y->function);
+}
+
+static struct key *keys_of(const struct block_map *map, struct arena *arena)
+{
+	struct key *keys = arena_array(arena, struct key, map->n_functions);
+
+	for (uint32_t i = 0; keys && i < map->n_functions; i++)
+		keys[i] = (struct key){ map->functions[i].guid, i };
+	if (keys)
+		qsort(keys, map->n_functions, sizeof(*keys), by_guid);
+	return keys;
+}
+
+static bool has_same_blocks(const struct block_map *a, const struct block_function *f,
+			    const struct block_map *b, const struct block_function *g)
+{
+	if (f->n_blocks != g->n_blocks)
+		return false;
+	for (uint32_t i = 0; i < f->n_blocks; i++) {
+		const struct block *x = &a->blocks[f->first_block + i], *y = &b->blocks[g->first_block + i];
+
+		if (x->id != y->id || x->size != y->size || x->address - f->address != y->address - g->address)
+			return false;
+	}
+	return true;
+}
+
+static bool has_same_bytes(const struct image *a, const struct block_map *a_map, const struct block_function *f,
+			   const struct image *b, const struct block_map *b_map, const struct block_function *g)
+{
+	for (uint32_t i = 0; i < f->n_blocks; i++) {
+		const struct block *x = &a_map->blocks[f->first_block + i], *y = &b_map->blocks[g->first_block + i];
+		const uint8_t *p, *q;
+
+		if (!x->size)
+			continue;
+		p = image_code(a, x->address, x->size);
+		q = image_code(b, y->address, y->size);
+		if (!p || !q || memcmp(p, q, x->size) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Fills @ret; *retfirst: the first function that differs, or NULL. */
+static int functions_compare(const struct image *shipped, const struct block_map *shipped_map,
+			     const struct image *again, const struct block_map *again_map, struct trust_report *ret,
+			     const char **retfirst)
+{
+	_clean_(arena_freep) struct arena *arena = arena_new();
+	struct key *xs = arena ? keys_of(shipped_map, arena) : NULL;
+	struct key *ys = arena ? keys_of(again_map, arena) : NULL;
+	size_t j = 0;
+
+	*retfirst = NULL;
+	*ret = (struct trust_report){ .n_functions = shipped_map->n_functions };
+	if (!xs || !ys)
+		return -ENOMEM;
+	for (size_t i = 0; i < shipped_map->n_functions; i++) {
+		const struct block_function *f = &shipped_map->functions[xs[i].function], *g;
+		bool same_blocks, same_bytes;
+
+		while (j < again_map->n_functions && ys[j].guid < xs[i].guid)
+			j++;
+		g = j < again_map->n_functions && ys[j].guid == xs[i].guid ?
+			    &again_map->functions[ys[j++].function] : NULL;
+		same_blocks = g && has_same_blocks(shipped_map, f, again_map, g);
+		same_bytes = same_blocks && has_same_bytes(shipped, shipped_map, f, again, again_map, g);
+		ret->n_same_blocks += same_blocks;
+		ret->n_same_bytes += same_bytes;
+		if (!same_bytes && !*retfirst)
+			*retfirst = f->name ? f->name : "a function without a name";
+	}
+	return 0;
+}
+
+/* Where section headers are is no part of what runs, and differs between a stripped file and one that is not. */
+static Elf64_Ehdr header_of(const uint8_t *bytes)
+{
+	Elf64_Ehdr header;
+
+	memcpy(&header, bytes, sizeof(header));
+	header.e_shoff = 0;
+	header.e_shentsize = header.e_shnum = header.e_shstrndx = 0;
+	return header;
+}
+
+static bool has_same_headers(const struct image *shipped, const struct image *again)
+{
+	size_t n;
+	Elf64_Ehdr x = header_of(image_bytes(shipped, &n)), y = header_of(image_bytes(again, &n));
+
+	if (memcmp(&x, &y, sizeof(x)) != 0 || image_n_segments(shipped) != image_n_segments(again))
+		return false;
+	for (size_t i = 0; i < image_n_segments(shipped); i++)
+		if (memcmp(image_segment_at(shipped, i), image_segment_at(again, i), sizeof(Elf64_Phdr)) != 0)
+			return false;
+	return true;
+}
+
+/* Is the word of the GOT at @address empty, and stays so? That of a weak name that nothing defines. */
+static bool is_empty_slot(const struct image *image, const struct image_section *got, uint64_t address)
+{
+	static const uint8_t empty[8];
+
+	if (address - got->address >= got->size || (address - got->address) % sizeof(empty) ||
+	    memcmp(got->data + (address - got->address), empty, sizeof(empty)) != 0)
+		return false;
+	for (size_t i = 0; i < image_n_sections(image); i++) {
+		const struct image_section *s = image_section_at(image, i);
+		Elf64_Rela rela;
+
+		for (size_t at = 0; s->type == SHT_RELA && (s->flags & SHF_ALLOC) && s->data && at + sizeof(rela) <= s->size;
+		     at += sizeof(rela)) {
+			memcpy(&rela, s->data + at, sizeof(rela));
+			if (rela.r_offset - address < sizeof(empty))
+				return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Names that nothing defines have slots in an order that a link of IR and one of objects do not share. So the four bytes
+ * of an instruction that say how far it is to an empty slot may lead to another one. Behind them up to 4 bytes of the
+ * instruction may follow; slots lie so far apart that only one number of them fits. Return: the end of these
+ * bytes around the difference at @at of the file; 0: it is another one.
+ */
+static size_t empty_slot_end(const struct image *shipped, const struct image *again, size_t at)
+{
+	static const unsigned behind[] = { 0, 1, 2, 4 };
+	const struct image_section *got = image_section_find(shipped, ".got");
+	size_t n, m;
+	const uint8_t *x = image_bytes(shipped, &n), *y = image_bytes(again, &m);
+
+	if (!got || !got->data)
+		return 0;
+	for (size_t start = at - MIN(at, 3u); start <= at && start + 4 <= MIN(n, m); start++) {
+		uint64_t address;
+		int32_t p, q;
+
+		if (!image_offset_to_address(shipped, start, &address) || !image_code(shipped, address, 4))
+			continue;
+		memcpy(&p, x + start, sizeof(p));
+		memcpy(&q, y + start, sizeof(q));
+		for (size_t k = 0; k < ARRAY_SIZE(behind); k++)
+			if (is_empty_slot(shipped, got, address + 4 + behind[k] + (uint64_t)p) &&
+			    is_empty_slot(shipped, got, address + 4 + behind[k] + (uint64_t)q))
+				return start + 4;
+	}
+	return 0;
+}
+
+/* Offset in the file of the first difference in a segment that both have at the same place; SIZE_MAX: none. */
+static size_t segment_compare(const struct image *shipped, const struct image *again, const Elf64_Phdr *segment)
+{
+	size_t n, m, from = segment->p_offset, end;
+	const uint8_t *x = image_bytes(shipped, &n), *y = image_bytes(again, &m);
+
+	if (from < sizeof(Elf64_Ehdr))
+		from = sizeof(Elf64_Ehdr); /* has_same_headers() */
+	if (segment->p_filesz > MIN(n, m) || segment->p_offset > MIN(n, m) - segment->p_filesz)
+		return segment->p_offset;
+	end = segment->p_offset + segment->p_filesz;
+	while (from < end && memcmp(x + from, y + from, end - from) != 0) {
+		size_t at = from;
+
+		while (x[at] == y[at])
+			at++;
+		from = empty_slot_end(shipped, again, at);
+		if (from <= at)
+			return at;
+	}
+	return SIZE_MAX;
+}
+
+static int difference_report(const struct image *shipped, size_t at, struct fault *reterr)
+{
+	for (size_t i = 0; i < image_n_sections(shipped); i++) {
+		const struct image_section *s = image_section_at(shipped, i);
+
+		if ((s->flags & SHF_ALLOC) && s->data && at - s->offset < s->size)
+			return fault_set(reterr, 1, "its section %s differs from offset %#zx on", s->name,
+					 at - (size_t)s->offset);
+	}
+	return fault_set(reterr, 1, "what is loaded differs from offset %#zx of the file on", at);
+}
+
+/* A section that changed its size is the better message. */
+static int headers_report(const struct image *shipped, const struct image *again, struct fault *reterr)
+{
+	for (size_t i = 0; i < image_n_sections(shipped); i++) {
+		const struct image_section *s = image_section_at(shipped, i), *t = image_section_find(again, s->name);
+
+		if ((s->flags & SHF_ALLOC) && (!t || t->size != s->size))
+			return fault_set(reterr, 1, "its section %s has %llu bytes, regenerated %llu", s->name,
+					 (unsigned long long)s->size, t ? (unsigned long long)t->size : 0ull);
+	}
+	return fault_set(reterr, 1, "its entry point or its segments do not regenerate");
+}
+
+static int loaded_compare(const struct image *shipped, const struct image *again, struct fault *reterr)
+{
+	if (!has_same_headers(shipped, again))
+		return headers_report(shipped, again, reterr);
+	for (size_t i = 0; i < image_n_segments(shipped); i++) {
+		const Elf64_Phdr *segment = image_segment_at(shipped, i);
+		size_t at = segment->p_type == PT_LOAD ? segment_compare(shipped, again, segment) : SIZE_MAX;
+
+		if (at != SIZE_MAX)
+			return difference_report(shipped, at, reterr);
+	}
+	return 0;
+}
+
+int trust_compare(const struct image *shipped, const struct block_map *shipped_map,
+		  const struct image *again, const struct block_map *again_map,
+		  struct trust_report *ret, struct fault *reterr)
+{
+	const char *first;
+	int r = functions_compare(shipped, shipped_map, again, again_map, ret, &first);
+
+	if (r < 0)
+		return fault_errno(reterr, r, "comparing with the shipped text");
+	r = loaded_compare(shipped, again, reterr);
+	if (r == 0 && ret->n_same_blocks < ret->n_functions)
+		r = fault_set(reterr, 1, "its block map is not that of its code");
+	else if (r == 1 && first)
+		fault_set(reterr, 1, "%zu of %zu functions do not regenerate, the first is %s",
+			  ret->n_functions - ret->n_same_bytes, ret->n_functions, first);
+	return r;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * edit.h - from the samples of a module to its next generation: three jobs, one after the other
+ *
+ *	1. edit_start()		the shipped file goes into the store; what the jobs need is put together
+ *	2. profile_command	samples of every generation -> profile
+ *	3. editor_command	shipped file + profile -> new binary + report
+ *	4. morph-check		is the new binary what it should be? by a process that never met the IR
+ *	5. accept_generation()	into the store
+ *	6. edit_activate()	at every path where the module is installed and not pinned
+ *
+ * Steps 2 to 4 are jobs (job.h), each of a user of its own, in a directory of its own, where files have these names;
+ * variables in the two commands:
+ *	{original}	the shipped file
+ *	{samples}	a sample log with the samples of every generation
+ *	{carried}	several words, or none: --from=PROFILE --half-life=TIME, what was carried over from
+ *			the build before (carryover.h)
+ *	{generations}	several words, perhaps none: --generation=BINARY for each of them that has samples
+ *	{profile}	the profile: written by the first command, read by the second
+ *	{output}	the new binary
+ *	{report}	JSON about it; may stay away
+ *	{directory}	the directory
+ *	{sidecars}	where Morph data outside of its program is found by build ID
+ *	{build_id}	of the shipped file
+ *	{rebase}	--rebase where morphd.conf allows it, or no word
+ * When the first command's standard output is JSON with a `verdict` of `empty` or `too-few`, an
+ * automatic edit ends there, to be tried again after `missing_samples` more.
+ * A command succeeds by exit status 0 and by having written its file; otherwise the last line of its
+ * standard error is the reason that is reported.
+ */
+
+#include "manager/keep/context.h"
+
+struct edit;
+
+struct edit_request {
+	int64_t module;
+	const char *path;   /* NULL: automatic; else where the user wants it */
+	const char *reason; /* of the decision */
+};
+
+/** How it ended: @code 0 or -errno, and @text says what happened. The edit is freed before. */
+typedef void (*edit_done)(void *userdata, int code, const char *text);
+
+/** edit_start() - step 1 and the first job; @done is called once, from the event loop, never from here */
+int edit_start(struct manager *manager, const struct edit_request *request, edit_done done, void *userdata,
+	       struct edit **ret, struct fault *reterr);
+
+/** edit_stop() - end its job and free it; @done is not called. Accepts NULL */
+void edit_stop(struct edit *edit);
+
+/** edit_module() - which module is being edited */
+int64_t edit_module(const struct edit *edit);

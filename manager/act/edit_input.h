@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * edit_input.h - what the jobs of an edit read: the shipped file, samples of every generation, what was carried over
+ */
+
+#include "manager/keep/catalog.h"
+#include "manager/job/job.h"
+
+struct edit_input {
+	struct job_file *files; /* owned, with their paths; the shipped file is the first one */
+	size_t n_files;
+	char **generations; /* owned, NULL-terminated: --generation=FILE for each that has samples; NULL: none */
+	size_t n_generations;
+	char *carried[3];   /* owned: --from=FILE --half-life=TIME; all NULL when there is nothing */
+	double samples;	    /* how many the profile is made from, aged */
+};
+
+/** edit_input_make() - empties the work directory and fills it. @ret: needs edit_input_done(), also after an error */
+int edit_input_make(struct manager *manager, const struct module_row *module, struct edit_input *ret,
+		    struct fault *reterr);
+void edit_input_done(struct edit_input *input);

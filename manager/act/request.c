@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "manager/act/request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "manager/act/activation.h"
+#include "manager/act/verdict.h"
+#include "manager/act/watch.h"
+#include "manager/keep/journal.h"
+#include "manager/program/installed.h"
+
+/* The path that a symbolic link stands for. Only for those who may change something: it looks as morphd. */
+static int resolve(struct manager *m, const char *path, char ret[PATH_MAX], struct fault *reterr)
+{
+	struct replacement file;
+	int r = replacement_open(m->settings.root, path, &file, reterr);
+
+	if (r < 0)
+		return r;
+	snprintf(ret, PATH_MAX, "%s", file.path);
+	replacement_done(&file);
+	return 0;
+}
+
+static int refuse(struct manager *m, const struct installed *in, char reason[DECIDE_REASON_MAX],
+		  struct fault *reterr)
+{
+	const char *path = in->target.path;
+	_clean_(freep) char *pin = NULL;
+	enum decision verdict = DECIDE_NEVER;
+	int r = pin_get(m->state, path, &pin, reterr);
+
+	if (r == 1)
+		return fault_set(reterr, -EPERM, "%s: is pinned (%s); `morph pin --unpin %s` first", path,
+				 pin, path);
+	if (r == 0)
+		r = activation_may(m, path, reterr);
+	if (r == 0)
+		r = verdict_on(m, &in->module, false, &verdict, reason, reterr);
+	if (r == 0 && verdict != DECIDE_EDIT)
+		r = fault_set(reterr, -ENODATA, "%s: %s", path, reason);
+	return r;
+}
+
+int request_reoptimize(struct manager *m, const char *path, edit_done done, void *userdata, struct fault *reterr)
+{
+	char resolved[PATH_MAX], reason[DECIDE_REASON_MAX];
+	struct installed in;
+	int r = resolve(m, path, resolved, reterr);
+
+	if (r == 0)
+		r = installed_open(m, resolved, &in, reterr);
+	if (r < 0)
+		return r;
+	r = refuse(m, &in, reason, reterr);
+	if (r == 0) /* the user wants it whatever happened before */
+		r = state_do(m->state, reterr, "UPDATE module SET condemned = NULL, condemned_ns = 0 WHERE id = ?", "i",
+			     in.module.id);
+	if (r == 0)
+		r = queue_add(m->queue, &(struct edit_request){ .module = in.module.id, .path = in.target.path,
+								.reason = reason }, done, userdata, reterr);
+	installed_done(&in);
+	return r;
+}
+
+/* What the user took back stays back: no automatic edit until the next build or request. */
+static int rolled_back(struct manager *m, int64_t module, const char *path, struct fault *reterr)
+{
+	char text[PATH_MAX + 64];
+
+	snprintf(text, sizeof(text), "%s was rolled back by request", path);
+	return state_do(m->state, reterr, "UPDATE module SET condemned = ?, condemned_ns = 0 WHERE id = ?",
+			"ti", text, module);
+}
+
+int request_rollback(struct manager *m, const char *path, int64_t number, char *rettext, size_t size,
+		     struct fault *reterr)
+{
+	struct target_row target = { 0 };
+	char resolved[PATH_MAX];
+	struct installed in;
+	int r = resolve(m, path, resolved, reterr);
+
+	if (r == 0)
+		r = installed_open(m, resolved, &in, reterr);
+	if (r < 0)
+		return r;
+	r = activation_switch(m, resolved, number, EVENT_ROLLED_BACK, "by request", reterr);
+	if (r >= 0)
+		snprintf(rettext, size, r == 1 ? "%s: generation %lld is active already"
+					       : "%s: generation %lld is active again",
+			 in.target.path, (long long)number);
+	if (r >= 0)
+		r = rolled_back(m, in.module.id, in.target.path, reterr);
+	target_row_done(&target);
+	installed_done(&in);
+	return r;
+}
+
+int request_rollback_all(struct manager *m, unsigned *retn, struct fault *reterr)
+{
+	_clean_(paths_freep) char **paths = NULL;
+	struct fault first = { "" };
+	int r = target_paths(m->state, 0, &paths, reterr), failed = 0;
+
+	*retn = 0;
+	for (char **path = paths; r == 0 && *path; path++) {
+		struct target_row target = { 0 };
+		struct fault fault = { "" };
+		char text[PATH_MAX + 64];
+		int one = target_get(m->state, *path, &target, &fault);
+
+		if (one == 0 && target.generation > 0) {
+			one = request_rollback(m, *path, 0, text, sizeof(text), &fault);
+			*retn += one == 0;
+		}
+		target_row_done(&target);
+		if (one < 0 && one != -ENOENT) {
+			log_error("%s", fault.text);
+			first = failed ? first : fault;
+			failed = failed ? failed : one;
+		}
+	}
+	return r == 0 && failed ? fault_set(reterr, failed, "%s", first.text) : r;
+}
+
+int request_pin(struct manager *m, const char *path, const char *reason, struct fault *reterr)
+{
+	char resolved[PATH_MAX];
+	int r = resolve(m, path, resolved, reterr);
+
+	if (r == 0)
+		r = pin_set(m->state, resolved, reason, reterr);
+	if (r == 0)
+		r = journal_event(m->state, 0, resolved, EVENT_PINNED, reterr, "%s", reason);
+	return r;
+}
+
+int request_unpin(struct manager *m, const char *path, struct fault *reterr)
+{
+	char resolved[PATH_MAX];
+	struct fault ignored;
+
+	/* The file may be gone; its pin must not be for ever. */
+	if (resolve(m, path, resolved, &ignored) < 0)
+		snprintf(resolved, sizeof(resolved), "%s", path);
+	if (pin_get(m->state, resolved, NULL, reterr) == 0)
+		return fault_set(reterr, -ENOENT, "%s: is not pinned", path);
+	if (pin_clear(m->state, resolved, reterr) < 0)
+		return -EIO;
+	return journal_event(m->state, 0, resolved, EVENT_UNPINNED, reterr, "by request");
+}
+
+int request_pardon(struct manager *m, const char *path, struct fault *reterr)
+{
+	struct target_row target = { 0 };
+	struct module_row module = { 0 };
+	char resolved[PATH_MAX];
+	struct fault ignored;
+	int r;
+
+	if (resolve(m, path, resolved, &ignored) < 0)
+		snprintf(resolved, sizeof(resolved), "%s", path);
+	r = target_get(m->state, resolved, &target, reterr);
+	if (r == 0)
+		r = module_get(m->state, target.module, &module, reterr);
+	if (r == -ENOENT)
+		fault_set(reterr, r, "%s: not known to morphd", path);
+	if (r == 0 && !module.condemned)
+		r = fault_set(reterr, -ENOENT, "%s: nothing is held against it", path);
+	if (r == 0)
+		r = watch_pardon(m, module.id, "pardoned by request", reterr);
+	module_row_done(&module);
+	target_row_done(&target);
+	return r;
+}

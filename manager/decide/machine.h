@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * machine.h - is the host idle, on mains power, which CPU has it, how much disk is free
+ *
+ * Reads /proc and /sys under settings->root, so that tests can show it any machine.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "manager/keep/context.h"
+
+struct machine_load {
+	double pressure; /* percent of the last 10 s in which some task waited for a CPU; < 0: unknown */
+	double load;	 /* one-minute load average per CPU; < 0: unknown */
+	bool on_battery; /* there is a battery and no mains supply is online */
+};
+
+/** machine_load_read() - what cannot be read is unknown, never an error */
+void machine_load_read(const struct settings *settings, struct machine_load *ret);
+
+/** machine_is_idle() - may an editor run now? If not, @retwhy gets the reason */
+bool machine_is_idle(const struct settings *settings, const struct machine_load *load, char *retwhy,
+		     size_t size);
+
+/**
+ * machine_cpu() - what code compiled for this CPU depends on, as one line of text
+ *
+ * x86: vendor, family, model and those flags that name instructions; arm64: implementer, part and
+ * features. Equal lines: code made for the one runs as well on the other. The kernel's own additions
+ * to the flags (mitigations, virtualization), which change with its version, are left out.
+ * Return: 0, -ENODATA when /proc/cpuinfo does not say; -errno.
+ */
+int machine_cpu(const struct settings *settings, char ret[MANAGER_CPU_TEXT], struct fault *reterr);
+
+/** machine_free_bytes() - available to us on the file system of @path; UINT64_MAX when unknown */
+uint64_t machine_free_bytes(const char *path);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * job.h - one command on foreign bytes, run by a process with a user of its own (morph-worker)
+ *
+ * Where systemd listens for it (morph-worker.socket), each job is a service of its own: its user, its control group, its
+ * limits; all of it ends with the job. Elsewhere morphd starts morph-worker itself: as root as a user of `worker_users`
+ * that nobody is, otherwise as itself.
+ *
+ * Files go in and out by descriptor. Results are copied into files that nobody else has open before anybody looks at them.
+ */
+
+#include <sys/types.h>
+
+#include "base/fault.h"
+#include "manager/job/job_message.h"
+#include "manager/keep/context.h"
+
+struct job;
+
+struct job_file {
+	char name[JOB_NAME_BYTES]; /* in the job's directory */
+	const char *path;	   /* ours; of an output: made when the job has written it */
+	bool is_output;
+};
+
+struct job_request {
+	char *const *words;	       /* NULL-terminated; file names are relative */
+	const struct job_file *files;
+	size_t n_files;
+	const char *const *readable;   /* NULL-terminated, absolute: what it may read besides the system; NULL: nothing */
+	bool in_sandbox;	       /* else the command makes one of its own */
+};
+
+struct job_end {
+	int error;  /* 0: the command ran; else -errno: it did not, or was stopped; @text says why */
+	int status; /* as waitpid(2) gives it */
+	double cpu_s;
+	bool timed_out;
+	const char *text;    /* also: what the sandbox lacks on this system; "" */
+	const enum job_output *outputs; /* of request->files that are outputs, in their order */
+};
+
+typedef void (*job_done)(void *userdata, const struct job_end *end);
+
+/**
+ * job_start() - run it; @done is called once, from the event loop, never from here. The job is freed before.
+ * Return: 0 with *ret; -errno with @reterr
+ */
+int job_start(struct manager *manager, const struct job_request *request, job_done done, void *userdata,
+	      struct job **ret, struct fault *reterr);
+
+/** job_free() - stop it, if it still runs, with all that it started; @done is not called. Accepts NULL */
+void job_free(struct job *job);
+
+/** job_user_find() - a user ID of @range ("61184-65519") that nobody has: no account, no process. -EUSERS: none is free */
+int job_user_find(const char *range, uid_t *ret, struct fault *reterr);

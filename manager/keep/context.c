@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "manager/keep/context.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/log.h"
+
+uint64_t manager_monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+void manager_log_fault(struct manager *m, int code, const struct fault *fault)
+{
+	log_message(code == -EBADMSG ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, "%s", fault->text);
+	if (code == -EUCLEAN && m->event) {
+		log_error("%s: the database is damaged; restarting sets it aside and rebuilds it",
+			  m->settings.state_directory);
+		sd_event_exit(m->event, 1);
+	}
+}
+
+int manager_mkdir(const char *path, mode_t mode, struct fault *reterr)
+{
+	struct stat st;
+	int r;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return 0;
+	r = file_mkdirs(path, mode, reterr);
+	return r == 0 && chmod(path, mode) < 0 ? fault_errno(reterr, -errno, "%s", path) : r;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * context.h - what morphd's parts share: settings, database, directories
+ *
+ * manager.c opens and frees it. No part knows of the loop that calls it, nor of what waits in the queue.
+ */
+
+#include <limits.h>
+#include <sys/types.h>
+#include <systemd/sd-event.h>
+
+#include "manager/keep/settings.h"
+#include "manager/keep/state.h"
+
+#define MANAGER_CPU_TEXT 1024
+
+struct queue;
+
+struct manager {
+	struct settings settings;
+	struct state *state; /* owned */
+	sd_event *event;     /* owned; NULL in tests that need no loop */
+	char store[PATH_MAX], work[PATH_MAX], spool[PATH_MAX]; /* under the root */
+	char cpu[MANAGER_CPU_TEXT]; /* machine.h; "" when unknown */
+	struct queue *queue;	    /* owned; for those who take requests and report (queue.h) */
+	bool mounts_are_synced;	    /* once since the start (mounts.h) */
+	uint64_t full_until_ns;	    /* CLOCK_MONOTONIC: the disk was full, leave the spool alone until then */
+};
+
+/** manager_mkdir() - make @path with @mode, whatever the umask; an existing directory keeps its own */
+int manager_mkdir(const char *path, mode_t mode, struct fault *reterr);
+
+/** manager_log_fault() - one line for the administrator; a damaged database ends the event loop */
+void manager_log_fault(struct manager *manager, int code, const struct fault *fault);
+
+uint64_t manager_monotonic_ns(void);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "manager/keep/journal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+int64_t journal_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static int group_prune(struct state *state, int64_t module, const char *kind, int64_t keep,
+		       struct fault *reterr)
+{
+	return state_do(state, reterr,
+			"DELETE FROM event WHERE id IN (SELECT id FROM event WHERE module IS nullif(?, 0) AND kind = ? "
+			"ORDER BY id DESC LIMIT -1 OFFSET ?)", "iti", module, kind, keep);
+}
+
+/* The largest group loses a quarter, so that counting all of them is rare. */
+static int largest_prune(struct state *state, struct fault *reterr)
+{
+	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
+	_clean_(freep) char *kind = NULL;
+	int64_t module, n;
+	int r = state_prepare(state, &statement, reterr,
+			      "SELECT coalesce(module, 0), kind, count(*) AS n FROM event GROUP BY module, kind "
+			      "ORDER BY n DESC LIMIT 1", "");
+
+	if (r == 0)
+		r = state_step(state, statement, reterr);
+	if (r <= 0)
+		return r;
+	module = sqlite3_column_int64(statement, 0);
+	n = sqlite3_column_int64(statement, 2);
+	kind = statement_text(statement, 1);
+	if (!kind)
+		return fault_errno(reterr, -ENOMEM, "events");
+	sqlite3_reset(statement);
+	return group_prune(state, module, kind, n - n / 4 - 1, reterr);
+}
+
+/* Numbers only grow, so every 64th event is often enough to look at all of them. */
+static int events_prune(struct state *state, int64_t module, const char *kind, int64_t last,
+			struct fault *reterr)
+{
+	int64_t n = 0;
+	int r = group_prune(state, module, kind, JOURNAL_GROUP_MAX, reterr);
+
+	if (r < 0 || last % 64 || last <= JOURNAL_EVENTS_MAX)
+		return r;
+	while (r == 0 && (r = state_integer(state, &n, reterr, "SELECT count(*) FROM event", "")) == 0 &&
+	       n > JOURNAL_EVENTS_MAX)
+		r = largest_prune(state, reterr);
+	return r;
+}
+
+int journal_event(struct state *state, int64_t module, const char *path, const char *kind,
+		  struct fault *reterr, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	r = state_do(state, reterr,
+		     "INSERT INTO event(time_ns, module, path, kind, text) "
+		     "VALUES(?, nullif(?, 0), ?, ?, ?)",
+		     "iittt", journal_now_ns(), module, path, kind, text);
+	return r < 0 ? r : events_prune(state, module, kind, state_last_id(state), reterr);
+}
+
+int journal_total(struct state *state, const char *key, uint64_t amount, struct fault *reterr)
+{
+	int64_t bounded = amount > INT64_MAX / 2 ? INT64_MAX / 2 : (int64_t)amount;
+
+	if (!amount)
+		return 0;
+	return state_do(state, reterr,
+			"INSERT INTO total(key, value) VALUES(?1, ?2) ON CONFLICT(key) DO "
+			"UPDATE SET value = min(value, 9223372036854775807 / 2) + excluded.value",
+			"ti", key, bounded);
+}

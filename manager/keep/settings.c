@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "manager/keep/settings.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+#define KEY(key, kind, field, ...) { key, kind, offsetof(struct settings, field), __VA_ARGS__ }
+
+const struct config_key settings_keys[] = {
+	KEY("root", CONFIG_PATH, root, 0),
+	KEY("state_directory", CONFIG_PATH, state_directory, 0),
+	KEY("spool_directory", CONFIG_PATH, spool_directory, 0),
+	KEY("runtime_directory", CONFIG_PATH, runtime_directory, 0),
+	KEY("sidecar_directory", CONFIG_PATH, sidecar_directory, 0),
+	KEY("profile_command", CONFIG_TEXT, profile_command, 0),
+	KEY("editor_command", CONFIG_TEXT, editor_command, 0),
+	KEY("watch_file", CONFIG_PATH, watch_file, 0),
+	KEY("worker_users", CONFIG_TEXT, worker_users, 0),
+	KEY("worker_socket", CONFIG_TEXT, worker_socket, 0),
+	KEY("edit_timeout", CONFIG_DURATION, edit_timeout_s, 1, 86400),
+	KEY("edit_memory", CONFIG_BYTES, edit_memory_bytes, 0, 0x1p50),
+	KEY("edit_file_size", CONFIG_BYTES, edit_file_bytes, 0x1p20, 0x1p40),
+	KEY("automatic", CONFIG_BOOL, automatic, 0),
+	KEY("minimum_samples", CONFIG_UINT, minimum_samples, 1, 1e15),
+	KEY("half_life", CONFIG_DURATION, half_life_s, 60, 1e9),
+	KEY("edit_interval", CONFIG_DURATION, edit_interval_s, 0, 1e9),
+	KEY("decide_interval", CONFIG_DURATION, decide_interval_s, 1, 86400),
+	KEY("idle_pressure", CONFIG_REAL, idle_pressure, 0, 100),
+	KEY("idle_load", CONFIG_REAL, idle_load, 0, 1000),
+	KEY("on_battery", CONFIG_BOOL, on_battery, 0),
+	KEY("prefixes", CONFIG_TEXT, prefixes, 0),
+	KEY("owners", CONFIG_TEXT, owners, 0),
+	KEY("rebase", CONFIG_TEXT, rebase, 0),
+	KEY("activation", CONFIG_TEXT, activation, 0),
+	KEY("mount_socket", CONFIG_PATH, mount_socket, 0),
+	KEY("mount_prefixes", CONFIG_TEXT, mount_prefixes, 0),
+	KEY("privileged_files", CONFIG_BOOL, privileged_files, 0),
+	KEY("watch_time", CONFIG_DURATION, watch_s, 0, 30 * 86400.0),
+	KEY("condemned_time", CONFIG_DURATION, condemned_s, 0, 1e9),
+	KEY("keep_generations", CONFIG_UINT, keep_generations, 0, 1000),
+	KEY("minimum_free", CONFIG_BYTES, minimum_free_bytes, 0, 0x1p60),
+	{ NULL },
+};
+
+static const char *const defaults[][2] = {
+	{ "state_directory", "/var/lib/morph" },
+	{ "spool_directory", "/var/spool/morph" },
+	{ "runtime_directory", "/run/morph" },
+	{ "sidecar_directory", "/usr/lib/morph/.build-id" },
+	{ "watch_file", "/run/morph/monitor/watch" },
+	{ "profile_command", "morph profile {original} {samples} {generations} {carried} --sidecar-dir {sidecars} "
+			     "--json -o {profile}" },
+	{ "editor_command", "morph optimize {original} --profile {profile} --sidecar-dir {sidecars} "
+			    "{rebase} --selftest -o {output} --report {report}" },
+	{ "worker_users", "61184-65519" },
+	{ "worker_socket", "/run/morph/worker" },
+	{ "edit_timeout", "30min" },
+	{ "edit_memory", "8G" },
+	{ "edit_file_size", "2G" },
+	{ "automatic", "yes" },
+	{ "minimum_samples", "10000" },
+	{ "half_life", "7d" },
+	{ "edit_interval", "6h" },
+	{ "decide_interval", "60s" },
+	{ "idle_pressure", "10" },
+	{ "idle_load", "0.5" },
+	{ "on_battery", "no" },
+	{ "prefixes", "/usr /opt /bin /sbin /lib /lib32 /lib64 /libx32" },
+	{ "owners", "root" },
+	{ "rebase", "none" },
+	{ "activation", "replace" },
+	{ "mount_socket", "/run/morph/mount" },
+	{ "mount_prefixes", "/usr /opt" },
+	{ "privileged_files", "no" },
+	{ "watch_time", "2h" },
+	{ "condemned_time", "30d" },
+	{ "keep_generations", "2" },
+	{ "minimum_free", "256M" },
+};
+
+int settings_init(struct settings *settings)
+{
+	*settings = (struct settings){ .uid = geteuid(), .root = strdup("") };
+	if (!settings->root)
+		return -ENOMEM;
+	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++) {
+		int r = config_set(settings_keys, defaults[i][0], defaults[i][1], settings, NULL);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+void settings_done(struct settings *settings)
+{
+	config_done(settings_keys, settings);
+}
+
+const char *settings_path(const struct settings *settings, const char *path, char ret[PATH_MAX])
+{
+	size_t n = strlen(settings->root);
+
+	while (n && settings->root[n - 1] == '/')
+		n--;
+	if (snprintf(ret, PATH_MAX, "%.*s%s", (int)n, settings->root, path) >= PATH_MAX)
+		return NULL;
+	return ret;
+}
+
+int settings_check(const struct settings *settings, struct fault *reterr)
+{
+	if (strcmp(settings->activation, "replace") != 0 && strcmp(settings->activation, "mount") != 0)
+		return fault_set(reterr, -EINVAL, "activation = %s: must be replace or mount", settings->activation);
+	return 0;
+}
+
+bool settings_mounts(const struct settings *settings)
+{
+	return strcmp(settings->activation, "mount") == 0;
+}
+
+bool settings_owner_is_allowed(const struct settings *settings, unsigned uid)
+{
+	const char *at = settings->owners;
+	char name[256];
+	int n = 0;
+
+	if (uid == settings->uid)
+		return true;
+	for (; sscanf(at, "%255s%n", name, &n) == 1; at += n) {
+		const struct passwd *user;
+
+		if (strcmp(name, "any") == 0)
+			return true;
+		user = getpwnam(name);
+		if (user && user->pw_uid == uid)
+			return true;
+	}
+	return false;
+}
+
+bool settings_may_rebase(const struct settings *settings, const char *path)
+{
+	const char *at = settings->rebase;
+	char pattern[PATH_MAX];
+	int n = 0;
+
+	for (; sscanf(at, "%4095s%n", pattern, &n) == 1; at += n)
+		if (fnmatch(pattern, path, 0) == 0)
+			return true;
+	return false;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "monitor/identify/kernel_map.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_NOTE_BYTES 65536u
+
+struct area {
+	uint64_t start, end;
+	uint32_t module;
+};
+
+struct kernel_map {
+	char *root;		 /* owned */
+	struct catalog *catalog; /* borrowed */
+	struct area *areas;	 /* owned; sorted by start */
+	size_t n_areas;
+	uint32_t generated; /* module of code that is in no image */
+};
+
+static FILE *root_open(const char *root, const char *path)
+{
+	char full[PATH_MAX];
+
+	if (snprintf(full, sizeof(full), "%s%s", root, path) >= (int)sizeof(full))
+		return NULL;
+	return fopen(full, "re");
+}
+
+static struct build_id notes_build_id(const char *root, const char *path)
+{
+	_clean_(freep) uint8_t *notes = malloc(MAX_NOTE_BYTES);
+	FILE *file = root_open(root, path);
+	struct build_id id = { 0 };
+
+	if (file && notes)
+		build_id_find_note(notes, fread(notes, 1, MAX_NOTE_BYTES, file), &id);
+	if (file)
+		fclose(file);
+	return id;
+}
+
+static int area_add(struct kernel_map *map, uint64_t start, uint64_t end, const struct build_id *id,
+		    const char *name)
+{
+	struct area *areas = reallocarray(map->areas, map->n_areas + 1, sizeof(*areas));
+	uint32_t module;
+
+	if (!areas)
+		return -ENOMEM;
+	map->areas = areas;
+	module = catalog_add(map->catalog, SAMPLE_MODULE_KERNEL, id, name, 0, 0);
+	if (module == CATALOG_NONE)
+		return -ENOMEM;
+	areas[map->n_areas++] = (struct area){ start, end, module };
+	return 0;
+}
+
+static int image_load(struct kernel_map *map)
+{
+	FILE *file = root_open(map->root, "/proc/kallsyms");
+	uint64_t start = 0, end = 0, address;
+	struct build_id id;
+	char name[512];
+
+	while (file && (!start || !end) &&
+	       fscanf(file, "%" SCNx64 " %*c %511s%*[^\n]", &address, name) == 2) {
+		if (strcmp(name, "_text") == 0)
+			start = address;
+		else if (strcmp(name, "_etext") == 0)
+			end = address;
+		if (!address)
+			break; /* the kernel hides them all */
+	}
+	if (file)
+		fclose(file);
+	if (!start || end <= start)
+		return 0;
+	id = notes_build_id(map->root, "/sys/kernel/notes");
+	return area_add(map, start, end, &id, "[kernel]");
+}
+
+static int modules_load(struct kernel_map *map)
+{
+	FILE *file = root_open(map->root, "/proc/modules");
+	uint64_t size, start;
+	char name[128];
+	int r = 0;
+
+	/* nf_nat 61440 2 nft_nat,xt_nat, Live 0xffffffffc0a8f000 */
+	while (r == 0 && file &&
+	       fscanf(file, "%127s %" SCNu64 " %*s %*s %*s %" SCNx64 "%*[^\n]", name, &size, &start) == 3) {
+		char path[256], label[160];
+		struct build_id id;
+
+		if (!start || size > UINT64_MAX - start)
+			continue;
+		snprintf(path, sizeof(path), "/sys/module/%s/notes/.note.gnu.build-id", name);
+		snprintf(label, sizeof(label), "[kernel module %s]", name);
+		id = notes_build_id(map->root, path);
+		r = area_add(map, start, start + size, &id, label);
+	}
+	if (file)
+		fclose(file);
+	return r;
+}
+
+static int area_compare(const void *pa, const void *pb)
+{
+	const struct area *a = pa, *b = pb;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+int kernel_map_reload(struct kernel_map *map)
+{
+	struct kernel_map fresh = { .root = map->root, .catalog = map->catalog };
+	int r = image_load(&fresh);
+
+	if (r == 0 && fresh.n_areas)
+		r = modules_load(&fresh);
+	fresh.generated = catalog_add(map->catalog, SAMPLE_MODULE_KERNEL, NULL,
+				      "[kernel, generated code]", 0, 0);
+	if (r < 0 || fresh.generated == CATALOG_NONE) {
+		free(fresh.areas);
+		return -ENOMEM;
+	}
+	if (fresh.n_areas)
+		qsort(fresh.areas, fresh.n_areas, sizeof(*fresh.areas), area_compare);
+	free(map->areas);
+	*map = fresh;
+	return 0;
+}
+
+struct kernel_map *kernel_map_new(const char *root, struct catalog *catalog)
+{
+	_clean_(kernel_map_freep) struct kernel_map *map = calloc(1, sizeof(*map));
+
+	if (!map)
+		return NULL;
+	map->catalog = catalog;
+	map->root = strdup(root);
+	if (!map->root || kernel_map_reload(map) < 0)
+		return NULL;
+	return TAKE(map);
+}
+
+void kernel_map_free(struct kernel_map *map)
+{
+	if (!map)
+		return;
+	free(map->areas);
+	free(map->root);
+	free(map);
+}
+
+bool kernel_map_is_visible(const struct kernel_map *map)
+{
+	return map->n_areas > 0;
+}
+
+bool kernel_map_find(const struct kernel_map *map, uint64_t address, uint32_t *retmodule,
+		     uint64_t *retoffset)
+{
+	size_t low = 0, high = map->n_areas;
+
+	if (!map->n_areas)
+		return false;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (map->areas[middle].end > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	*retmodule = map->generated;
+	*retoffset = 0;
+	if (low < map->n_areas && map->areas[low].start <= address) {
+		*retmodule = map->areas[low].module;
+		*retoffset = address - map->areas[low].start;
+	}
+	return true;
+}
+
+void kernel_map_renumber(struct kernel_map *map, const uint32_t *numbers, size_t n)
+{
+	for (size_t i = 0; i < map->n_areas; i++)
+		if (map->areas[i].module < n)
+			map->areas[i].module = numbers[map->areas[i].module];
+	if (map->generated < n)
+		map->generated = numbers[map->generated];
+}

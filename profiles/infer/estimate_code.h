@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * estimate_code.h - estimation with chosen weights; for estimate.c and for the benchmark that learns the weights
+ */
+
+#include "profiles/infer/code.h"
+#include "profiles/infer/estimate.h"
+
+/** estimate_depth() - how much of the code that estimator wants to see */
+enum code_depth estimate_depth(enum estimator estimator);
+
+/** estimate_code() - steps 2 and 3 of estimate.h; @weights: COST_N_FEATURES. 0 or -ENOMEM */
+int estimate_code(const struct code *code, enum estimator estimator, const float *weights,
+		  struct estimate *ret);
