@@ -21,6 +21,7 @@
 static const char *const class_names[] = {
 	"assumed", "loaded", "types", "scopes", "loops", "values", "effects", "wrap", "bounds", "floats",
 	"aligned", "assembly", "undefined", "shifts", "lifetimes", "unreached", "null", "variables", "calls", "questions",
+	"merged", "bools",
 };
 
 const char *facts_class_name(unsigned i)
@@ -282,10 +283,6 @@ static void operands_define(LLVMValueRef i)
 {
 	int n = LLVMGetNumOperands(i);
 
-	if (LLVMIsAPHINode(i)) {
-		incoming_define(i);
-		return;
-	}
 	for (int k = 0; k < n; k++) {
 		LLVMValueRef operand = LLVMGetOperand(i, (unsigned)k), instead;
 
@@ -421,7 +418,9 @@ static void instruction_strip(LLVMValueRef i, unsigned classes)
 		return;
 	}
 	facts_metadata_strip(i, classes);
-	if (classes & FACTS_UNDEFINED)
+	if (classes & FACTS_MERGED && LLVMIsAPHINode(i))
+		incoming_define(i);
+	else if (classes & FACTS_UNDEFINED && !LLVMIsAPHINode(i))
 		operands_define(i);
 	if (is_call(i))
 		call_strip(i, classes);

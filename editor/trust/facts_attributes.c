@@ -254,17 +254,38 @@ static unsigned kind_class(unsigned kind)
 	return FACTS_LOADED;
 }
 
+static unsigned kind_of(const char *name)
+{
+	return LLVMGetMDKindIDInContext(ir_context(), name, (unsigned)strlen(name));
+}
+
+/* A byte that is said to be 0 or 1: a bool of C and C++. */
+static bool is_bool(LLVMValueRef instruction)
+{
+	LLVMValueRef range = LLVMGetMetadata(instruction, kind_of("range")), bounds[2];
+
+	if (!range || !LLVMIsALoadInst(instruction) || LLVMGetTypeKind(LLVMTypeOf(instruction)) != LLVMIntegerTypeKind ||
+	    LLVMGetIntTypeWidth(LLVMTypeOf(instruction)) != 8 || LLVMGetMDNodeNumOperands(range) != 2)
+		return false;
+	LLVMGetMDNodeOperands(range, bounds);
+	return LLVMConstIntGetZExtValue(bounds[0]) == 0 && LLVMConstIntGetZExtValue(bounds[1]) == 2;
+}
+
 void facts_metadata_strip(LLVMValueRef instruction, unsigned classes)
 {
+	bool keeps_bool;
 	LLVMValueMetadataEntry *entries;
 	size_t n;
 
 	if (!LLVMHasMetadata(instruction))
 		return;
+	keeps_bool = !(classes & FACTS_BOOLS) && is_bool(instruction);
 	entries = LLVMInstructionGetAllMetadataOtherThanDebugLoc(instruction, &n);
 	for (unsigned i = 0; i < n; i++) {
 		unsigned kind = LLVMValueMetadataEntriesGetKind(entries, i), class = kind_class(kind);
 
+		if (keeps_bool && (kind == kind_of("range") || kind == kind_of("noundef")))
+			continue;
 		if (class & classes & FACTS_LOOPS)
 			loop_strip(instruction, kind);
 		else if (class & classes)
