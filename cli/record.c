@@ -96,9 +96,12 @@ static int bad_value(const char *option, const char *value)
 }
 
 /* Exactly one of: a command, processes, a cgroup, the whole machine. */
-static bool has_one_target(const struct request *request, bool all)
+static int target_take(struct request *request, bool all)
 {
-	return !!request->command + !!request->recorder.n_pids + !!request->recorder.cgroup + all == 1;
+	if (!!request->command + !!request->recorder.n_pids + !!request->recorder.cgroup + all != 1)
+		return verb_usage("record");
+	request->recorder.target = all ? RECORDER_ALL : request->recorder.cgroup ? RECORDER_CGROUP : RECORDER_TASKS;
+	return VERB_DONE;
 }
 
 static int request_parse(int argc, char **argv, struct request *request)
@@ -156,12 +159,7 @@ static int request_parse(int argc, char **argv, struct request *request)
 			return verb_usage("record");
 		}
 	request->command = optind < argc ? argv + optind : NULL;
-	if (!has_one_target(request, all))
-		return verb_usage("record");
-	request->recorder.target = all ? RECORDER_ALL :
-				   request->recorder.cgroup ? RECORDER_CGROUP :
-							      RECORDER_TASKS;
-	return VERB_DONE;
+	return target_take(request, all);
 }
 
 /* What ends a recording: an interrupt, or the end of the command. */
