@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """report.py TABLES-DIRECTORY OUTPUT-DIRECTORY - RESULTS.md and results.html from the tables' JSON
 
-Tables that are not there are left out; a table that this file does not know in particular is shown as it is: its
+Of a table that is not there the section of an earlier run stays as it was. A table that this file does not know in particular is shown as it is: its
 figures, then one row for each member of its arrays of objects.
 """
 
 import html
 import os
 import sys
+import textwrap
 
 import measure
 import picture
@@ -39,7 +40,7 @@ class Page:
         self.html.append(f"<h{level}>{html.escape(text)}</h{level}>")
 
     def text(self, text):
-        self.markdown += [text, ""]
+        self.markdown += textwrap.wrap(text, 118, break_long_words=False, break_on_hyphens=False) + [""]
         self.html.append(f"<p>{html.escape(text)}</p>")
 
     def table(self, headings, rows):
@@ -63,6 +64,25 @@ class Page:
     def details(self, summary, lines):
         self.html.append(f"<details><summary>{html.escape(summary)}</summary><pre>")
         self.html.append(html.escape("\n".join(lines)) + "</pre></details>")
+
+
+def sections(path, mark, end=None):
+    """Title -> lines of each section of what an earlier run wrote."""
+    found, title = {}, None
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+    except FileNotFoundError:
+        return found
+    for line in lines:
+        if line.startswith(mark):
+            title = html.unescape(line[len(mark):].removesuffix(end or ""))
+            found[title] = []
+        elif end and line.startswith("</body>"):
+            break
+        if title:
+            found[title].append(line)
+    return found
 
 
 def number(value):
@@ -315,20 +335,24 @@ pre { font-size: 12px; overflow-x: auto; background: #f6f6f6; padding: .6em; }
 def main(argv):
     if len(argv) != 3:
         measure.usage(__doc__)
+    markdown, page_html = (os.path.join(argv[2], name) for name in ("RESULTS.md", "results.html"))
+    kept, kept_html = sections(markdown, "## "), sections(page_html, "<h2>", "</h2>")
     page = Page()
     page.heading("Results", 1)
     page.text("Written by scripts/bench from the tables' JSON; bench/README.md says what each figure is.")
     for name, title in TITLES.items():
         table = measure.read_json(os.path.join(argv[1], name + ".json"))
-        if not table:
-            continue
-        page.heading(title)
-        if machine_line(table):
-            page.text(machine_line(table))
-        RENDERERS.get(name, generic)(page, table, os.path.abspath(argv[1]))
-    with open(os.path.join(argv[2], "RESULTS.md"), "w", encoding="utf-8") as out:
-        out.write("\n".join(page.markdown))
-    with open(os.path.join(argv[2], "results.html"), "w", encoding="utf-8") as out:
+        if table:
+            page.heading(title)
+            if machine_line(table):
+                page.text(machine_line(table))
+            RENDERERS.get(name, generic)(page, table, os.path.abspath(argv[1]))
+        else:
+            page.markdown += kept.get(title, [])
+            page.html += kept_html.get(title, [])
+    with open(markdown, "w", encoding="utf-8") as out:
+        out.write("\n".join(page.markdown).rstrip("\n") + "\n")
+    with open(page_html, "w", encoding="utf-8") as out:
         out.write("<!DOCTYPE html><html lang=en><meta charset=utf-8><title>Morph: results</title>"
                   f"<style>{STYLE}</style><body>\n" + "\n".join(page.html) + "\n</body></html>\n")
     return 0
