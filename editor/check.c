@@ -74,8 +74,8 @@ static const char *interpreter(const struct image *image, size_t *retsize)
 {
 	const struct image_section *section = image_section_find(image, ".interp");
 
-	*retsize = section ? section->size : 0;
-	return section ? (const char *)section->data : NULL;
+	*retsize = section && section->data ? section->size : 0; /* one of SHT_NOBITS has a size and no bytes */
+	return *retsize ? (const char *)section->data : NULL;
 }
 
 static int compare_headers(const struct image *a, const struct image *b, struct fault *reterr)

@@ -36,8 +36,12 @@ static const char *const valued[] = {
 	"undefined", "undefined-glob", "unresolved-symbols", "wrap",
 };
 
-/* With a value: joined, or the next word. */
-static const char joined[] = "FIORefhmuz";
+/*
+ * With a value: the next word. Joined it may be only where no longer option begins so: ld.lld takes the longest that it knows, and
+ * "-mllvm=-load=x" is none of -m.
+ */
+static const char lettered[] = "FIORefhmuz";
+static const char joined[] = "Oz";
 
 static const char *const file_options[] = {
 	"--dynamic-list=", "--export-dynamic-symbol-list=", "--retain-symbols-file=", "--version-script=",
@@ -71,9 +75,11 @@ static unsigned option_words(const char *word)
 		return 1;
 	if (is_in(valued, ARRAY_SIZE(valued), name, n))
 		return name[n] ? 1 : 2;
-	if (word[1] != '-' && strchr(joined, name[0]))
-		return name[1] ? 1 : 2;
-	return 0;
+	if (word[1] == '-' || !strchr(lettered, name[0]))
+		return 0;
+	if (!name[1])
+		return 2;
+	return strchr(joined, name[0]) || strcmp(name, "melf_x86_64") == 0;
 }
 
 static int refused(const char *what, const char *option, struct fault *reterr)

@@ -52,7 +52,8 @@ bool pace_stat_parse(const char *line, unsigned *retcpu, uint64_t *retbusy, uint
 		   &n[7]) < 5)
 		return false;
 	for (unsigned i = 0; i < ARRAY_SIZE(n); i++)
-		all += n[i];
+		if (__builtin_add_overflow(all, n[i], &all))
+			return false;
 	*retall = all;
 	*retbusy = all - n[3] - n[4];
 	return true;

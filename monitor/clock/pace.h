@@ -47,7 +47,7 @@ double pace_mean_hz(const struct pace *pace);
 void pace_heal(struct pace *pace, struct sampler *sampler, const struct sampler_counters *fired,
 	       double seconds);
 
-/** pace_stat_parse() - "cpu3 1 2 3 ..." of /proc/stat; false: another line */
+/** pace_stat_parse() - "cpu3 1 2 3 ..." of /proc/stat; false: another line, or sums beyond 64 bits */
 bool pace_stat_parse(const char *line, unsigned *retcpu, uint64_t *retbusy, uint64_t *retall);
 
 /** pace_draw() - a factor between 0.75 and 1.25 */

@@ -120,6 +120,7 @@ forged script-for-errors argument "--error-handling-script=$work/evil.sh"
 forged response-file argument "@$work/words"
 forged another-output argument "--reproduce=$work/out.tar"
 forged input-by-path argument "$work/evil.o"
+forged option-of-llvm-as-one-of-emulation argument "-mllvm=-info-output-file=$work/written"
 forged option-loads-a-library option "-load=$work/evil.so"
 forged option-changes-arithmetic option -fp-contract=fast
 forged option-writes-a-file option "-info-output-file=$work/written"

@@ -24,6 +24,8 @@ static void harmless(const char *word)
 	for (size_t i = 0; i < ARRAY_SIZE(never); i++)
 		if (strcmp(word, never[i]) == 0)
 			abort();
+	if (strncmp(word, "-mllvm", 6) == 0 || strncmp(word, "-format", 7) == 0)
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
