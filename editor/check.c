@@ -70,18 +70,39 @@ static int differ(struct fault *reterr, const char *what)
 	return fault_set(reterr, -EBADMSG, "the result was refused: its %s differ from the shipped file's", what);
 }
 
-static const char *interpreter(const struct image *image, size_t *retsize)
+/* As the kernel finds it: by the segment, whatever sections say. */
+static const uint8_t *interpreter(const struct image *image, size_t *retsize)
 {
-	const struct image_section *section = image_section_find(image, ".interp");
+	const Elf64_Phdr *segment = segment_find(image, PT_INTERP);
+	size_t size;
+	const uint8_t *bytes = image_bytes(image, &size);
 
-	*retsize = section && section->data ? section->size : 0; /* one of SHT_NOBITS has a size and no bytes */
-	return *retsize ? (const char *)section->data : NULL;
+	*retsize = segment && segment->p_offset <= size && segment->p_filesz <= size - segment->p_offset ?
+			   segment->p_filesz : 0;
+	return *retsize ? bytes + segment->p_offset : NULL;
+}
+
+static uint64_t dynamic_value(const struct view *view, int64_t tag);
+
+/* Is what the section headers show, and what is compared below, what a loader reads? */
+static bool shows_dynamic(const struct view *view)
+{
+	const Elf64_Phdr *segment = segment_find(view->image, PT_DYNAMIC);
+	const struct image_section *dynamic = image_section_find(view->image, ".dynamic");
+	const struct image_section *strings = image_section_find(view->image, ".dynstr");
+	const struct image_section *symbols = image_section_find(view->image, ".dynsym");
+
+	if (!segment || !dynamic)
+		return !segment == !dynamic;
+	return segment->p_offset == dynamic->offset && segment->p_vaddr == dynamic->address &&
+	       dynamic_value(view, DT_STRTAB) == (strings ? strings->address : 0) &&
+	       dynamic_value(view, DT_SYMTAB) == (symbols ? symbols->address : 0);
 }
 
 static int compare_headers(const struct image *a, const struct image *b, struct fault *reterr)
 {
 	const Elf64_Phdr *x, *y;
-	const char *p, *q;
+	const uint8_t *p, *q;
 	size_t n, m;
 
 	if (image_machine(a) != image_machine(b) || image_elf_type(a) != image_elf_type(b))
@@ -324,6 +345,9 @@ int check_images(const struct image *shipped, const struct image *result, struct
 	view_open(shipped, &a);
 	view_open(result, &b);
 	r = compare_headers(shipped, result, reterr);
+	if (r == 0 && !shows_dynamic(&b))
+		r = fault_set(reterr, -EBADMSG,
+			      "the result was refused: its section headers do not show what a loader reads");
 	if (r == 0)
 		r = compare_dynamic(&a, &b, reterr);
 	if (r == 0)
