@@ -159,6 +159,12 @@ static bool blob_walk(struct bitstream_walk *w)
 	return w->source->align(w);
 }
 
+/* Elements that take no bits could be claimed without end. */
+static bool element_takes_bits(const struct abbreviation_operand *element)
+{
+	return element->kind == ABBREVIATION_CHAR6 || (element->kind != ABBREVIATION_LITERAL && element->value > 0);
+}
+
 static bool array_walk(struct bitstream_walk *w, const struct abbreviation_operand *element)
 {
 	uint64_t n;
@@ -166,8 +172,7 @@ static bool array_walk(struct bitstream_walk *w, const struct abbreviation_opera
 	if (!vbr(w, ROLE_LENGTH, 6, &n))
 		return false;
 	w->in_array = true;
-	/* Elements that take no bits could be claimed without end. */
-	if (n > 0 && element->value == 0 && element->kind != ABBREVIATION_CHAR6)
+	if (n > 0 && !element_takes_bits(element))
 		return false;
 	for (uint64_t i = 0; i < n; i++)
 		if (!scalar_walk(w, element))
