@@ -57,8 +57,8 @@ static char *member_name(const char *header, const struct names *names)
 	return strndup(start, n);
 }
 
-static int member_add(struct archive *archive, const char *path, char *name, bool thin,
-		      const uint8_t *bytes, size_t size)
+static int member_add(struct archive *archive, const char *path, char *name, bool thin, const uint8_t *bytes,
+		      size_t size)
 {
 	struct archive_member *member;
 	const char *slash = strrchr(path, '/'), *base = strrchr(name, '/');
@@ -108,8 +108,7 @@ static int member_read(struct archive *archive, const char *path, bool thin, str
 	return name ? member_add(archive, path, name, thin, bytes, size) : -EBADMSG;
 }
 
-int archive_read(const char *path, const void *bytes, size_t size, struct archive *ret,
-		 struct fault *reterr)
+int archive_read(const char *path, const void *bytes, size_t size, struct archive *ret, struct fault *reterr)
 {
 	_clean_(archive_donep) struct archive archive = { 0 };
 	struct reader in = reader_of(bytes, size);

@@ -15,7 +15,7 @@ struct archive_member {
 	char *name;	      /* owned; base name */
 	const uint8_t *bytes; /* borrowed from the archive; NULL in a thin one */
 	size_t size;
-	char *path;	      /* owned; thin: where the member is; else NULL */
+	char *path; /* owned; thin: where the member is; else NULL */
 };
 
 struct archive {
@@ -27,8 +27,7 @@ struct archive {
  * archive_read() - @path: of the archive, for messages and for thin members
  * Return: 0; -EBADMSG: damaged, with @reterr; -ENOMEM.
  */
-int archive_read(const char *path, const void *bytes, size_t size, struct archive *ret,
-		 struct fault *reterr);
+int archive_read(const char *path, const void *bytes, size_t size, struct archive *ret, struct fault *reterr);
 void archive_done(struct archive *archive);
 static inline void archive_donep(struct archive *archive)
 {

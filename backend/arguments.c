@@ -64,7 +64,7 @@ static bool word_read(const char **p, const char *end, struct buffer *word)
 		return false;
 	for (; *p < end && (quote || !isspace((unsigned char)**p)); (*p)++) {
 		if (**p == '\\' && quote != '\'' && *p + 1 < end)
-			buffer_u8(word, (uint8_t) * ++*p);
+			buffer_u8(word, (uint8_t)*++*p);
 		else if (quote && **p == quote)
 			quote = '\0';
 		else if (!quote && (**p == '"' || **p == '\''))

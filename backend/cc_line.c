@@ -14,22 +14,48 @@ struct flag {
 
 /* Clang makes no object or program then, or prints and ends, or makes what the packer knows nothing of. */
 static const struct flag plain_flags[] = {
-	{ "-E", false }, { "-S", false }, { "-M", false }, { "-MM", false }, { "-r", false },
-	{ "-fsyntax-only", false }, { "--analyze", false }, { "--precompile", false },
-	{ "-emit-llvm", false }, { "-emit-ast", false }, { "-emit-pch", false },
-	{ "-emit-interface-stubs", false }, { "-cc1", true }, { "-print-", true }, { "--print-", true },
-	{ "-dumpmachine", false }, { "-dumpversion", false }, { "--version", false }, { "--help", true },
-	{ "-help", true }, { "--autocomplete", true }, { "--preprocess", false }, { "--assemble", false },
+	{ "-E", false },
+	{ "-S", false },
+	{ "-M", false },
+	{ "-MM", false },
+	{ "-r", false },
+	{ "-fsyntax-only", false },
+	{ "--analyze", false },
+	{ "--precompile", false },
+	{ "-emit-llvm", false },
+	{ "-emit-ast", false },
+	{ "-emit-pch", false },
+	{ "-emit-interface-stubs", false },
+	{ "-cc1", true },
+	{ "-print-", true },
+	{ "--print-", true },
+	{ "-dumpmachine", false },
+	{ "-dumpversion", false },
+	{ "--version", false },
+	{ "--help", true },
+	{ "-help", true },
+	{ "--autocomplete", true },
+	{ "--preprocess", false },
+	{ "--assemble", false },
 	/* kernels, other word sizes */
-	{ "-mcmodel=kernel", false }, { "-m32", false }, { "-mx32", false }, { "-m16", false },
+	{ "-mcmodel=kernel", false },
+	{ "-m32", false },
+	{ "-mx32", false },
+	{ "-m16", false },
 	/* need the summary index that a textual LTO pipeline does not get (LLVM 22 LTOBackend) */
 	{ "-fwhole-program-vtables", false },
 	/* instrumented: not what is shipped, and not to be sped up */
-	{ "-fsanitize=", true }, { "-fprofile", true }, { "-fcs-profile-", true }, { "--coverage", false },
-	{ "-coverage", false }, { "-fcoverage-mapping", false },
+	{ "-fsanitize=", true },
+	{ "-fprofile", true },
+	{ "-fcs-profile-", true },
+	{ "--coverage", false },
+	{ "-coverage", false },
+	{ "-fcoverage-mapping", false },
 	/* would put other probes or other IR where ours go */
-	{ "-fpseudo-probe-for-profiling", false }, { "-fembed-bitcode", true },
-	{ "-fthinlto-index=", true }, { "-fthin-link-bitcode=", true },
+	{ "-fpseudo-probe-for-profiling", false },
+	{ "-fembed-bitcode", true },
+	{ "-fthinlto-index=", true },
+	{ "-fthin-link-bitcode=", true },
 };
 
 static bool flag_is(const struct flag *flag, const char *arg)
@@ -49,15 +75,58 @@ static bool is_plain_flag(const char *arg)
 /* Options whose next word is a value, not an input (clang 22, those seen in build systems). */
 static bool takes_next(const char *arg)
 {
-	static const char *const options[] = {
-		"-o", "-x", "-I", "-D", "-U", "-L", "-l", "-F", "-T", "-u", "-z", "-e", "-A", "-B", "-G",
-		"-include", "-imacros", "-idirafter", "-iprefix", "-iwithprefix", "-iwithprefixbefore",
-		"-isysroot", "-isystem", "-iquote", "-imultilib", "-include-pch", "-MF", "-MT", "-MQ", "-MJ",
-		"-Xclang", "-Xlinker", "-Xassembler", "-Xpreprocessor", "-Xanalyzer", "-mllvm", "-arch",
-		"-target", "--target", "--sysroot", "--param", "-framework", "-rpath", "-dumpbase",
-		"-dumpdir", "-aux-info", "-iframework", "-working-directory", "-gcc-toolchain", "-soname",
-		"--config", "-resource-dir",
-	};
+	static const char *const options[] = { "-o",
+					       "-x",
+					       "-I",
+					       "-D",
+					       "-U",
+					       "-L",
+					       "-l",
+					       "-F",
+					       "-T",
+					       "-u",
+					       "-z",
+					       "-e",
+					       "-A",
+					       "-B",
+					       "-G",
+					       "-include",
+					       "-imacros",
+					       "-idirafter",
+					       "-iprefix",
+					       "-iwithprefix",
+					       "-iwithprefixbefore",
+					       "-isysroot",
+					       "-isystem",
+					       "-iquote",
+					       "-imultilib",
+					       "-include-pch",
+					       "-MF",
+					       "-MT",
+					       "-MQ",
+					       "-MJ",
+					       "-Xclang",
+					       "-Xlinker",
+					       "-Xassembler",
+					       "-Xpreprocessor",
+					       "-Xanalyzer",
+					       "-mllvm",
+					       "-arch",
+					       "-target",
+					       "--target",
+					       "--sysroot",
+					       "--param",
+					       "-framework",
+					       "-rpath",
+					       "-dumpbase",
+					       "-dumpdir",
+					       "-aux-info",
+					       "-iframework",
+					       "-working-directory",
+					       "-gcc-toolchain",
+					       "-soname",
+					       "--config",
+					       "-resource-dir" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
 		if (strcmp(options[i], arg) == 0)
@@ -160,9 +229,9 @@ struct cc_line cc_line_read(int argc, char *const argv[])
 		}
 	}
 	line.mode = seen.plain || seen.refuses_lto || !seen.has_input ? CC_PLAIN :
-		    seen.compiles					? CC_COMPILE :
-		    line.linker						? CC_PLAIN :
-									  CC_LINK;
+		    seen.compiles				      ? CC_COMPILE :
+		    line.linker					      ? CC_PLAIN :
+									CC_LINK;
 	line.is_probe &= line.mode == CC_LINK;
 	return line;
 }

@@ -15,11 +15,11 @@ enum cc_mode {
 
 struct cc_line {
 	enum cc_mode mode;
-	bool has_lto;	     /* some -flto... of the caller's stands */
-	bool has_fat;	     /* -ffat-lto-objects or -fno-fat-lto-objects */
-	bool wants_lld;      /* -fuse-ld=lld */
-	bool is_probe;	     /* compiles and links a "conftest", as autoconf calls what it asks the compiler */
-	const char *linker;  /* another linker that the caller wants, or NULL */
+	bool has_lto;	    /* some -flto... of the caller's stands */
+	bool has_fat;	    /* -ffat-lto-objects or -fno-fat-lto-objects */
+	bool wants_lld;	    /* -fuse-ld=lld */
+	bool is_probe;	    /* compiles and links a "conftest", as autoconf calls what it asks the compiler */
+	const char *linker; /* another linker that the caller wants, or NULL */
 	const char *selftest; /* --morph-selftest=, or NULL */
 };
 

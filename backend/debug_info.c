@@ -45,7 +45,8 @@ static int opt_run(const char *tool, const struct buffer *module, const char *op
 	if (fd < 0)
 		return fd;
 	snprintf(input, sizeof(input), "/proc/self/fd/%d", fd);
-	r = child_check((char *[]){ (char *)tool, "-disable-verify", (char *)option, input, "-o", "-", (char *)format, NULL },
+	r = child_check((char *[]){ (char *)tool, "-disable-verify", (char *)option, input, "-o", "-",
+				    (char *)format, NULL },
 			&options, reterr);
 	return r == 0 && ret->bad ? fault_errno(reterr, -ENOMEM, "module without debug information") : r;
 }
@@ -64,7 +65,8 @@ static const uint8_t *text_of(const struct buffer *ir, size_t *retsize)
  * computes them no second time (llvm-project issue 56030, LLVM 22): do the loops become others without? No other step of
  * the code generation is known to see debug information.
  */
-static int loops_depend(const char *tool, const struct buffer *module, const struct buffer *stripped, struct fault *reterr)
+static int loops_depend(const char *tool, const struct buffer *module, const struct buffer *stripped,
+			struct fault *reterr)
 {
 	static const char passes[] = "-passes=function(loop-simplify,loop(canon-freeze,loop-reduce)),strip";
 	_clean_(buffer_donep) struct buffer with = { 0 }, without = { 0 };

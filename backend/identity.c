@@ -68,8 +68,7 @@ int identity_make(const struct image *image, const struct morph_data *data, stru
 
 	_Static_assert(sizeof(bytes) == BUILD_ID_MAX_BYTES, "a hash fills the longest ID");
 	if (!at)
-		return fault_set(reterr, -ENODATA, "%s: the linker gave it no build ID",
-				 image_path(image));
+		return fault_set(reterr, -ENODATA, "%s: the linker gave it no build ID", image_path(image));
 	if (r == 0) {
 		loaded_add(hash, image, at, linked->size);
 		r = morph_data_hash(data, hash);

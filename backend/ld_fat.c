@@ -25,7 +25,8 @@ static bool defines_more(const struct image *image, const struct image_section *
 	struct bitcode_symbols symbols;
 	bool more = false;
 
-	if (!image_section_find(image, ".shstrtab") || bitcode_symbols_read(ir->data, ir->size, &symbols, NULL) < 0)
+	if (!image_section_find(image, ".shstrtab") ||
+	    bitcode_symbols_read(ir->data, ir->size, &symbols, NULL) < 0)
 		return false;
 	for (size_t i = 0; i < image_n_symbols(image) && !more; i++) {
 		const struct image_symbol *s = image_symbol_at(image, i);
@@ -73,7 +74,7 @@ static bool file_is_glued(const char *path)
 	if (path[0] == '-' || file_map_open(path, &map, NULL) < 0 || map.size < 8)
 		return false;
 	return memcmp(map.data, "!<arch>\n", 8) == 0 ? archive_is_glued(path, &map) :
-						      object_is_glued(path, map.data, map.size);
+						       object_is_glued(path, map.data, map.size);
 }
 
 static int directory_make(struct fat_objects *fat, struct fault *reterr)

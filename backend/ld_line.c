@@ -166,18 +166,18 @@ static const struct option_rule long_rules[] = {
 };
 
 static const struct option_rule short_rules[] = {
-	{ "(", VALUE_NONE, LD_DROP },	{ ")", VALUE_NONE, LD_DROP },
-	{ "F", VALUE_JOINED, LD_KEEP },	{ "I", VALUE_JOINED, LD_KEEP },
-	{ "L", VALUE_JOINED, LD_DROP },	{ "M", VALUE_NONE, LD_DROP },
-	{ "O", VALUE_JOINED, LD_KEEP },	{ "R", VALUE_JOINED, LD_KEEP },
-	{ "T", VALUE_JOINED, LD_FILE },	{ "V", VALUE_NONE, LD_PASS },
-	{ "b", VALUE_JOINED, LD_PASS },	{ "e", VALUE_JOINED, LD_KEEP },
-	{ "f", VALUE_JOINED, LD_KEEP },	{ "h", VALUE_JOINED, LD_KEEP },
+	{ "(", VALUE_NONE, LD_DROP },	   { ")", VALUE_NONE, LD_DROP },
+	{ "F", VALUE_JOINED, LD_KEEP },	   { "I", VALUE_JOINED, LD_KEEP },
+	{ "L", VALUE_JOINED, LD_DROP },	   { "M", VALUE_NONE, LD_DROP },
+	{ "O", VALUE_JOINED, LD_KEEP },	   { "R", VALUE_JOINED, LD_KEEP },
+	{ "T", VALUE_JOINED, LD_FILE },	   { "V", VALUE_NONE, LD_PASS },
+	{ "b", VALUE_JOINED, LD_PASS },	   { "e", VALUE_JOINED, LD_KEEP },
+	{ "f", VALUE_JOINED, LD_KEEP },	   { "h", VALUE_JOINED, LD_KEEP },
 	{ "l", VALUE_JOINED, LD_LIBRARY }, { "m", VALUE_JOINED, LD_KEEP },
-	{ "o", VALUE_JOINED, LD_OUTPUT }, { "r", VALUE_NONE, LD_PASS },
+	{ "o", VALUE_JOINED, LD_OUTPUT },  { "r", VALUE_NONE, LD_PASS },
 	{ "s", VALUE_NONE, LD_STRIP_ALL }, { "t", VALUE_NONE, LD_DROP },
-	{ "u", VALUE_JOINED, LD_KEEP },	{ "v", VALUE_NONE, LD_DROP },
-	{ "w", VALUE_NONE, LD_DROP },	{ "y", VALUE_JOINED, LD_DROP },
+	{ "u", VALUE_JOINED, LD_KEEP },	   { "v", VALUE_NONE, LD_DROP },
+	{ "w", VALUE_NONE, LD_DROP },	   { "y", VALUE_JOINED, LD_DROP },
 	{ "z", VALUE_JOINED, LD_KEEP },
 };
 
@@ -203,13 +203,25 @@ static const struct option_rule *short_rule_find(const char *name)
 /* Long flags without a value that a single dash would make a short option with a joined one. */
 static bool is_long_flag(const char *name)
 {
-	static const char *const flags[] = {
-		"be8", "branch-to-branch", "eh-frame-hdr", "emit-relocs", "enable-new-dtags",
-		"enable-non-contiguous-regions", "error-unresolved-symbols", "execute-only",
-		"export-dynamic", "fatal-warnings", "fix-cortex-a53-843419", "fix-cortex-a8",
-		"force-group-allocation", "fortran-common", "merge-exidx-entries", "mmap-output-file",
-		"undefined-version", "unique", "use-android-relr-tags",
-	};
+	static const char *const flags[] = { "be8",
+					     "branch-to-branch",
+					     "eh-frame-hdr",
+					     "emit-relocs",
+					     "enable-new-dtags",
+					     "enable-non-contiguous-regions",
+					     "error-unresolved-symbols",
+					     "execute-only",
+					     "export-dynamic",
+					     "fatal-warnings",
+					     "fix-cortex-a53-843419",
+					     "fix-cortex-a8",
+					     "force-group-allocation",
+					     "fortran-common",
+					     "merge-exidx-entries",
+					     "mmap-output-file",
+					     "undefined-version",
+					     "unique",
+					     "use-android-relr-tags" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		if (strcmp(flags[i], name) == 0)
@@ -290,15 +302,9 @@ static void flag_note(struct ld_line *line, const char *name)
 static void item_note(struct ld_line *line, const struct ld_item *item, const char *name)
 {
 	switch (item->kind) {
-	case LD_OUTPUT:
-		line->output = item->value;
-		break;
-	case LD_STATIC:
-		line->is_static = true;
-		break;
-	case LD_STRIP_ALL:
-		line->strips = true;
-		break;
+	case LD_OUTPUT: line->output = item->value; break;
+	case LD_STATIC: line->is_static = true; break;
+	case LD_STRIP_ALL: line->strips = true; break;
 	case LD_BUILD_ID:
 		line->refuses_build_id = item->value && strcmp(item->value, "none") == 0;
 		line->has_build_id = !line->refuses_build_id;
@@ -309,12 +315,8 @@ static void item_note(struct ld_line *line, const struct ld_item *item, const ch
 		line->passes = true;
 		line->is_relocatable |= strcmp(name, "r") == 0 || strcmp(name, "relocatable") == 0;
 		break;
-	case LD_CODEGEN:
-		codegen_note(line, name, item->value);
-		break;
-	case LD_EXCLUDE_LIBS:
-		line->excludes_libs = true;
-		break;
+	case LD_CODEGEN: codegen_note(line, name, item->value); break;
+	case LD_EXCLUDE_LIBS: line->excludes_libs = true; break;
 	case LD_OURS:
 		if (strcmp(item->option, "morph-selftest") == 0)
 			line->selftest = item->value;
@@ -326,8 +328,7 @@ static void item_note(struct ld_line *line, const struct ld_item *item, const ch
 			line->sysroot = item->value;
 		line->wants_trace |= strcmp(name, "t") == 0 || strcmp(name, "trace") == 0;
 		break;
-	default:
-		flag_note(line, name);
+	default: flag_note(line, name);
 	}
 }
 
@@ -339,11 +340,8 @@ static void value_take(const struct ld_line *line, const struct option_rule *rul
 	const char *equals = strchr(name, '=');
 
 	switch (rule->style) {
-	case VALUE_NONE:
-		return;
-	case VALUE_OPTIONAL:
-		item->value = equals ? equals + 1 : NULL;
-		return;
+	case VALUE_NONE: return;
+	case VALUE_OPTIONAL: item->value = equals ? equals + 1 : NULL; return;
 	case VALUE_JOINED:
 		if (name[1])
 			item->value = name + 1;

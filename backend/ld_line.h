@@ -27,8 +27,8 @@ enum ld_item_kind {
 	LD_BUILD_ID,
 	LD_EXCLUDE_LIBS,
 	LD_OUTPUT,
-	LD_OURS,      /* from morph cc */
-	LD_PASS,      /* makes something else than a program or library: leave the whole link alone */
+	LD_OURS, /* from morph cc */
+	LD_PASS, /* makes something else than a program or library: leave the whole link alone */
 };
 
 struct ld_item {
@@ -43,21 +43,21 @@ struct ld_line {
 	struct ld_item *items;	/* owned */
 	size_t n_items, capacity;
 
-	const char *output; /* "a.out" unless given */
+	const char *output;   /* "a.out" unless given */
 	const char *selftest; /* --morph-selftest=, or NULL */
 	const char *sysroot;
-	const char *cpu;      /* -mcpu of the code generator, or NULL */
-	unsigned lto_level;   /* of the pipeline: 0..3; 2 unless given */
+	const char *cpu;    /* -mcpu of the code generator, or NULL */
+	unsigned lto_level; /* of the pipeline: 0..3; 2 unless given */
 	unsigned codegen_level;
 	bool is_shared, is_pie, is_static, is_thin, is_relocatable;
-	bool strips;	      /* -s */
-	bool wants_trace;     /* the caller said --trace */
-	bool wants_lld;	      /* the caller of morph cc said -fuse-ld=lld */
+	bool strips;			     /* -s */
+	bool wants_trace;		     /* the caller said --trace */
+	bool wants_lld;			     /* the caller of morph cc said -fuse-ld=lld */
 	bool has_build_id, refuses_build_id; /* --build-id, --build-id=none */
 	bool chooses_build_id;		     /* --build-id=0x..., =uuid: not made from the file's contents */
-	bool has_pipeline;    /* the caller chose the LTO passes */
-	bool excludes_libs;   /* --exclude-libs */
-	bool passes;	      /* some item is LD_PASS */
+	bool has_pipeline;		     /* the caller chose the LTO passes */
+	bool excludes_libs;		     /* --exclude-libs */
+	bool passes;			     /* some item is LD_PASS */
 };
 
 /** ld_line_parse() - @argc words behind the program's name; 0, -ELOOP, -ENOMEM with @reterr */

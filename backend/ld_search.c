@@ -23,8 +23,8 @@ static char *path_format(const char *sysroot, const char *dir, const char *prefi
 	char *path = NULL;
 
 	/* "=DIR": below the sysroot */
-	if (asprintf(&path, "%s%s/%s%s%s", dir[0] == '=' && sysroot ? sysroot : "",
-		     dir + (dir[0] == '='), prefix, name, suffix) < 0)
+	if (asprintf(&path, "%s%s/%s%s%s", dir[0] == '=' && sysroot ? sysroot : "", dir + (dir[0] == '='),
+		     prefix, name, suffix) < 0)
 		return NULL;
 	if (access(path, R_OK) == 0)
 		return path;

@@ -44,14 +44,15 @@ struct symbol {
 struct link {
 	const struct image *output;
 	struct arena *arena;
-	struct symbol *symbols;   /* by name and value */
+	struct symbol *symbols;	  /* by name and value */
 	struct symbol **by_value; /* the same */
 	size_t n;
 };
 
 static bool table_open(const struct image *image, const char *symbols, const char *strings, struct table *ret)
 {
-	const struct image_section *s = image_section_find(image, symbols), *t = image_section_find(image, strings);
+	const struct image_section *s = image_section_find(image, symbols),
+				   *t = image_section_find(image, strings);
 
 	*ret = (struct table){ 0 };
 	if (!s || !t || !s->data || !t->data)
@@ -109,9 +110,14 @@ static int symbols_read(struct link *link)
 		bool is_local = ELF64_ST_BIND(s.st_info) == STB_LOCAL;
 
 		if (name && (!is_local || ELF64_ST_VISIBILITY(s.st_other)))
-			link->symbols[n++] = (struct symbol){ name, "", s.st_value, is_local ? -1 : (double)i,
-							      ELF64_ST_TYPE(s.st_info), ELF64_ST_BIND(s.st_info),
-							      s.st_shndx != SHN_UNDEF, is_local };
+			link->symbols[n++] = (struct symbol){ name,
+							      "",
+							      s.st_value,
+							      is_local ? -1 : (double)i,
+							      ELF64_ST_TYPE(s.st_info),
+							      ELF64_ST_BIND(s.st_info),
+							      s.st_shndx != SHN_UNDEF,
+							      is_local };
 	}
 	qsort(link->symbols, n, sizeof(*link->symbols), by_name);
 	for (size_t i = 0; i < n; i++)
@@ -154,9 +160,10 @@ static const char *version_name(const struct image *output, unsigned index)
 		memcpy(&definition, s->data + at, sizeof(definition));
 		if (definition.vd_ndx == index && at + definition.vd_aux + sizeof(aux) <= s->size) {
 			memcpy(&aux, s->data + at + definition.vd_aux, sizeof(aux));
-			return aux.vda_name < strings->size &&
-			       memchr(strings->data + aux.vda_name, 0, strings->size - aux.vda_name) ?
-			       (const char *)strings->data + aux.vda_name : "";
+			return aux.vda_name < strings->size && memchr(strings->data + aux.vda_name, 0,
+								      strings->size - aux.vda_name) ?
+				       (const char *)strings->data + aux.vda_name :
+				       "";
 		}
 		if (!definition.vd_next)
 			break;
@@ -179,8 +186,8 @@ static bool is_chosen_at_start(const struct link *link, const struct symbol *sym
 {
 	const struct image_section *entries = image_section_find(link->output, ".iplt");
 
-	return symbol->type == STT_GNU_IFUNC ||
-	       (entries && symbol->type == STT_FUNC && symbol->is_defined && symbol->value - entries->address < entries->size);
+	return symbol->type == STT_GNU_IFUNC || (entries && symbol->type == STT_FUNC && symbol->is_defined &&
+						 symbol->value - entries->address < entries->size);
 }
 
 /* 1 */
@@ -230,7 +237,8 @@ static double slot_note(struct link *link, uint64_t value, bool chosen, double b
 	for (; low < link->n && link->by_value[low]->value == value; low++) {
 		struct symbol *symbol = link->by_value[low];
 
-		if (!symbol->is_defined || symbol->type == STT_TLS || (symbol->type == STT_GNU_IFUNC) != chosen)
+		if (!symbol->is_defined || symbol->type == STT_TLS ||
+		    (symbol->type == STT_GNU_IFUNC) != chosen)
 			continue;
 		if (symbol->is_hidden && symbol->order < 0)
 			symbol->order = nextafter(before, INFINITY);
@@ -285,7 +293,8 @@ static void chosen_order(struct link *link, const Elf64_Rela *relas, size_t n)
 			continue;
 		last = slot_note(link, (uint64_t)relas[i].r_addend, true, last);
 		if (entries)
-			last = slot_note(link, entries->address + k++ * (entries->size / n_chosen), false, last);
+			last = slot_note(link, entries->address + k++ * (entries->size / n_chosen), false,
+					 last);
 	}
 }
 
@@ -328,22 +337,33 @@ static size_t names_write(const struct link *link, struct buffer *symbols, struc
 	return n;
 }
 
-static void object_write(const struct buffer *symbols, const struct buffer *strings, uint16_t machine, struct buffer *ret)
+static void object_write(const struct buffer *symbols, const struct buffer *strings, uint16_t machine,
+			 struct buffer *ret)
 {
 	const size_t symbols_at = sizeof(Elf64_Ehdr), strings_at = symbols_at + symbols->size,
 		     padding = -(strings_at + strings->size) & 7;
 	const Elf64_Ehdr header = {
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-		.e_type = ET_REL, .e_machine = machine, .e_version = EV_CURRENT,
+		.e_type = ET_REL,
+		.e_machine = machine,
+		.e_version = EV_CURRENT,
 		.e_shoff = strings_at + strings->size + padding,
-		.e_ehsize = sizeof(Elf64_Ehdr), .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = N_SECTIONS,
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = N_SECTIONS,
 		.e_shstrndx = SECTION_STRINGS,
 	};
 	const Elf64_Shdr sections[N_SECTIONS] = {
-		[SECTION_SYMBOLS] = { .sh_type = SHT_SYMTAB, .sh_offset = symbols_at, .sh_size = symbols->size,
-				      .sh_link = SECTION_STRINGS, .sh_info = 1, .sh_addralign = 8,
+		[SECTION_SYMBOLS] = { .sh_type = SHT_SYMTAB,
+				      .sh_offset = symbols_at,
+				      .sh_size = symbols->size,
+				      .sh_link = SECTION_STRINGS,
+				      .sh_info = 1,
+				      .sh_addralign = 8,
 				      .sh_entsize = sizeof(Elf64_Sym) },
-		[SECTION_STRINGS] = { .sh_type = SHT_STRTAB, .sh_offset = strings_at, .sh_size = strings->size,
+		[SECTION_STRINGS] = { .sh_type = SHT_STRTAB,
+				      .sh_offset = strings_at,
+				      .sh_size = strings->size,
 				      .sh_addralign = 1 },
 	};
 

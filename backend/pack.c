@@ -35,9 +35,8 @@
 #include "module/bitcode.h"
 #include "module/morph_data.h"
 
-static const char *const linker_sections[] = {
-	".llvmbc", ".llvmcmd", ".llvm_bb_addr_map", ".pseudo_probe", ".pseudo_probe_desc",
-};
+static const char *const linker_sections[] = { ".llvmbc", ".llvmcmd", ".llvm_bb_addr_map", ".pseudo_probe",
+					       ".pseudo_probe_desc" };
 
 struct packer {
 	const struct ld_line *line;
@@ -215,7 +214,8 @@ static int plan_take(struct packer *p, const struct buffer *trace, struct buffer
 /* 4; what the caller chose stays. */
 static int identify(struct packer *p)
 {
-	int r = p->line->chooses_build_id ? 0 : identity_make(p->image, p->data, &p->data->build_id, p->reterr);
+	int r = p->line->chooses_build_id ? 0 :
+					    identity_make(p->image, p->data, &p->data->build_id, p->reterr);
 
 	p->data->map->build_id = p->data->build_id;
 	return r;
@@ -239,8 +239,7 @@ static int objcopy_run(struct packer *p, int section, const char *to)
 	arguments_printf(&args, "--add-section=%s=/proc/self/fd/%d", MORPH_SECTION, section);
 	arguments_add(&args, p->line->output);
 	arguments_add(&args, to);
-	r = args.bad ? fault_errno(p->reterr, -ENOMEM, "llvm-objcopy") :
-		       child_check(args.v, NULL, p->reterr);
+	r = args.bad ? fault_errno(p->reterr, -ENOMEM, "llvm-objcopy") : child_check(args.v, NULL, p->reterr);
 	arguments_done(&args);
 	return r;
 }
@@ -307,8 +306,7 @@ static int output_replace(struct packer *p)
 		return fault_errno(p->reterr, -ENAMETOOLONG, "%s", p->line->output);
 	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0)
-		return fault_errno(p->reterr, -errno, "%s: cannot create a file beside it",
-				   p->line->output);
+		return fault_errno(p->reterr, -errno, "%s: cannot create a file beside it", p->line->output);
 	r = objcopy_run(p, section, temp);
 	if (r == 0)
 		r = loaded_compare(p, temp);

@@ -43,8 +43,7 @@ struct planner {
 	struct fault *reterr;
 };
 
-static int add(struct planner *p, enum link_input_kind kind, const char *text, const void *bytes,
-	       size_t size)
+static int add(struct planner *p, enum link_input_kind kind, const char *text, const void *bytes, size_t size)
 {
 	int r = link_plan_add(p->plan, kind, text, bytes, size);
 
@@ -115,7 +114,8 @@ static const char *dynamic_string(const struct planner *p, uint64_t at)
  */
 struct exports {
 	const struct planner *p;
-	const struct image_section *symbols, *versions, *definitions; /* .gnu.version and ..._d: may be NULL */
+	const struct image_section *symbols, *versions,
+		*definitions; /* .gnu.version and ..._d: may be NULL */
 };
 
 /* Version of symbol @i: 0 local, 1 none, else its index; hidden ones come from .symver in the code. */
@@ -216,7 +216,9 @@ static int exports_add(struct planner *p)
 	}
 	r = text->bad ? fault_errno(p->reterr, -ENOMEM, "link plan") :
 			add(p, LINK_FILE, "--version-script=", text->data, text->size);
-	return r < 0 ? r : add(p, LINK_ARGUMENT, "--undefined-version", NULL, 0); /* copies of others' variables */
+	return r < 0 ? r :
+		       add(p, LINK_ARGUMENT, "--undefined-version", NULL,
+			   0); /* copies of others' variables */
 }
 
 /* The @i-th needed library; NULL behind the last. */
@@ -248,18 +250,14 @@ static int item_add(struct planner *p, const struct ld_item *item)
 		if (strcmp(item->option, "version-script") == 0 && exports_open(p, &(struct exports){ 0 }))
 			return 0; /* exports_add() */
 		return item->value ? file_option_add(p, item) : 0;
-	case LD_INPUT:
-		return script_add(p, item->value);
-	case LD_EXCLUDE_LIBS:
-		return exports_add(p);
+	case LD_INPUT: return script_add(p, item->value);
+	case LD_EXCLUDE_LIBS: return exports_add(p);
 	case LD_STATIC:
 		if (has_needed(p))
 			return 0;
 		break;
-	case LD_KEEP:
-		break;
-	default:
-		return 0;
+	case LD_KEEP: break;
+	default: return 0;
 	}
 	for (size_t i = 0; r == 0 && i < item->n; i++)
 		r = add(p, LINK_ARGUMENT, p->line->words.v[item->first + i], NULL, 0);

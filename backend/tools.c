@@ -14,7 +14,7 @@
 static const struct {
 	const char *tool, *package;
 } packages[] = {
-	{ "clang", "clang-22" }, { "clang++", "clang-22" }, { "ld.lld", "lld-22" },
+	{ "clang", "clang-22" },       { "clang++", "clang-22" }, { "ld.lld", "lld-22" },
 	{ "llvm-objcopy", "llvm-22" }, { "opt", "llvm-22" },
 };
 

@@ -17,8 +17,8 @@
 struct used_file {
 	char *path;
 	struct file_map map;
-	struct archive archive; /* of members, when it is one */
-	bool *is_taken;		/* per member */
+	struct archive archive;	  /* of members, when it is one */
+	bool *is_taken;		  /* per member */
 	struct file_map *members; /* thin: the mapped members */
 };
 

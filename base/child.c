@@ -104,8 +104,7 @@ static void terminate_text(struct buffer *buffer)
 		buffer->size--;
 }
 
-int child_run(char *const argv[], const struct child_options *options, int *retstatus,
-	      struct fault *reterr)
+int child_run(char *const argv[], const struct child_options *options, int *retstatus, struct fault *reterr)
 {
 	static const struct child_options defaults;
 	const struct child_options *o = options ? options : &defaults;

@@ -24,8 +24,7 @@ struct child_options {
  * @retstatus: as waitpid(2) gives it; untouched on error
  * Return: 0 when the program ran, whatever its exit status; -errno when it could not be started.
  */
-int child_run(char *const argv[], const struct child_options *options, int *retstatus,
-	      struct fault *reterr);
+int child_run(char *const argv[], const struct child_options *options, int *retstatus, struct fault *reterr);
 
 /**
  * child_check() - child_run() that takes anything but exit status 0 as a fault

@@ -67,9 +67,9 @@ static const struct unit *unit_find(const struct unit *units, const char *name)
 
 static int number_parse(const struct config_key *key, const char *value, double *ret)
 {
-	const struct unit *units = key->type == CONFIG_BYTES	  ? byte_units
-				   : key->type == CONFIG_DURATION ? time_units
-								  : no_units;
+	const struct unit *units = key->type == CONFIG_BYTES	? byte_units :
+				   key->type == CONFIG_DURATION ? time_units :
+								  no_units;
 	const struct unit *unit;
 	double number;
 	char *end;
@@ -135,19 +135,13 @@ static int value_set(const struct config_key *key, const char *value, void *sett
 	void *slot = (char *)settings + key->offset;
 
 	switch (key->type) {
-	case CONFIG_PATH:
-		return value[0] == '/' ? text_set(slot, value) : -EINVAL;
-	case CONFIG_TEXT:
-		return text_set(slot, value);
-	case CONFIG_BOOL:
-		return bool_set(slot, value);
-	case CONFIG_REAL:
-		return real_set(key, value, slot);
-	case CONFIG_UINT:
-		return uint_set(key, value, slot);
+	case CONFIG_PATH: return value[0] == '/' ? text_set(slot, value) : -EINVAL;
+	case CONFIG_TEXT: return text_set(slot, value);
+	case CONFIG_BOOL: return bool_set(slot, value);
+	case CONFIG_REAL: return real_set(key, value, slot);
+	case CONFIG_UINT: return uint_set(key, value, slot);
 	case CONFIG_BYTES:
-	case CONFIG_DURATION:
-		return quantity_set(key, value, slot);
+	case CONFIG_DURATION: return quantity_set(key, value, slot);
 	}
 	return -EINVAL;
 }
@@ -155,20 +149,13 @@ static int value_set(const struct config_key *key, const char *value, void *sett
 static const char *type_wanted(enum config_type type)
 {
 	switch (type) {
-	case CONFIG_PATH:
-		return "an absolute path";
-	case CONFIG_BOOL:
-		return "yes or no";
-	case CONFIG_UINT:
-		return "a whole number";
-	case CONFIG_REAL:
-		return "a number";
-	case CONFIG_BYTES:
-		return "a number of bytes such as 512M or 4G";
-	case CONFIG_DURATION:
-		return "a time such as 30s, 10min, 2h or 7d";
-	case CONFIG_TEXT:
-		break;
+	case CONFIG_PATH: return "an absolute path";
+	case CONFIG_BOOL: return "yes or no";
+	case CONFIG_UINT: return "a whole number";
+	case CONFIG_REAL: return "a number";
+	case CONFIG_BYTES: return "a number of bytes such as 512M or 4G";
+	case CONFIG_DURATION: return "a time such as 30s, 10min, 2h or 7d";
+	case CONFIG_TEXT: break;
 	}
 	return "text";
 }
@@ -183,10 +170,9 @@ int config_set(const struct config_key *keys, const char *key, const char *value
 		return fault_set(reterr, -EINVAL, "unknown key \"%s\"", key);
 	r = value_set(found, value, settings);
 	if (r == -ERANGE)
-		return found->max == 0 ? fault_set(reterr, -EINVAL, "%s = %s: too large", key, value)
-				       : fault_set(reterr, -EINVAL,
-						   "%s = %s: must be between %g and %g", key, value,
-						   found->min, found->max);
+		return found->max == 0 ? fault_set(reterr, -EINVAL, "%s = %s: too large", key, value) :
+					 fault_set(reterr, -EINVAL, "%s = %s: must be between %g and %g", key,
+						   value, found->min, found->max);
 	if (r == -EINVAL)
 		return fault_set(reterr, r, "%s = %s: must be %s", key, value, type_wanted(found->type));
 	return r < 0 ? fault_errno(reterr, r, "%s", key) : 0;
@@ -242,8 +228,7 @@ int config_parse(const char *text, size_t size, const char *name, const struct c
 	return 0;
 }
 
-int config_file_read(const char *path, const struct config_key *keys, void *settings,
-		     struct fault *reterr)
+int config_file_read(const char *path, const struct config_key *keys, void *settings, struct fault *reterr)
 {
 	_clean_(file_map_donep) struct file_map map = { 0 };
 	int r = file_map_open(path, &map, reterr);

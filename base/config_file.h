@@ -34,8 +34,8 @@ enum config_type {
 struct config_key {
 	const char *name; /* NULL ends a table */
 	enum config_type type;
-	size_t offset;	  /* of the value in the settings struct */
-	double min, max;  /* inclusive, for numbers; both 0: any */
+	size_t offset;	 /* of the value in the settings struct */
+	double min, max; /* inclusive, for numbers; both 0: any */
 };
 
 /**
@@ -48,8 +48,7 @@ int config_parse(const char *text, size_t size, const char *name, const struct c
 		 void *settings, struct fault *reterr);
 
 /** config_file_read() - the same for a file; -ENOENT when there is none, -EFBIG beyond CONFIG_FILE_MAX_BYTES */
-int config_file_read(const char *path, const struct config_key *keys, void *settings,
-		     struct fault *reterr);
+int config_file_read(const char *path, const struct config_key *keys, void *settings, struct fault *reterr);
 
 /** config_set() - one value, as if "KEY = VALUE" had been read; for command line options */
 int config_set(const struct config_key *keys, const char *key, const char *value, void *settings,

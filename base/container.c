@@ -49,8 +49,8 @@ static int payload_deflate(const void *payload, size_t size, int level, struct b
 	return 0;
 }
 
-int container_pack(enum container_kind kind, unsigned version, const void *payload, size_t size,
-		   int level, struct buffer *ret)
+int container_pack(enum container_kind kind, unsigned version, const void *payload, size_t size, int level,
+		   struct buffer *ret)
 {
 	_clean_(buffer_donep) struct buffer deflated = { 0 };
 	const uint8_t *stored = payload;
@@ -151,8 +151,8 @@ static int frame_check(const void *bytes, size_t size, enum container_kind kind,
 	if (r < 0)
 		return r;
 	if (header.kind != kind)
-		return fault_set(reterr, -EPROTONOSUPPORT, "a %s, not a %s",
-				 container_kind_name(header.kind), container_kind_name(kind));
+		return fault_set(reterr, -EPROTONOSUPPORT, "a %s, not a %s", container_kind_name(header.kind),
+				 container_kind_name(kind));
 	if (header.version != version)
 		return fault_set(reterr, -EPROTONOSUPPORT,
 				 "%s of format version %u; this Morph reads version %u: %s",
@@ -169,9 +169,8 @@ static int frame_check(const void *bytes, size_t size, enum container_kind kind,
 	return 0;
 }
 
-int container_unpack_limited(const void *bytes, size_t size, enum container_kind kind,
-			     unsigned version, uint64_t max, struct buffer *ret,
-			     struct fault *reterr)
+int container_unpack_limited(const void *bytes, size_t size, enum container_kind kind, unsigned version,
+			     uint64_t max, struct buffer *ret, struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer payload = { 0 };
 	const uint8_t *stored = (const uint8_t *)bytes + CONTAINER_HEADER_BYTES;
@@ -200,7 +199,9 @@ int container_unpack(const void *bytes, size_t size, enum container_kind kind, u
 /* Inflates until @size bytes are there or the stream ends; how many there are, or -EBADMSG. */
 static ssize_t head_inflate(const uint8_t *stored, size_t n_stored, uint8_t *to, size_t size)
 {
-	z_stream stream = { .next_in = (Bytef *)stored, .avail_in = (uInt)n_stored, .next_out = to,
+	z_stream stream = { .next_in = (Bytef *)stored,
+			    .avail_in = (uInt)n_stored,
+			    .next_out = to,
 			    .avail_out = (uInt)size };
 	int result;
 
@@ -234,8 +235,8 @@ int container_unpack_head(const void *bytes, size_t size, enum container_kind ki
 		memcpy(head, stored, (size_t)(n = (ssize_t)max));
 	if (n < 0 || (size_t)n < max) {
 		free(head);
-		return n == -ENOMEM ? fault_errno(reterr, -ENOMEM, "payload")
-				    : fault_set(reterr, -EBADMSG, "damaged: the payload does not inflate");
+		return n == -ENOMEM ? fault_errno(reterr, -ENOMEM, "payload") :
+				      fault_set(reterr, -EBADMSG, "damaged: the payload does not inflate");
 	}
 	*ret = (struct buffer){ .data = head, .size = max, .capacity = MAX(max, 1u) };
 	return 0;

@@ -42,8 +42,8 @@ const char *container_kind_name(unsigned kind);
  * @ret:   appended to; deterministic for the same input
  * Return: 0 or -ENOMEM, -EFBIG
  */
-int container_pack(enum container_kind kind, unsigned version, const void *payload, size_t size,
-		   int level, struct buffer *ret);
+int container_pack(enum container_kind kind, unsigned version, const void *payload, size_t size, int level,
+		   struct buffer *ret);
 
 /**
  * container_peek() - kind and version of what claims to be one of our files
@@ -62,9 +62,8 @@ int container_unpack(const void *bytes, size_t size, enum container_kind kind, u
 		     struct buffer *ret, struct fault *reterr);
 
 /** container_unpack_limited() - the same, but a payload of more than @max bytes is -EBADMSG before it is allocated */
-int container_unpack_limited(const void *bytes, size_t size, enum container_kind kind,
-			     unsigned version, uint64_t max, struct buffer *ret,
-			     struct fault *reterr);
+int container_unpack_limited(const void *bytes, size_t size, enum container_kind kind, unsigned version,
+			     uint64_t max, struct buffer *ret, struct fault *reterr);
 
 /**
  * container_unpack_head() - no more than the first @max bytes of the payload, whatever size it claims

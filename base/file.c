@@ -17,9 +17,10 @@
 /* Others may cut the file short while we use it. An ACL that lets somebody write shows in the group's bits. */
 static bool others_may_write(int fd, const struct stat *st)
 {
-	static const uint32_t remote[] = { /* st is what a server says */
-		FUSE_SUPER_MAGIC, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC,
-		V9FS_MAGIC, CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC, AFS_FS_MAGIC, CODA_SUPER_MAGIC,
+	static const uint32_t remote[] = {
+		/* st is what a server says */
+		FUSE_SUPER_MAGIC, NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC,
+		V9FS_MAGIC,	  CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC, AFS_FS_MAGIC,     CODA_SUPER_MAGIC,
 	};
 	struct statfs fs;
 
@@ -217,7 +218,8 @@ static int directory_open(int at, const char *name)
 /* A directory in @from comes into @top under a name that nobody has. */
 static int directory_lift(int from, const char *name, int top, unsigned *number)
 {
-	_clean_(fd_closep) int fd = directory_open(from, name); /* its ".." is written: it must be ours to write */
+	_clean_(fd_closep) int fd =
+		directory_open(from, name); /* its ".." is written: it must be ours to write */
 	char to[32];
 
 	if (fd < 0)
@@ -248,7 +250,8 @@ static int level_empty(int fd, int top, unsigned *number)
 		if (errno != EISDIR && errno != EPERM)
 			r = errno == ENOENT ? 0 : -errno;
 		else if (unlinkat(fd, name, AT_REMOVEDIR) < 0)
-			r = errno == ENOTEMPTY || errno == EEXIST ? directory_lift(fd, name, top, number) : -errno;
+			r = errno == ENOTEMPTY || errno == EEXIST ? directory_lift(fd, name, top, number) :
+								    -errno;
 	}
 	if (dir)
 		closedir(dir);
@@ -284,7 +287,8 @@ static int top_empty(int top, unsigned *number)
 		n = 1;
 		if (unlinkat(top, name, 0) < 0)
 			r = errno == EISDIR || errno == EPERM ? directory_flatten(top, name, number) :
-			    errno == ENOENT ? 0 : -errno;
+			    errno == ENOENT		      ? 0 :
+								-errno;
 	}
 	if (dir)
 		closedir(dir);

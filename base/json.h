@@ -16,7 +16,7 @@
 #define JSON_MAX_DEPTH 16
 
 struct json {
-	FILE *out;	 /* borrowed */
+	FILE *out; /* borrowed */
 	unsigned depth;
 	bool has_member[JSON_MAX_DEPTH];
 };

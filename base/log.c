@@ -32,6 +32,6 @@ void log_message(enum log_level level, const char *fmt, ...)
 	if (log_to_journal)
 		fprintf(stderr, "<%d>%s\n", (int)level, line);
 	else
-		fprintf(stderr, "%s: %s%s\n", log_program,
-			level == LOG_LEVEL_WARNING ? "warning: " : "", line);
+		fprintf(stderr, "%s: %s%s\n", log_program, level == LOG_LEVEL_WARNING ? "warning: " : "",
+			line);
 }

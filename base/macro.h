@@ -21,20 +21,20 @@
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-#define TAKE(p)                                                                                   \
-	({                                                                                        \
-		__typeof__(p) taken_ = (p);                                                       \
-		(p) = NULL;                                                                       \
-		taken_;                                                                           \
+#define TAKE(p)                             \
+	({                                  \
+		__typeof__(p) taken_ = (p); \
+		(p) = NULL;                 \
+		taken_;                     \
 	})
 
 /* For `T *f(...)`-style destructors: defines the `fp(T **)` that _clean_() needs. */
-#define DEFINE_CLEANUP(type, func)                                                                \
-	static inline void func##p(type *p)                                                       \
-	{                                                                                         \
-		if (*p)                                                                           \
-			func(*p);                                                                 \
-	}                                                                                         \
+#define DEFINE_CLEANUP(type, func)          \
+	static inline void func##p(type *p) \
+	{                                   \
+		if (*p)                     \
+			func(*p);           \
+	}                                   \
 	struct cleanup_needs_a_semicolon_
 
 static inline void freep(void *p)

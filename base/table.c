@@ -95,15 +95,14 @@ int table_print(const struct table *table, FILE *out)
 	if (table->bad || table->n_columns > ARRAY_SIZE(widths))
 		return -ENOMEM;
 	for (size_t i = 0; i < table->n_cells; i++)
-		widths[i % table->n_columns] =
-			MAX(widths[i % table->n_columns], width(table->cells[i]));
+		widths[i % table->n_columns] = MAX(widths[i % table->n_columns], width(table->cells[i]));
 	for (size_t i = 0; i < table->n_cells; i++) {
 		size_t column = i % table->n_columns;
 		int pad = (int)(widths[column] - width(table->cells[i]));
 		bool right = table->right >> column & 1, last = column + 1 == table->n_columns;
 
-		fprintf(out, "%*s%s%*s%s", right ? pad : 0, "", table->cells[i],
-			right || last ? 0 : pad, "", last ? "\n" : "  ");
+		fprintf(out, "%*s%s%*s%s", right ? pad : 0, "", table->cells[i], right || last ? 0 : pad, "",
+			last ? "\n" : "  ");
 	}
 	return 0;
 }

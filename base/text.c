@@ -13,22 +13,26 @@
 static const struct {
 	int32_t first, last;
 } hidden[] = {
-	{ 0x00, 0x1f },	    { 0x7f, 0x9f },	/* C0, DEL, C1 */
-	{ 0xad, 0xad },				/* soft hyphen */
-	{ 0x061c, 0x061c },			/* Arabic letter mark */
-	{ 0x180e, 0x180e },			/* Mongolian vowel separator */
-	{ 0x200b, 0x200f },			/* zero-width characters, directional marks */
-	{ 0x2028, 0x202e },			/* separators, embeddings, overrides */
-	{ 0x2060, 0x206f },			/* joiners, invisible operators, isolates */
-	{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, /* byte order mark, interlinear annotation */
-	{ 0xfffe, 0xffff },
-	{ 0xe0000, 0xe007f },			/* tags */
+	{ 0x00, 0x1f },	    { 0x7f, 0x9f },	  /* C0, DEL, C1 */
+	{ 0xad, 0xad },				  /* soft hyphen */
+	{ 0x061c, 0x061c },			  /* Arabic letter mark */
+	{ 0x180e, 0x180e },			  /* Mongolian vowel separator */
+	{ 0x200b, 0x200f },			  /* zero-width characters, directional marks */
+	{ 0x2028, 0x202e },			  /* separators, embeddings, overrides */
+	{ 0x2060, 0x206f },			  /* joiners, invisible operators, isolates */
+	{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb },	  /* byte order mark, interlinear annotation */
+	{ 0xfffe, 0xffff }, { 0xe0000, 0xe007f }, /* tags */
 };
 
 int32_t text_next(const char *text, size_t left, size_t *retsize)
 {
 	const unsigned char *s = (const unsigned char *)text;
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+	size_t n = s[0] < 0x80 ? 1 :
+		   s[0] < 0xc2 ? 0 :
+		   s[0] < 0xe0 ? 2 :
+		   s[0] < 0xf0 ? 3 :
+		   s[0] < 0xf5 ? 4 :
+				 0;
 	int32_t code = n == 1 ? s[0] : s[0] & (0x7f >> n);
 
 	*retsize = 1;
@@ -39,8 +43,8 @@ int32_t text_next(const char *text, size_t left, size_t *retsize)
 			return -1;
 		code = code << 6 | (s[i] & 0x3f);
 	}
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+	    (s[0] == 0xf4 && s[1] > 0x8f))
 		return -1;
 	*retsize = n;
 	return code;

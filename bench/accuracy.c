@@ -261,10 +261,12 @@ static int worst_print(const struct program *p, const struct code *code, const s
 		sum_truth += p->truth.blocks[b];
 	}
 	for (uint32_t b = 0; b < p->map->n_blocks; b++)
-		misses[b] = (struct miss){ b, estimate->blocks[b] / sum_estimate, p->truth.blocks[b] / sum_truth };
+		misses[b] = (struct miss){ b, estimate->blocks[b] / sum_estimate,
+					   p->truth.blocks[b] / sum_truth };
 	qsort(misses, p->map->n_blocks, sizeof(*misses), miss_compare);
 	for (size_t i = 0; i < n_worst && i < p->map->n_blocks; i++) {
-		const struct block_function *f = &p->map->functions[block_map_function_of(p->map, misses[i].block)];
+		const struct block_function *f =
+			&p->map->functions[block_map_function_of(p->map, misses[i].block)];
 
 		printf("%s %u: estimate %.4f truth %.4f:", f->name ? f->name : "?",
 		       misses[i].block - f->first_block, misses[i].estimate, misses[i].truth);
@@ -293,8 +295,9 @@ static int row_run(const struct program *p, enum estimator estimator, double sam
 		      &code, reterr);
 	if (r == 0 && estimate_code(&code, estimator, p->weights, &estimate) < 0)
 		r = fault_errno(reterr, -ENOMEM, "%s", p->name);
-	*ret = (struct row){ .program = p, .estimator = estimator, .samples = samples,
-			     .seconds = now() - start };
+	*ret = (struct row){
+		.program = p, .estimator = estimator, .samples = samples, .seconds = now() - start
+	};
 	if (r == 0)
 		ret->score = truth_score(&p->truth, p->map, &estimate);
 	if (r == 0 && calibration)
@@ -327,9 +330,10 @@ static int rows_run(struct request *request, struct fault *reterr)
 	for (size_t p = 0; p < request->n_programs; p++)
 		for (size_t e = 0; e < request->n_estimators; e++)
 			for (size_t s = 0; r == 0 && s < request->n_samples; s++)
-				r = row_run(&request->programs[p], request->estimators[e], request->samples[s],
-					    request->n_worst, calibration_for(request, e, s),
-					    &request->rows[request->n_rows++], reterr);
+				r = row_run(&request->programs[p], request->estimators[e],
+					    request->samples[s], request->n_worst,
+					    calibration_for(request, e, s), &request->rows[request->n_rows++],
+					    reterr);
 	return r;
 }
 
@@ -345,8 +349,10 @@ static int log_deal(const struct sample_log *log, unsigned n, uint64_t *random, 
 		if (!parts[i])
 			r = -ENOMEM;
 		else
-			*parts[i] = (struct sample_log){ .source = log->source, .rate_hz = log->rate_hz,
-							 .start_ns = log->start_ns, .n_cpus = log->n_cpus,
+			*parts[i] = (struct sample_log){ .source = log->source,
+							 .rate_hz = log->rate_hz,
+							 .start_ns = log->start_ns,
+							 .n_cpus = log->n_cpus,
 							 .duration_ns = log->duration_ns / n };
 	}
 	for (size_t m = 0; r == 0 && m < log->n_modules; m++) {
@@ -544,14 +550,16 @@ static int table_show(const struct request *request)
 	for (size_t i = 0; i < request->n_rows; i++) {
 		const struct row *row = &request->rows[i];
 
-		score_print(table, row->program->name, estimator_name(row->estimator), row->samples, &row->score);
+		score_print(table, row->program->name, estimator_name(row->estimator), row->samples,
+			    &row->score);
 		table_cell(table, "%.3f", row->seconds);
 	}
 	for (size_t e = 0; e < request->n_estimators; e++) {
 		for (size_t s = 0; s < request->n_samples; s++) {
 			struct score mean = mean_score(request, request->estimators[e], request->samples[s]);
 
-			score_print(table, "(all)", estimator_name(request->estimators[e]), request->samples[s], &mean);
+			score_print(table, "(all)", estimator_name(request->estimators[e]),
+				    request->samples[s], &mean);
 			table_cell(table, "-");
 		}
 	}
@@ -662,7 +670,8 @@ static int estimator_add(struct request *request, const char *name, struct fault
 	enum estimator estimator = estimator_parse(name);
 
 	if (!estimator || estimator == ESTIMATOR_EXACT || request->n_estimators == N_ESTIMATORS)
-		return fault_set(reterr, -EINVAL, "--estimator %s: length, flow, latency or best, each once", name);
+		return fault_set(reterr, -EINVAL, "--estimator %s: length, flow, latency or best, each once",
+				 name);
 	request->estimators[request->n_estimators++] = estimator;
 	return 0;
 }
@@ -695,7 +704,8 @@ static int request_parse(struct request *request, int argc, char **argv, struct 
 	}
 	if (r == 0 && request->n_programs < 2)
 		r = fault_set(reterr, -EINVAL, "two programs at least: one to learn from, one to score");
-	for (enum estimator e = ESTIMATOR_LENGTH; r == 0 && !request->n_estimators && e <= ESTIMATOR_BEST; e++)
+	for (enum estimator e = ESTIMATOR_LENGTH; r == 0 && !request->n_estimators && e <= ESTIMATOR_BEST;
+	     e++)
 		request->estimators[e - 1] = e;
 	if (!request->n_estimators)
 		request->n_estimators = N_ESTIMATORS;

@@ -69,5 +69,6 @@ int on_compare(struct bpf_perf_event_data *context)
 	if (!found.file.inode) /* anonymous memory, or the vdso */
 		return count(key.module >= SAMPLER_FIRST_FILE ? AGREE_DIFFERENT : AGREE_SAME);
 	number = bpf_map_lookup_elem(&announced, &found.file);
-	return count(number && key.module == *number && key.offset == found.offset ? AGREE_SAME : AGREE_DIFFERENT);
+	return count(number && key.module == *number && key.offset == found.offset ? AGREE_SAME :
+										     AGREE_DIFFERENT);
 }

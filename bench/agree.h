@@ -3,8 +3,8 @@
 
 /* What agree.bpf.c counts, per CPU. */
 enum {
-	AGREE_SAMPLES,		/* in user mode */
-	AGREE_COMPARED,		/* both had an answer */
+	AGREE_SAMPLES,	/* in user mode */
+	AGREE_COMPARED, /* both had an answer */
 	AGREE_SAME,
 	AGREE_DIFFERENT,
 	AGREE_RACE,		/* the sampler refused: somebody was changing the address space */

@@ -249,5 +249,6 @@ uint64_t callgrind_count_of(const struct callgrind *callgrind, uint64_t address)
 			high = middle;
 	}
 	return low < callgrind->n_counts && callgrind->counts[low].address == address ?
-		       callgrind->counts[low].count : 0;
+		       callgrind->counts[low].count :
+		       0;
 }

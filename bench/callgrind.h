@@ -33,8 +33,7 @@ struct callgrind {
  * @object: only what ran in the object file whose path ends in "/@object"
  * Return: 0; -errno; -EBADMSG: not callgrind's output; @reterr says where.
  */
-int callgrind_read(struct callgrind *into, const char *path, const char *object,
-		   struct fault *reterr);
+int callgrind_read(struct callgrind *into, const char *path, const char *object, struct fault *reterr);
 void callgrind_done(struct callgrind *callgrind);
 
 uint64_t callgrind_count_of(const struct callgrind *callgrind, uint64_t address); /* 0: never ran */

@@ -16,11 +16,11 @@
 #include "module/image.h"
 #include "profiles/samples/sample_log.h"
 
-static int log_fill(struct sample_log *log, const struct image *image,
-		    const struct callgrind *callgrind, struct fault *reterr)
+static int log_fill(struct sample_log *log, const struct image *image, const struct callgrind *callgrind,
+		    struct fault *reterr)
 {
-	struct sample_module *module = sample_log_module(log, SAMPLE_MODULE_FILE, image_build_id(image),
-							 image_path(image), 0, 0);
+	struct sample_module *module =
+		sample_log_module(log, SAMPLE_MODULE_FILE, image_build_id(image), image_path(image), 0, 0);
 
 	for (size_t i = 0; module && i < callgrind->n_counts; i++) {
 		const struct callgrind_count *count = &callgrind->counts[i];
@@ -35,7 +35,8 @@ static int log_fill(struct sample_log *log, const struct image *image,
 		return fault_errno(reterr, -ENOMEM, "%s: counts", image_path(image));
 	sample_log_normalize(log);
 	if (log->n_modules == 0)
-		return fault_set(reterr, -ENODATA, "%s: it ran in none of the callgrind files; was it another file?",
+		return fault_set(reterr, -ENODATA,
+				 "%s: it ran in none of the callgrind files; was it another file?",
 				 image_path(image));
 	log->fired = log->user = log->attributed = log->modules[0].total;
 	return 0;

@@ -54,7 +54,7 @@ struct text {
 		uint64_t start, end;
 	} ranges[MAX_RANGES];
 	size_t n_ranges;
-	char path[PATH_MAX];   /* of the program, as the kernel names it */
+	char path[PATH_MAX]; /* of the program, as the kernel names it */
 	uint64_t pages, resident;
 };
 
@@ -97,8 +97,10 @@ static int cache_drop(const char *path, int fd, size_t size, struct fault *reter
 		return fault_errno(reterr, r, "%s: cannot drop it from the page cache", path);
 	r = pages_cached(path, fd, size, &left, reterr);
 	if (r == 0 && left)
-		r = fault_set(reterr, -EBUSY, "%s: %zu of its pages stay in the page cache; does it run elsewhere, or "
-			      "is its file system in memory?", path, left);
+		r = fault_set(reterr, -EBUSY,
+			      "%s: %zu of its pages stay in the page cache; does it run elsewhere, or "
+			      "is its file system in memory?",
+			      path, left);
 	return r;
 }
 
@@ -113,8 +115,9 @@ static int cache_fill(const char *path, int fd, size_t size, struct fault *reter
 	munmap(map, size);
 	r = pages_cached(path, fd, size, &cached, reterr);
 	if (r == 0 && cached < size / page)
-		r = fault_set(reterr, -EAGAIN, "%s: only %zu of its pages are in the page cache; is memory short?",
-			      path, cached);
+		r = fault_set(reterr, -EAGAIN,
+			      "%s: only %zu of its pages are in the page cache; is memory short?", path,
+			      cached);
 	return r;
 }
 
@@ -133,11 +136,15 @@ static int cache_prepare(const char *path, bool warm, struct fault *reterr)
 
 static int counter_open(struct counter *counter, uint64_t config, pid_t pid, int cpu, struct fault *reterr)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = config, .sample_period = 1,
-		.sample_type = PERF_SAMPLE_ADDR, .disabled = 1, .enable_on_exec = 1,
-		.inherit = 1, .inherit_thread = 1,
-	};
+	struct perf_event_attr attr = { .size = sizeof(attr),
+					.type = PERF_TYPE_SOFTWARE,
+					.config = config,
+					.sample_period = 1,
+					.sample_type = PERF_SAMPLE_ADDR,
+					.disabled = 1,
+					.enable_on_exec = 1,
+					.inherit = 1,
+					.inherit_thread = 1 };
 	int r;
 
 	counter->fd = perf_event_open_fd(&attr, pid, cpu, 0);
@@ -180,8 +187,10 @@ static int counter_read(struct counter *counter, const struct text *text, struct
 	if (read(counter->fd, &counter->total, sizeof(counter->total)) != sizeof(counter->total))
 		return fault_errno(reterr, -errno, "cannot read a counter of faults");
 	if (seen != counter->total)
-		return fault_set(reterr, -EOVERFLOW, "%" PRIu64 " faults, but the addresses of %" PRIu64
-				 "; RING_PAGES in bench/faults.c is too small", counter->total, seen);
+		return fault_set(reterr, -EOVERFLOW,
+				 "%" PRIu64 " faults, but the addresses of %" PRIu64
+				 "; RING_PAGES in bench/faults.c is too small",
+				 counter->total, seen);
 	return 0;
 }
 
@@ -205,7 +214,8 @@ static int range_count(struct text *text, size_t i, int pagemap, uint64_t page)
 	for (uint64_t at = text->ranges[i].start; at < text->ranges[i].end; at += page) {
 		uint64_t entry;
 
-		if (pread(pagemap, &entry, sizeof(entry), (off_t)(at / page * sizeof(entry))) != sizeof(entry))
+		if (pread(pagemap, &entry, sizeof(entry), (off_t)(at / page * sizeof(entry))) !=
+		    sizeof(entry))
 			return -EIO;
 		text->resident += (entry & PAGEMAP_PRESENT) != 0;
 		text->pages++;
@@ -232,7 +242,8 @@ static int text_read(pid_t pid, struct text *text, struct fault *reterr)
 	for (size_t i = 0; r == 0 && i < text->n_ranges; i++)
 		r = range_count(text, i, pagemap, (uint64_t)sysconf(_SC_PAGESIZE));
 	if (r == 0 && !text->n_ranges)
-		return fault_set(reterr, -ENOENT, "%s: it has none of its text mapped at its end", text->path);
+		return fault_set(reterr, -ENOENT, "%s: it has none of its text mapped at its end",
+				 text->path);
 	return r < 0 ? fault_errno(reterr, r, "%s: its text", text->path) : 0;
 }
 
@@ -300,8 +311,10 @@ static int run_write(const struct run *run, const char *path, struct fault *rete
 
 	if (!out)
 		return fault_errno(reterr, -errno, "%s: cannot write", path);
-	fprintf(out, "{\"minor_faults\": %" PRIu64 ", \"major_faults\": %" PRIu64 ", \"text_minor_faults\": %" PRIu64
-		", \"text_major_faults\": %" PRIu64 ", \"text_kib\": %" PRIu64 ", \"resident_text_kib\": %" PRIu64 "}\n",
+	fprintf(out,
+		"{\"minor_faults\": %" PRIu64 ", \"major_faults\": %" PRIu64
+		", \"text_minor_faults\": %" PRIu64 ", \"text_major_faults\": %" PRIu64
+		", \"text_kib\": %" PRIu64 ", \"resident_text_kib\": %" PRIu64 "}\n",
 		run->minor.total, run->major.total, run->minor.text, run->major.text, run->text.pages * kib,
 		run->text.resident * kib);
 	return fclose(out) ? fault_errno(reterr, -errno, "%s: cannot write", path) : 0;
@@ -317,7 +330,8 @@ static void run_done(struct run *run)
 static int faults_run(char **argv, int *retstatus, struct fault *reterr)
 {
 	_clean_(run_done) struct run run = { .launch = { .pidfd = -1, .gate = -1, .result = -1 },
-					     .minor.fd = -1, .major.fd = -1 };
+					     .minor.fd = -1,
+					     .major.fd = -1 };
 	int r = cache_prepare(argv[3], strcmp(argv[1], "warm") == 0, reterr);
 
 	if (r == 0)

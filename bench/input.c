@@ -43,9 +43,9 @@ static size_t below(struct input *in, size_t n)
 /* Pronounceable words of one to five syllables, the frequent ones short. */
 static void words_make(struct input *in)
 {
-	static const char *const onsets[] = { "b", "c", "d", "f", "g", "h",  "l",  "m",  "n",  "p",
+	static const char *const onsets[] = { "b", "c", "d", "f", "g", "h",  "l",  "m",	 "n",  "p",
 					      "r", "s", "t", "v", "w", "st", "tr", "ch", "pl", "" };
-	static const char *const rhymes[] = { "a",  "e",  "i",  "o",  "u",  "an",  "er", "in",
+	static const char *const rhymes[] = { "a",  "e",  "i",	"o",  "u",  "an",  "er", "in",
 					      "on", "us", "ea", "ou", "at", "ing", "ed", "y" };
 
 	for (size_t i = 0; i < WORDS; i++) {
@@ -76,10 +76,9 @@ static void text_print(struct input *in)
 		size_t n = 4 + below(in, 16);
 
 		for (size_t i = 0; i < n; i++) {
-			const char *w = word(in),
-				   *end = i + 1 < n ? (below(in, 9) ? "" : ",") : ".";
-			int len = printf("%c%s%s%c", i ? w[0] : w[0] - 32 * (w[0] >= 'a'), w + 1,
-					 end, column > 70 ? '\n' : ' ');
+			const char *w = word(in), *end = i + 1 < n ? (below(in, 9) ? "" : ",") : ".";
+			int len = printf("%c%s%s%c", i ? w[0] : w[0] - 32 * (w[0] >= 'a'), w + 1, end,
+					 column > 70 ? '\n' : ' ');
 
 			at += (uint64_t)len;
 			column = column > 70 ? 0 : column + (uint64_t)len;
@@ -107,10 +106,9 @@ static void log_print(struct input *in)
 		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 			words[i] = word(in);
 		second += draws[0] % 3;
-		at += (uint64_t)printf("10.%zu.%zu.%zu - - [12/Mar/2024:%02u:%02u:%02u +0000] ",
-				       draws[1] % 4, draws[1] % 16, draws[2] % 250,
-				       (unsigned)(second / 3600 % 24), (unsigned)(second / 60 % 60),
-				       (unsigned)(second % 60));
+		at += (uint64_t)printf("10.%zu.%zu.%zu - - [12/Mar/2024:%02u:%02u:%02u +0000] ", draws[1] % 4,
+				       draws[1] % 16, draws[2] % 250, (unsigned)(second / 3600 % 24),
+				       (unsigned)(second / 60 % 60), (unsigned)(second % 60));
 		at += (uint64_t)printf("\"%s /%s/%s.%s HTTP/1.1\" %u %zu \"-\" \"%s/%zu.0\"\n",
 				       methods[draws[3] % 6], words[0], words[1],
 				       draws[4] % 3 ? "html" : "png", status[draws[5] % 9], draws[6],
@@ -128,11 +126,7 @@ static void records_print(struct input *in)
 			uint16_t flags, channel;
 			float values[8];
 			uint64_t checksum;
-		} record = { (uint32_t)n,
-			     (uint16_t)(1u << below(in, 4)),
-			     (uint16_t)below(in, 12),
-			     { 0 },
-			     0 };
+		} record = { (uint32_t)n, (uint16_t)(1u << below(in, 4)), (uint16_t)below(in, 12), { 0 }, 0 };
 
 		for (size_t i = 0; i < 8; i++) {
 			level[i] += ((double)below(in, 200) - 99.5) / 64;
@@ -182,13 +176,12 @@ static void image_print(struct input *in)
 						     (double)y / (double)in->size, t, c));
 }
 
-static void plane_print(struct input *in, uint64_t width, uint64_t height, double t,
-			unsigned channel)
+static void plane_print(struct input *in, uint64_t width, uint64_t height, double t, unsigned channel)
 {
 	for (uint64_t y = 0; y < height; y++)
 		for (uint64_t x = 0; x < width; x++)
-			putchar((int)picture(in, (double)x / (double)width,
-					     (double)y / (double)height, t, channel));
+			putchar((int)picture(in, (double)x / (double)width, (double)y / (double)height, t,
+					     channel));
 }
 
 static void frames_print(struct input *in)
@@ -229,9 +222,8 @@ static const struct kind {
 	void (*print)(struct input *in);
 	uint64_t least_size, least_width;
 } kinds[] = {
-	{ "text", text_print, 0, 0 },       { "log", log_print, 0, 0 },
-	{ "records", records_print, 0, 0 }, { "lines", lines_print, 0, 0 },
-	{ "image", image_print, 1, 1 },     { "frames", frames_print, 1, 32 },
+	{ "text", text_print, 0, 0 },	{ "log", log_print, 0, 0 },	{ "records", records_print, 0, 0 },
+	{ "lines", lines_print, 0, 0 }, { "image", image_print, 1, 1 }, { "frames", frames_print, 1, 32 },
 	{ "cnf", cnf_print, 3, 1 },
 };
 

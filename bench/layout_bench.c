@@ -59,8 +59,7 @@ static int fail(const struct fault *fault)
 }
 
 /* Only what stays in line is ordered, as layout_function() does it. */
-static int executed_part(struct bench *b, const struct layout_graph *graph,
-			 struct layout_graph *ret)
+static int executed_part(struct bench *b, const struct layout_graph *graph, struct layout_graph *ret)
 {
 	const struct fluff_options options = { .min_bytes = 1 };
 	uint32_t *keep = arena_array(b->arena, uint32_t, graph->n_blocks), n = 0;
@@ -141,11 +140,10 @@ static int pages_count(struct bench *b, const struct layout_program *program, co
 		extents[i] = (struct extent){ end, node->size, count };
 		end += node->size;
 	}
-	if (!extents || footprint_units(b->scratch, extents, program->n_nodes, 4096, 0.9,
-					&result->pages_90) < 0)
+	if (!extents ||
+	    footprint_units(b->scratch, extents, program->n_nodes, 4096, 0.9, &result->pages_90) < 0)
 		return -ENOMEM;
-	return footprint_units(b->scratch, extents, program->n_nodes, 4096, 0.99,
-			       &result->pages_99);
+	return footprint_units(b->scratch, extents, program->n_nodes, 4096, 0.99, &result->pages_99);
 }
 
 static int program_run(struct bench *b)
@@ -162,8 +160,7 @@ static int program_run(struct bench *b)
 		if (!order || place_order(b->scratch, program, &options, order, NULL, &fault) < 0)
 			return fail(&fault);
 		result->cpu_s = cpu_s() - start;
-		if (call_score(b->scratch, program, order, program->n_nodes, &result->score,
-			       &fault) < 0)
+		if (call_score(b->scratch, program, order, program->n_nodes, &result->score, &fault) < 0)
 			return fail(&fault);
 		if (pages_count(b, program, order, result) < 0)
 			return -ENOMEM;
@@ -174,9 +171,9 @@ static int program_run(struct bench *b)
 
 static void print_tables(const struct bench *b)
 {
-	_clean_(table_freep) struct table *blocks = table_new(
-		"blocks|>CPU "
-		"ms|>ext-TSP/bound|>optimal|>cost/bound|>taken/transfers|>jumps/transfers");
+	_clean_(table_freep) struct table *blocks =
+		table_new("blocks|>CPU "
+			  "ms|>ext-TSP/bound|>optimal|>cost/bound|>taken/transfers|>jumps/transfers");
 	_clean_(table_freep) struct table *parts =
 		table_new("parts|>CPU ms|>cost|>boundaries/call|>same page|>pages 90%|>pages 99%");
 
@@ -272,8 +269,7 @@ static void text_random(struct bench *b, const struct arguments *args)
 		abort();
 	for (uint32_t i = 0; i < args->functions; i++)
 		b->text.functions[i] =
-			(struct layout_named){ "random",
-					       random_function(&random, b->arena, args->blocks) };
+			(struct layout_named){ "random", random_function(&random, b->arena, args->blocks) };
 	b->text.n_functions = args->functions;
 	if (args->parts)
 		b->text.program = random_program(&random, b->arena, args->parts);
@@ -288,8 +284,7 @@ static int bench_run(struct bench *b, const struct arguments *args)
 	if (!args->file)
 		text_random(b, args);
 	else if (file_map_open(args->file, &map, &fault) < 0 ||
-		 layout_text_parse(b->arena, (const char *)map.data, map.size, &b->text, &fault) <
-			 0)
+		 layout_text_parse(b->arena, (const char *)map.data, map.size, &b->text, &fault) < 0)
 		return fail(&fault);
 	for (size_t i = 0; i < b->text.n_functions && r == 0; i++)
 		r = function_run(b, &b->text.functions[i].graph);
@@ -315,12 +310,9 @@ static int usage(void)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "functions", required_argument, NULL, 'f' },
-		{ "blocks", required_argument, NULL, 'b' },
-		{ "parts", required_argument, NULL, 'p' },
-		{ "seed", required_argument, NULL, 's' },
-		{ 0 },
+		{ "json", no_argument, NULL, 'j' },	    { "functions", required_argument, NULL, 'f' },
+		{ "blocks", required_argument, NULL, 'b' }, { "parts", required_argument, NULL, 'p' },
+		{ "seed", required_argument, NULL, 's' },   { 0 },
 	};
 	struct arguments args = { .functions = 200, .blocks = 100, .parts = 10000, .seed = 1 };
 	_clean_(arena_freep) struct arena *arena = arena_new(), *scratch = arena_new();

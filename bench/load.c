@@ -89,7 +89,8 @@ static int burst(int argc, char **argv, struct fault *reterr)
 			work(200);
 	}
 	json_object_begin(&json, NULL);
-	json_double(&json, "cpu_percent", 100 * (now_s(CLOCK_PROCESS_CPUTIME_ID) - start_cpu) / strtod(argv[5], NULL));
+	json_double(&json, "cpu_percent",
+		    100 * (now_s(CLOCK_PROCESS_CPUTIME_ID) - start_cpu) / strtod(argv[5], NULL));
 	json_object_end(&json);
 	return 0;
 }

@@ -56,21 +56,14 @@ void mutant_bytes(struct mutant *m, uint8_t *bytes, size_t *size)
 	mutant_says(m, "%s%s at %zu of %zu", m->what[0] ? ", " : "",
 		    (const char *[]){ "bit", "bit", "byte", "word", "stretch", "end" }[kind], at, *size);
 	switch (kind) {
-	case 2:
-		bytes[at] = (uint8_t)mutant_draw(m, 256);
-		break;
-	case 3:
-		memcpy(bytes + at, &words[mutant_draw(m, ARRAY_SIZE(words))], MIN(4u, *size - at));
-		break;
-	case 4:
-		memmove(bytes + at, bytes + from, n);
-		break;
+	case 2: bytes[at] = (uint8_t)mutant_draw(m, 256); break;
+	case 3: memcpy(bytes + at, &words[mutant_draw(m, ARRAY_SIZE(words))], MIN(4u, *size - at)); break;
+	case 4: memmove(bytes + at, bytes + from, n); break;
 	case 5:
 		if (mutant_draw(m, 4) == 0)
 			*size = MAX(*size - mutant_draw(m, *size / 4 + 1), 4u);
 		/* fallthrough */
-	default:
-		bytes[at % *size] ^= (uint8_t)(1u << mutant_draw(m, 8));
+	default: bytes[at % *size] ^= (uint8_t)(1u << mutant_draw(m, 8));
 	}
 }
 
@@ -87,7 +80,8 @@ static int payload_head(const struct mutant *m, struct buffer *ret)
 	if (r == 0)
 		r = bitcode_pack(NULL, 0, &nothing);
 	if (r == 0)
-		r = container_unpack(container.data, container.size, CONTAINER_MORPH, MORPH_DATA_VERSION, ret, &fault);
+		r = container_unpack(container.data, container.size, CONTAINER_MORPH, MORPH_DATA_VERSION, ret,
+				     &fault);
 	if (r == 0)
 		ret->size -= nothing.size + 1; /* "no modules" */
 	return r;
@@ -114,7 +108,8 @@ static int payload_make(const struct mutant *m, struct buffer *ret)
 }
 
 /* One section .morph makes way for another: image_edit() adds only what is not there. */
-static int mutant_write(const struct image *image, const void *payload, size_t size, const char *path, struct fault *reterr)
+static int mutant_write(const struct image *image, const void *payload, size_t size, const char *path,
+			struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer container = { 0 }, without = { 0 }, file = { 0 };
 	_clean_(image_freep) struct image *bare = NULL;
@@ -151,7 +146,8 @@ static int payload_damage(struct mutant *m, const struct image *image, const cha
 
 static const struct mutant_class *class_find(const char *name)
 {
-	const struct mutant_class *const all[] = { mutant_plan_classes, mutant_data_classes, mutant_object_classes };
+	const struct mutant_class *const all[] = { mutant_plan_classes, mutant_data_classes,
+						   mutant_object_classes };
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		for (const struct mutant_class *c = all[i]; c->name; c++)
@@ -162,7 +158,8 @@ static const struct mutant_class *class_find(const char *name)
 
 static int classes_print(void)
 {
-	const struct mutant_class *const all[] = { mutant_plan_classes, mutant_data_classes, mutant_object_classes };
+	const struct mutant_class *const all[] = { mutant_plan_classes, mutant_data_classes,
+						   mutant_object_classes };
 
 	puts("payload");
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
@@ -171,7 +168,8 @@ static int classes_print(void)
 	return 0;
 }
 
-static int program_open(const char *path, struct image **retimage, struct morph_data **ret, struct fault *reterr)
+static int program_open(const char *path, struct image **retimage, struct morph_data **ret,
+			struct fault *reterr)
 {
 	int r = image_open(path, retimage, reterr);
 
@@ -227,7 +225,9 @@ static int make(const struct arguments *a, struct fault *reterr)
 	_clean_(arena_freep) struct arena *arena = arena_new();
 	_clean_(buffer_donep) struct buffer payload = { 0 };
 	const struct mutant_class *class = class_find(a->class);
-	struct mutant m = { .arena = arena, .plants = a->plants, .random = (a->seed + 1) * 0x9e3779b97f4a7c15u | 1 };
+	struct mutant m = { .arena = arena,
+			    .plants = a->plants,
+			    .random = (a->seed + 1) * 0x9e3779b97f4a7c15u | 1 };
 	int r = arena ? program_open(a->program, &image, &data, reterr) : -ENOMEM;
 
 	if (r == 0 && a->other)
@@ -242,7 +242,8 @@ static int make(const struct arguments *a, struct fault *reterr)
 		r = payload_damage(&m, image, a->out, reterr);
 	} else {
 		r = a->module ? module_replace(&m, a->n_module, a->module, reterr) :
-		    class     ? class->make(&m) : fault_set(reterr, -EINVAL, "no class \"%s\"", a->class);
+		    class     ? class->make(&m) :
+				fault_set(reterr, -EINVAL, "no class \"%s\"", a->class);
 		if (r == 0)
 			r = payload_make(&m, &payload);
 		if (r == 0)
@@ -257,7 +258,9 @@ static int usage(void)
 {
 	fputs("usage: bench-mutant --classes\n"
 	      "       bench-mutant --extract PROGRAM DIRECTORY\n"
-	      "       bench-mutant PROGRAM OUT CLASS SEED [--other PROGRAM] [--plants DIRECTORY] [--module N FILE]\n", stderr);
+	      "       bench-mutant PROGRAM OUT CLASS SEED [--other PROGRAM] [--plants DIRECTORY] [--module N "
+	      "FILE]\n",
+	      stderr);
 	return 2;
 }
 

@@ -17,12 +17,12 @@
 #include "module/morph_data.h"
 
 struct mutant {
-	struct arena *arena;	       /* owned; all that a class makes */
-	struct morph_data *data;       /* owned; the classes change it in place */
+	struct arena *arena;		/* owned; all that a class makes */
+	struct morph_data *data;	/* owned; the classes change it in place */
 	const struct morph_data *other; /* borrowed: of another program; NULL: none */
-	const char *plants;	       /* directory of objects to slip in; NULL: none */
+	const char *plants;		/* directory of objects to slip in; NULL: none */
 	uint64_t random;
-	char what[256];		       /* what was done, for people */
+	char what[256]; /* what was done, for people */
 };
 
 /** mutant_draw() - a number below @below, or any when that is 0 */
@@ -41,4 +41,5 @@ struct mutant_class {
 	int (*make)(struct mutant *mutant);
 };
 
-extern const struct mutant_class mutant_plan_classes[], mutant_data_classes[], mutant_object_classes[]; /* up to a NULL name */
+extern const struct mutant_class mutant_plan_classes[], mutant_data_classes[],
+	mutant_object_classes[]; /* up to a NULL name */

@@ -20,18 +20,30 @@ static int text_set(struct mutant *m, const char *name, char **field, const char
 
 static int cpu(struct mutant *m)
 {
-	static const char *const cpus[] = { "x86-64-v2", "x86-64-v3", "x86-64-v4", "znver4", "i386", "generic", "sapphirerapids",
-					    "help", "no-such-cpu", "native", "x86-64,+avx512f", "atom", "%s%n", "pentium-m" };
+	static const char *const cpus[] = { "x86-64-v2",   "x86-64-v3", "x86-64-v4",	   "znver4",
+					    "i386",	   "generic",	"sapphirerapids",  "help",
+					    "no-such-cpu", "native",	"x86-64,+avx512f", "atom",
+					    "%s%n",	   "pentium-m" };
 
 	return text_set(m, "CPU", &m->data->cpu, PICK(m, cpus));
 }
 
 static int target(struct mutant *m)
 {
-	static const char *const triples[] = { "aarch64-unknown-linux-gnu", "i386-pc-linux-gnu", "x86_64-pc-windows-msvc",
-					       "x86_64-pc-linux-gnux32", "x86_64-unknown-freebsd", "bpf", "nvptx64", "x86_64",
-					       "x86_64-pc-linux-musl", "x86_64-apple-macosx", "-", "x86_64-pc-linux-gnu-" };
-	static const char *const versions[] = { "22.1.7", "21.1.0", "22", "22.1.8.1", "0", "99.9.9", "22.1.80", "-1" };
+	static const char *const triples[] = { "aarch64-unknown-linux-gnu",
+					       "i386-pc-linux-gnu",
+					       "x86_64-pc-windows-msvc",
+					       "x86_64-pc-linux-gnux32",
+					       "x86_64-unknown-freebsd",
+					       "bpf",
+					       "nvptx64",
+					       "x86_64",
+					       "x86_64-pc-linux-musl",
+					       "x86_64-apple-macosx",
+					       "-",
+					       "x86_64-pc-linux-gnu-" };
+	static const char *const versions[] = { "22.1.7", "21.1.0", "22",      "22.1.8.1",
+						"0",	  "99.9.9", "22.1.80", "-1" };
 
 	return mutant_draw(m, 2) ? text_set(m, "target", &m->data->triple, PICK(m, triples)) :
 				   text_set(m, "LLVM", &m->data->llvm_version, PICK(m, versions));
@@ -49,18 +61,15 @@ static int level(struct mutant *m)
 	case 2:
 		m->data->lto = m->data->lto == MORPH_LTO_THIN ? MORPH_LTO_FULL : MORPH_LTO_THIN;
 		return mutant_says(m, "LTO %u", (unsigned)m->data->lto);
-	case 3:
-		m->data->pic = !m->data->pic;
-		return mutant_says(m, "PIC %d", m->data->pic);
-	default:
-		m->data->strips = !m->data->strips;
-		return mutant_says(m, "strips %d", m->data->strips);
+	case 3: m->data->pic = !m->data->pic; return mutant_says(m, "PIC %d", m->data->pic);
+	default: m->data->strips = !m->data->strips; return mutant_says(m, "strips %d", m->data->strips);
 	}
 }
 
 /* What LLVM takes with -mllvm: other code, output elsewhere, code that is loaded. */
 static int option(struct mutant *m)
 {
+	// clang-format off: a list
 	static const char *const options[] = {
 		"-load=/tmp/morph-planted.so", "-x86-asm-syntax=intel", "-disable-tail-calls=1", "-frame-pointer=all", "-stats=1",
 		"-info-output-file=/tmp/morph-planted", "-time-passes=1", "-print-after-all=1", "-opt-bisect-limit=3",
@@ -75,8 +84,9 @@ static int option(struct mutant *m)
 		"-pgo-view-counts=text", "-crash-diagnostics-dir=/tmp", "-time-trace=1", "-remarks-section=yes", "@/etc/passwd",
 		"-assume-preserve-all=1", "-combiner-global-alias-analysis=1", "-scev-verify-ir=1", "-enable-split-machine-functions=1",
 		"-enable-ipra=1", "-enable-tbaa=0", "-force-attribute=main:noreturn", "-force-attribute=naked", "-mtriple=i386",
-		"-function-specialize-stack=1", "-stack-symbol-ordering=0", "-x86-disable-avoid-SFB=1", "-enable-shrink-wrap=0",
+		"-function-specialize-stack=1", "-stack-symbol-ordering=0", "-x86-disable-avoid-SFB=1", "-enable-shrink-wrap=0"
 	};
+	// clang-format on
 	char **list = reallocarray(m->data->options, m->data->n_options + 1, sizeof(*list));
 	const char *picked = PICK(m, options);
 
@@ -93,9 +103,21 @@ static int option(struct mutant *m)
 /* Of a file that root does not own it runs on request only; here it must not change what is made. */
 static int selftest(struct mutant *m)
 {
-	static const char *const commands[] = { "true", "false", "exit 0", "kill -9 $PPID", "kill -SEGV $$", "touch /tmp/morph-planted",
-						"chmod 777 .", "(setsid sleep 100 &)", "cat /etc/shadow", "echo x >result", "exit 77",
-						"ulimit -v 1000; exec true", "rm -rf *", "yes", "%s%n%n" };
+	static const char *const commands[] = { "true",
+						"false",
+						"exit 0",
+						"kill -9 $PPID",
+						"kill -SEGV $$",
+						"touch /tmp/morph-planted",
+						"chmod 777 .",
+						"(setsid sleep 100 &)",
+						"cat /etc/shadow",
+						"echo x >result",
+						"exit 77",
+						"ulimit -v 1000; exec true",
+						"rm -rf *",
+						"yes",
+						"%s%n%n" };
 
 	return text_set(m, "self-test", &m->data->selftest, PICK(m, commands));
 }
@@ -114,7 +136,8 @@ static int map_block(struct mutant *m)
 		block->address += mutant_draw(m, 64) - 32;
 		return mutant_says(m, "block at %#llx", (unsigned long long)block->address);
 	case 1:
-		block->size = mutant_draw(m, 4) ? block->size + (uint32_t)mutant_draw(m, 16) : (uint32_t)mutant_draw(m, 0);
+		block->size = mutant_draw(m, 4) ? block->size + (uint32_t)mutant_draw(m, 16) :
+						  (uint32_t)mutant_draw(m, 0);
 		return mutant_says(m, "block of %u bytes", block->size);
 	case 2:
 		block->id = (uint32_t)mutant_draw(m, mutant_draw(m, 2) ? 64 : UINT32_MAX);
@@ -153,7 +176,9 @@ static int map_probe(struct mutant *m)
 	if (mutant_draw(m, 2))
 		probe->index = (uint32_t)mutant_draw(m, mutant_draw(m, 4) ? 40 : UINT32_MAX);
 	else
-		probe->guid = mutant_draw(m, 2) ? map->ir_functions[mutant_draw(m, map->n_ir_functions)].guid : mutant_draw(m, 0);
+		probe->guid = mutant_draw(m, 2) ?
+				      map->ir_functions[mutant_draw(m, map->n_ir_functions)].guid :
+				      mutant_draw(m, 0);
 	return mutant_says(m, "probe %u of %#llx", probe->index, (unsigned long long)probe->guid);
 }
 
@@ -167,10 +192,12 @@ static int map_function(struct mutant *m)
 	f = &map->functions[mutant_draw(m, map->n_functions)];
 	switch (mutant_draw(m, 3)) {
 	case 0:
-		f->guid = mutant_draw(m, 2) ? map->functions[mutant_draw(m, map->n_functions)].guid : mutant_draw(m, 0);
+		f->guid = mutant_draw(m, 2) ? map->functions[mutant_draw(m, map->n_functions)].guid :
+					      mutant_draw(m, 0);
 		return mutant_says(m, "function of GUID %#llx", (unsigned long long)f->guid);
 	case 1:
-		f->name = mutant_draw(m, 2) ? map->functions[mutant_draw(m, map->n_functions)].name : "_start";
+		f->name =
+			mutant_draw(m, 2) ? map->functions[mutant_draw(m, map->n_functions)].name : "_start";
 		return mutant_says(m, "function name %s", f->name ? f->name : "none");
 	default:
 		for (size_t i = 0; map->n_ir_functions && i < 1 + mutant_draw(m, 4); i++)
@@ -181,8 +208,10 @@ static int map_function(struct mutant *m)
 
 static int module_name(struct mutant *m)
 {
-	static const char *const names[] = { "", "/etc/passwd", "../../../tmp/morph-planted", "a\nb", "%n%s", "\033[31m", "ld-temp.o",
-					     "x x", "-o", "@x" };
+	static const char *const names[] = { "",	  "/etc/passwd", "../../../tmp/morph-planted",
+					     "a\nb",	  "%n%s",	 "\033[31m",
+					     "ld-temp.o", "x x",	 "-o",
+					     "@x" };
 	struct morph_module *module;
 
 	if (!m->data->n_modules)

@@ -27,7 +27,8 @@ static bool object_open(struct mutant *m, struct link_input *input, struct objec
 	if (input->kind != LINK_OBJECT || input->size < sizeof(header))
 		return false;
 	memcpy(&header, input->bytes, sizeof(header));
-	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shoff % 8 || header.e_shoff > input->size ||
+	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shoff % 8 ||
+	    header.e_shoff > input->size ||
 	    (input->size - header.e_shoff) / sizeof(Elf64_Shdr) < header.e_shnum)
 		return false;
 	copy = arena_array(m->arena, uint8_t, input->size);
@@ -35,7 +36,8 @@ static bool object_open(struct mutant *m, struct link_input *input, struct objec
 		return false;
 	memcpy(copy, input->bytes, input->size);
 	input->bytes = copy;
-	*ret = (struct object){ input, copy, input->size, (Elf64_Shdr *)(copy + header.e_shoff), header.e_shnum };
+	*ret = (struct object){ input, copy, input->size, (Elf64_Shdr *)(copy + header.e_shoff),
+				header.e_shnum };
 	return true;
 }
 
@@ -81,7 +83,8 @@ static Elf64_Shdr *section_draw(struct mutant *m, section_test test, struct obje
 		for (size_t k = 0; k < ret->n_sections; k++) {
 			Elf64_Shdr *s = &ret->sections[(start + k) % ret->n_sections];
 
-			if (test(s) && s->sh_size && s->sh_offset <= ret->size && s->sh_size <= ret->size - s->sh_offset)
+			if (test(s) && s->sh_size && s->sh_offset <= ret->size &&
+			    s->sh_size <= ret->size - s->sh_offset)
 				return s;
 		}
 	}
@@ -127,8 +130,11 @@ static int any_byte(struct mutant *m)
 
 static int relocation(struct mutant *m)
 {
-	static const uint32_t types[] = { R_X86_64_NONE, R_X86_64_64, R_X86_64_PC32, R_X86_64_GOT32, R_X86_64_PLT32, R_X86_64_GOTPCREL, R_X86_64_32,
-					  R_X86_64_32S, R_X86_64_RELATIVE, R_X86_64_GOTPCRELX, R_X86_64_REX_GOTPCRELX, R_X86_64_PC64, R_X86_64_TPOFF32 };
+	static const uint32_t types[] = {
+		R_X86_64_NONE,		R_X86_64_64,   R_X86_64_PC32,	R_X86_64_GOT32,	   R_X86_64_PLT32,
+		R_X86_64_GOTPCREL,	R_X86_64_32,   R_X86_64_32S,	R_X86_64_RELATIVE, R_X86_64_GOTPCRELX,
+		R_X86_64_REX_GOTPCRELX, R_X86_64_PC64, R_X86_64_TPOFF32
+	};
 	struct object object;
 	Elf64_Shdr *s = section_draw(m, has_relocations, &object);
 	uint8_t *at;
@@ -141,23 +147,15 @@ static int relocation(struct mutant *m)
 	memcpy(&rela, at, sizeof(rela));
 	symbol = ELF64_R_SYM(rela.r_info);
 	switch (mutant_draw(m, 4)) {
-	case 0:
-		rela.r_info = ELF64_R_INFO(symbol, types[mutant_draw(m, ARRAY_SIZE(types))]);
-		break;
-	case 1:
-		rela.r_addend += (int64_t)mutant_draw(m, 64) - 32;
-		break;
-	case 2:
-		rela.r_offset += mutant_draw(m, 16) - 8;
-		break;
-	case 3:
-		rela.r_info = ELF64_R_INFO(mutant_draw(m, symbol + 4), ELF64_R_TYPE(rela.r_info));
-		break;
+	case 0: rela.r_info = ELF64_R_INFO(symbol, types[mutant_draw(m, ARRAY_SIZE(types))]); break;
+	case 1: rela.r_addend += (int64_t)mutant_draw(m, 64) - 32; break;
+	case 2: rela.r_offset += mutant_draw(m, 16) - 8; break;
+	case 3: rela.r_info = ELF64_R_INFO(mutant_draw(m, symbol + 4), ELF64_R_TYPE(rela.r_info)); break;
 	}
 	memcpy(at, &rela, sizeof(rela));
 	return mutant_says(m, "%s: relocation at %#llx, type %u, symbol %u, addend %lld", object.input->text,
-			   (unsigned long long)rela.r_offset, (unsigned)ELF64_R_TYPE(rela.r_info), (unsigned)ELF64_R_SYM(rela.r_info),
-			   (long long)rela.r_addend);
+			   (unsigned long long)rela.r_offset, (unsigned)ELF64_R_TYPE(rela.r_info),
+			   (unsigned)ELF64_R_SYM(rela.r_info), (long long)rela.r_addend);
 }
 
 static int symbol(struct mutant *m)
@@ -172,27 +170,17 @@ static int symbol(struct mutant *m)
 	at = object.bytes + s->sh_offset + (1 + mutant_draw(m, s->sh_size / sizeof(sym) - 1)) * sizeof(sym);
 	memcpy(&sym, at, sizeof(sym));
 	switch (mutant_draw(m, 6)) {
-	case 0:
-		sym.st_value += mutant_draw(m, 32) - 8;
-		break;
-	case 1:
-		sym.st_info = ELF64_ST_INFO(mutant_draw(m, 3), ELF64_ST_TYPE(sym.st_info));
-		break;
-	case 2:
-		sym.st_info = ELF64_ST_INFO(ELF64_ST_BIND(sym.st_info), mutant_draw(m, 11));
-		break;
-	case 3:
-		sym.st_shndx = (uint16_t)mutant_draw(m, object.n_sections + 2);
-		break;
-	case 4:
-		sym.st_other = (uint8_t)mutant_draw(m, 4);
-		break;
-	default:
-		sym.st_name += (uint32_t)mutant_draw(m, 12);
+	case 0: sym.st_value += mutant_draw(m, 32) - 8; break;
+	case 1: sym.st_info = ELF64_ST_INFO(mutant_draw(m, 3), ELF64_ST_TYPE(sym.st_info)); break;
+	case 2: sym.st_info = ELF64_ST_INFO(ELF64_ST_BIND(sym.st_info), mutant_draw(m, 11)); break;
+	case 3: sym.st_shndx = (uint16_t)mutant_draw(m, object.n_sections + 2); break;
+	case 4: sym.st_other = (uint8_t)mutant_draw(m, 4); break;
+	default: sym.st_name += (uint32_t)mutant_draw(m, 12);
 	}
 	memcpy(at, &sym, sizeof(sym));
-	return mutant_says(m, "%s: symbol, value %#llx, kind %u, section %u, visibility %u", object.input->text,
-			   (unsigned long long)sym.st_value, sym.st_info, sym.st_shndx, sym.st_other);
+	return mutant_says(m, "%s: symbol, value %#llx, kind %u, section %u, visibility %u",
+			   object.input->text, (unsigned long long)sym.st_value, sym.st_info, sym.st_shndx,
+			   sym.st_other);
 }
 
 static bool is_any(const Elf64_Shdr *s)
@@ -202,30 +190,23 @@ static bool is_any(const Elf64_Shdr *s)
 
 static int section(struct mutant *m)
 {
-	static const uint32_t types[] = { SHT_PROGBITS, SHT_NOBITS, SHT_NOTE, SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY, SHT_GROUP, SHT_RELA };
+	static const uint32_t types[] = { SHT_PROGBITS,	  SHT_NOBITS,	     SHT_NOTE,	SHT_INIT_ARRAY,
+					  SHT_FINI_ARRAY, SHT_PREINIT_ARRAY, SHT_GROUP, SHT_RELA };
 	struct object object;
 	Elf64_Shdr *s = section_draw(m, is_any, &object);
 
 	if (!s)
 		return MUTANT_NONE;
 	switch (mutant_draw(m, 5)) {
-	case 0:
-		s->sh_type = types[mutant_draw(m, ARRAY_SIZE(types))];
-		break;
-	case 1:
-		s->sh_flags ^= 1u << mutant_draw(m, 11);
-		break;
-	case 2:
-		s->sh_addralign = 1u << mutant_draw(m, 14);
-		break;
-	case 3:
-		s->sh_size -= mutant_draw(m, s->sh_size + 1);
-		break;
-	default:
-		s->sh_offset += mutant_draw(m, 16);
+	case 0: s->sh_type = types[mutant_draw(m, ARRAY_SIZE(types))]; break;
+	case 1: s->sh_flags ^= 1u << mutant_draw(m, 11); break;
+	case 2: s->sh_addralign = 1u << mutant_draw(m, 14); break;
+	case 3: s->sh_size -= mutant_draw(m, s->sh_size + 1); break;
+	default: s->sh_offset += mutant_draw(m, 16);
 	}
-	return mutant_says(m, "%s: section type %u, flags %#llx, %llu bytes, aligned to %llu", object.input->text, s->sh_type,
-			   (unsigned long long)s->sh_flags, (unsigned long long)s->sh_size, (unsigned long long)s->sh_addralign);
+	return mutant_says(m, "%s: section type %u, flags %#llx, %llu bytes, aligned to %llu",
+			   object.input->text, s->sh_type, (unsigned long long)s->sh_flags,
+			   (unsigned long long)s->sh_size, (unsigned long long)s->sh_addralign);
 }
 
 /* Where every program begins, outside of what IR makes: exit(42). */
@@ -238,12 +219,14 @@ static int start(struct mutant *m)
 		const char *name = plan->inputs[i].text;
 		struct object object;
 
-		if ((!strstr(name, "crt1.o") && !strstr(name, "crti.o")) || !object_open(m, &plan->inputs[i], &object))
+		if ((!strstr(name, "crt1.o") && !strstr(name, "crti.o")) ||
+		    !object_open(m, &plan->inputs[i], &object))
 			continue;
 		for (size_t k = 0; k < object.n_sections; k++) {
 			Elf64_Shdr *s = &object.sections[k];
 
-			if (has_code(s) && s->sh_size >= sizeof(leave) && s->sh_offset + s->sh_size <= object.size) {
+			if (has_code(s) && s->sh_size >= sizeof(leave) &&
+			    s->sh_offset + s->sh_size <= object.size) {
 				memcpy(object.bytes + s->sh_offset, leave, sizeof(leave));
 				return mutant_says(m, "%s leaves at once", name);
 			}

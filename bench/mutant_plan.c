@@ -27,7 +27,8 @@ static size_t input_draw(struct mutant *m, enum link_input_kind kind)
 	return SIZE_MAX;
 }
 
-static int input_insert(struct mutant *m, size_t at, enum link_input_kind kind, const char *text, const void *bytes, size_t size)
+static int input_insert(struct mutant *m, size_t at, enum link_input_kind kind, const char *text,
+			const void *bytes, size_t size)
 {
 	struct link_plan *plan = m->data->plan;
 	struct link_input added;
@@ -58,6 +59,7 @@ static size_t place_draw(struct mutant *m)
 
 static int argument_more(struct mutant *m)
 {
+	// clang-format off: a list
 	static const char *const words[] = {
 		"--defsym=main=_init", "--defsym=_start=main", "--defsym=malloc=0", "--defsym=puts=exit", "--defsym=exit=abort",
 		"--defsym=__libc_start_main=exit", "--defsym=printf=puts", "--entry=main", "--entry=_init", "--entry=0", "--init=main", "--fini=main",
@@ -85,6 +87,7 @@ static int argument_more(struct mutant *m)
 		"--error-limit=0", "--error-handling-script=/tmp/morph-planted", "--package-metadata={}", "--remap-inputs=*=/etc/passwd", "--just-symbols=/bin/true",
 		"--compress-sections=*=zlib", "--version-script=/etc/passwd", "--dynamic-list=/etc/passwd", "--retain-symbols-file=/etc/passwd", "--why-live=main",
 	};
+	// clang-format on
 	const char *word = words[mutant_draw(m, ARRAY_SIZE(words))];
 
 	mutant_says(m, "%s", word);
@@ -109,8 +112,13 @@ static int argument_changed(struct mutant *m)
 
 static int interpreter(struct mutant *m)
 {
-	static const char *const paths[] = { "/tmp/ld.so", "/bin/sh", "", "/lib64/ld-linux-x86-64.so.2 ", "/lib64//ld-linux-x86-64.so.2",
-					     "lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2" };
+	static const char *const paths[] = { "/tmp/ld.so",
+					     "/bin/sh",
+					     "",
+					     "/lib64/ld-linux-x86-64.so.2 ",
+					     "/lib64//ld-linux-x86-64.so.2",
+					     "lib64/ld-linux-x86-64.so.2",
+					     "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2" };
 	const struct link_plan *plan = m->data->plan;
 
 	for (size_t i = 0; i < plan->n_inputs; i++)
@@ -143,13 +151,17 @@ static int input_twice(struct mutant *m)
 	twin = m->data->plan->inputs[i];
 	twin.text = arena_strndup(m->arena, twin.text, strlen(twin.text));
 	mutant_says(m, "input %zu, %s, twice", i, twin.text);
-	return twin.text ? input_insert(m, place_draw(m), twin.kind, twin.text, twin.bytes, twin.size) : -ENOMEM;
+	return twin.text ? input_insert(m, place_draw(m), twin.kind, twin.text, twin.bytes, twin.size) :
+			   -ENOMEM;
 }
 
 static int input_order(struct mutant *m)
 {
 	struct link_plan *plan = m->data->plan;
-	size_t a = input_draw(m, mutant_draw(m, 2) ? LINK_OBJECT : mutant_draw(m, 2) ? LINK_IR : LINK_ARGUMENT), b = input_draw(m, 0);
+	size_t a = input_draw(m, mutant_draw(m, 2) ? LINK_OBJECT :
+				 mutant_draw(m, 2) ? LINK_IR :
+						     LINK_ARGUMENT),
+	       b = input_draw(m, 0);
 	struct link_input kept;
 
 	if (a == SIZE_MAX || a == b)
@@ -174,8 +186,18 @@ static int input_kind(struct mutant *m)
 
 static int library(struct mutant *m)
 {
-	static const char *const names[] = { "libm.so.6", "libz.so.1", "libpthread.so.0", "libdl.so.2", "no-such-library.so", "/tmp/morph-planted.so",
-					     "../../tmp/morph-planted.so", "", "libc.so.6 ", "ld-linux-x86-64.so.2", "libgcc_s.so.1", "libsqlite3.so.0" };
+	static const char *const names[] = { "libm.so.6",
+					     "libz.so.1",
+					     "libpthread.so.0",
+					     "libdl.so.2",
+					     "no-such-library.so",
+					     "/tmp/morph-planted.so",
+					     "../../tmp/morph-planted.so",
+					     "",
+					     "libc.so.6 ",
+					     "ld-linux-x86-64.so.2",
+					     "libgcc_s.so.1",
+					     "libsqlite3.so.0" };
 	const char *name = names[mutant_draw(m, ARRAY_SIZE(names))];
 	size_t i = input_draw(m, LINK_SHARED);
 
@@ -224,7 +246,8 @@ static int script(struct mutant *m)
 		return 0;
 	}
 	mutant_says(m, "%s%s", scripts[k].option, scripts[k].text);
-	return input_insert(m, place_draw(m), LINK_FILE, scripts[k].option, scripts[k].text, strlen(scripts[k].text));
+	return input_insert(m, place_draw(m), LINK_FILE, scripts[k].option, scripts[k].text,
+			    strlen(scripts[k].text));
 }
 
 /* An object of another program, or the bytes of one of this under another's name. */
@@ -241,7 +264,8 @@ static int object_foreign(struct mutant *m)
 		return MUTANT_NONE;
 	mutant_says(m, "%s's bytes for %s", from->inputs[j].text, m->data->plan->inputs[i].text);
 	if (mutant_draw(m, 4) == 0)
-		return input_insert(m, place_draw(m), LINK_OBJECT, from->inputs[j].text, from->inputs[j].bytes, from->inputs[j].size);
+		return input_insert(m, place_draw(m), LINK_OBJECT, from->inputs[j].text,
+				    from->inputs[j].bytes, from->inputs[j].size);
 	input = &m->data->plan->inputs[i];
 	input->bytes = from->inputs[j].bytes;
 	input->size = from->inputs[j].size;
@@ -257,7 +281,8 @@ static int object_planted(struct mutant *m)
 	uint8_t *copy;
 	size_t n = 0;
 
-	while (m->plants && snprintf(path, sizeof(path), "%s/%zu.o", m->plants, n) > 0 && file_map_open(path, &map, &fault) == 0) {
+	while (m->plants && snprintf(path, sizeof(path), "%s/%zu.o", m->plants, n) > 0 &&
+	       file_map_open(path, &map, &fault) == 0) {
 		file_map_done(&map);
 		n++;
 	}

@@ -195,7 +195,8 @@ static int window_run(struct sampler *sampler, double seconds, unsigned i, struc
 	if (r < 0)
 		return r;
 	sampler_events(sampler, NULL, NULL);
-	ret->ns_per_tick[i] = (double)(ns - ret->last_ns) / (double)MAX(drained.counters.n[SAMPLER_FIRED], 1u);
+	ret->ns_per_tick[i] =
+		(double)(ns - ret->last_ns) / (double)MAX(drained.counters.n[SAMPLER_FIRED], 1u);
 	ret->runs += runs - ret->last_runs;
 	ret->ns += ns - ret->last_ns;
 	ret->last_runs = runs;
@@ -208,8 +209,10 @@ static int window_run(struct sampler *sampler, double seconds, unsigned i, struc
 
 static int program(int argc, char **argv, struct fault *reterr)
 {
-	struct sampler_options options = { .source = SAMPLE_SOURCE_TICK, .n_main_rows = 16384,
-					   .n_snapshots = WAYS_SNAPSHOTS, .snapshot_every = WAYS_SNAPSHOT_EVERY,
+	struct sampler_options options = { .source = SAMPLE_SOURCE_TICK,
+					   .n_main_rows = 16384,
+					   .n_snapshots = WAYS_SNAPSHOTS,
+					   .snapshot_every = WAYS_SNAPSHOT_EVERY,
 					   .no_lifecycle = true,
 					   .no_cache = argc > 3 && strcmp(argv[3], "nocache") == 0 };
 	_clean_(sampler_freep) struct sampler *sampler = NULL;
@@ -279,7 +282,8 @@ static size_t programs_of(pid_t pid, int ret[MAX_PROGRAMS])
 		while (info && fgets(line, sizeof(line), info)) {
 			if (strncmp(line, "link_type:", 10) == 0)
 				break;
-			if (sscanf(line, "prog_id: %u", &id) == 1 && (ret[n] = bpf_prog_get_fd_by_id(id)) >= 0)
+			if (sscanf(line, "prog_id: %u", &id) == 1 &&
+			    (ret[n] = bpf_prog_get_fd_by_id(id)) >= 0)
 				n++;
 		}
 		if (info)
@@ -338,7 +342,8 @@ static int outside(int argc, char **argv, struct fault *reterr)
 	json_object_begin(&json, NULL);
 	json_double(&json, "programs_percent", (after.programs_s - before.programs_s) * share);
 	json_double(&json, "process_percent", (after.process_s - before.process_s) * share);
-	json_double(&json, "clock_events_per_second", (double)(after.clock_runs - before.clock_runs) / seconds);
+	json_double(&json, "clock_events_per_second",
+		    (double)(after.clock_runs - before.clock_runs) / seconds);
 	json_object_end(&json);
 	return 0;
 }
@@ -385,8 +390,8 @@ static void entries_read(struct idle_counts *ret)
 			double n = 0;
 			FILE *file;
 
-			snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/usage", cpu,
-				 state);
+			snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/usage",
+				 cpu, state);
 			file = fopen(path, "re");
 			if (!file)
 				break;
@@ -480,8 +485,8 @@ static int clocks_attach(struct agree_bpf *bpf, double hz, int *fds, unsigned *r
 
 static void agree_print(struct agree_bpf *bpf)
 {
-	static const char *const names[AGREE_COUNTERS] = { "samples", "compared", "same", "different", "races",
-							   "find_vma_refused" };
+	static const char *const names[AGREE_COUNTERS] = { "samples",	"compared", "same",
+							   "different", "races",    "find_vma_refused" };
 	int n_cpus = libbpf_num_possible_cpus();
 	_clean_(freep) uint64_t *per_cpu = calloc((size_t)MAX(n_cpus, 1), sizeof(*per_cpu));
 	struct json json = json_to(stdout);
@@ -530,11 +535,8 @@ static int agree(int argc, char **argv, struct fault *reterr)
 int main(int argc, char **argv)
 {
 	static const struct command commands[] = {
-		{ "slices", slices },
-		{ "program", program },
-		{ "outside", outside },
-		{ "wakeups", wakeups },
-		{ "agree", agree },
+		{ "slices", slices },	{ "program", program }, { "outside", outside },
+		{ "wakeups", wakeups }, { "agree", agree },
 	};
 
 	return commands_main(commands, ARRAY_SIZE(commands), argc, argv);

@@ -42,8 +42,8 @@
 #include "bench/stats.h"
 
 struct variant {
-	const char *directory;   /* borrowed from argv */
-	double *cpu_s;           /* owned; one per measured round */
+	const char *directory;	 /* borrowed from argv */
+	double *cpu_s;		 /* owned; one per measured round */
 	double user_s, system_s; /* sums over the measured rounds */
 	long max_rss_kib;
 	bool identical;
@@ -51,12 +51,12 @@ struct variant {
 };
 
 struct pairs {
-	char **command;           /* borrowed from argv */
+	char **command;		  /* borrowed from argv */
 	struct variant *variants; /* owned */
 	size_t n_variants;
 	size_t n_rounds, n_warmups, done; /* done: measured rounds */
-	int cpu;                          /* -1: wherever the kernel likes */
-	unsigned limit_s;                 /* wall clock, one run; 0: none */
+	int cpu;			  /* -1: wherever the kernel likes */
+	unsigned limit_s;		  /* wall clock, one run; 0: none */
 	uint64_t seed;
 	int first_output; /* memfd with the base's first output; -1 until then */
 	char *environment[32];
@@ -124,8 +124,8 @@ static double seconds(const struct timeval *tv)
 }
 
 /* Run the command once; its output lands in the memory file @out. -ECHILD: the variant failed. */
-static int run_once(const struct pairs *p, struct variant *variant, int out,
-		    struct rusage *retusage, struct fault *reterr)
+static int run_once(const struct pairs *p, struct variant *variant, int out, struct rusage *retusage,
+		    struct fault *reterr)
 {
 	int status;
 	bool stopped;
@@ -142,8 +142,7 @@ static int run_once(const struct pairs *p, struct variant *variant, int out,
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
 	say_failed(variant, status, stopped ? p->limit_s : 0);
-	return fault_set(reterr, -ECHILD, "%s in %s: %s", p->command[0], variant->directory,
-			 variant->failed);
+	return fault_set(reterr, -ECHILD, "%s in %s: %s", p->command[0], variant->directory, variant->failed);
 }
 
 static bool same_bytes(int a, int b)
@@ -168,8 +167,7 @@ static bool same_bytes(int a, int b)
 
 /* ---- rounds ---- */
 
-static int variant_run(struct pairs *p, struct variant *variant, bool measured,
-		       struct fault *reterr)
+static int variant_run(struct pairs *p, struct variant *variant, bool measured, struct fault *reterr)
 {
 	_clean_(fd_closep) int out = memfd_create("output", MFD_CLOEXEC);
 	struct rusage usage;
@@ -330,10 +328,9 @@ static int pairs_write(const struct pairs *p, const char *path, struct fault *re
 
 /* ---- the command line ---- */
 
-static const char usage[] =
-	"usage: bench-pairs [-n ROUNDS] [-w WARMUPS] [-c CPU] [-t SECONDS] [-s SEED] [-e "
-	"NAME=VALUE] [-o JSON]\n"
-	"                   BASE-DIRECTORY DIRECTORY... -- COMMAND [ARGUMENT...]\n";
+static const char usage[] = "usage: bench-pairs [-n ROUNDS] [-w WARMUPS] [-c CPU] [-t SECONDS] [-s SEED] [-e "
+			    "NAME=VALUE] [-o JSON]\n"
+			    "                   BASE-DIRECTORY DIRECTORY... -- COMMAND [ARGUMENT...]\n";
 
 static int parse_number(const char *text, long low, long high, long *ret)
 {
@@ -360,8 +357,7 @@ static int parse_options(struct pairs *p, int argc, char **argv, const char **re
 			p->limit_s = (unsigned)n;
 		else if (c == 's' && parse_number(optarg, 1, INT32_MAX, &n) == 0)
 			p->seed = (uint64_t)n;
-		else if (c == 'e' && strchr(optarg, '=') &&
-			 p->n_environment + 1 < ARRAY_SIZE(p->environment))
+		else if (c == 'e' && strchr(optarg, '=') && p->n_environment + 1 < ARRAY_SIZE(p->environment))
 			p->environment[p->n_environment++] = optarg;
 		else if (c == 'o')
 			*retpath = optarg;

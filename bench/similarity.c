@@ -60,8 +60,8 @@ static double place_take(const struct sample_module *module, size_t *at, unsigne
 	return sum;
 }
 
-static double module_intersection(const struct sample_module *a, double n_a,
-				  const struct sample_module *b, double n_b, unsigned shift)
+static double module_intersection(const struct sample_module *a, double n_a, const struct sample_module *b,
+				  double n_b, unsigned shift)
 {
 	double sum = 0;
 	size_t i = 0, k = 0;

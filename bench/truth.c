@@ -123,10 +123,12 @@ static double within(const double *truth, const double *estimate, size_t n, doub
 /* Counts have no unit: the scale that makes most of them good within 10 % is used for all three limits. */
 static void within_all(const double *truth, const double *estimate, size_t n, double ret[3])
 {
-	double total = sum(truth, n), middle = total / fmax(sum(estimate, n), 1e-300), best = middle, most = -1;
+	double total = sum(truth, n), middle = total / fmax(sum(estimate, n), 1e-300), best = middle,
+	       most = -1;
 
 	for (int i = -N_SCALES / 2; i <= N_SCALES / 2; i++) {
-		double scale = middle * exp2(4.0 * i / N_SCALES), good = within(truth, estimate, n, scale, 0.10);
+		double scale = middle * exp2(4.0 * i / N_SCALES),
+		       good = within(truth, estimate, n, scale, 0.10);
 
 		if (good > most) {
 			most = good;
@@ -178,7 +180,8 @@ void truth_calibrate(const struct truth *truth, const struct block_map *map, con
 				profile_error(estimate_function_confidence(estimate, samples)));
 		for (uint32_t b = first; b < first + n && true_sum > 0; b++)
 			if (estimate->confidence[b] && estimate->blocks[b] > 0)
-				bin_add(ret->blocks, truth->blocks[b], estimate->blocks[b] * true_sum / estimated,
+				bin_add(ret->blocks, truth->blocks[b],
+					estimate->blocks[b] * true_sum / estimated,
 					profile_error(estimate->confidence[b]));
 	}
 }

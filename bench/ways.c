@@ -19,8 +19,8 @@
 static int perf_start(struct kind *kind, struct fault *reterr)
 {
 	char control[128], output[128], fifo[280], hz[32];
-	char *argv[] = { "perf", "record", "-q", "-e", "cpu-clock", "-F", hz, "-a", "-D", "-1",
-			 "--control", fifo, "-o", output, NULL };
+	char *argv[] = { "perf", "record", "-q",	"-e", "cpu-clock", "-F",   hz,	"-a",
+			 "-D",	 "-1",	   "--control", fifo, "-o",	   output, NULL };
 
 	snprintf(kind->directory, sizeof(kind->directory), "/tmp/bench-overhead.XXXXXX");
 	if (!mkdtemp(kind->directory))
@@ -46,18 +46,24 @@ static int perf_start(struct kind *kind, struct fault *reterr)
 		_exit(127);
 	}
 	sleep_s(1.5);
-	return kind->control < 0 || kind->ack < 0 || kind->perf < 0 || waitpid(kind->perf, NULL, WNOHANG) != 0 ?
-		       fault_set(reterr, -ECHILD, "perf record does not run") : 0;
+	return kind->control < 0 || kind->ack < 0 || kind->perf < 0 ||
+			       waitpid(kind->perf, NULL, WNOHANG) != 0 ?
+		       fault_set(reterr, -ECHILD, "perf record does not run") :
+		       0;
 }
 
 int kind_open(const char *name, struct kind *ret, struct fault *reterr)
 {
-	struct sampler_options options = { .n_main_rows = ROWS, .n_reference_rows = ROWS,
-					   .n_snapshots = WAYS_SNAPSHOTS, .snapshot_every = WAYS_SNAPSHOT_EVERY };
+	struct sampler_options options = { .n_main_rows = ROWS,
+					   .n_reference_rows = ROWS,
+					   .n_snapshots = WAYS_SNAPSHOTS,
+					   .snapshot_every = WAYS_SNAPSHOT_EVERY };
 	const char *colon = strchr(name, ':'), *slash = strchr(name, '/');
 	int r = 0;
 
-	*ret = (struct kind){ .control = -1, .ack = -1, .hz = colon ? strtod(colon + 1, NULL) : 0,
+	*ret = (struct kind){ .control = -1,
+			      .ack = -1,
+			      .hz = colon ? strtod(colon + 1, NULL) : 0,
 			      .every = slash ? strtoul(slash + 1, NULL, 10) : 1 };
 	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)strcspn(name, "/"), name);
 	ret->values = calloc(WAYS_ROUNDS_MAX, sizeof(*ret->values));
@@ -66,10 +72,11 @@ int kind_open(const char *name, struct kind *ret, struct fault *reterr)
 	name = ret->name;
 	if (strcmp(name, "off") == 0)
 		return 0;
-	ret->way = strncmp(name, "perf", 4) == 0    ? WAY_PERF :
-		   strncmp(name, "clock", 5) == 0   ? WAY_CLOCK :
-		   strcmp(name, "default") == 0	    ? WAY_DEFAULT :
-		   strncmp(name, "tick", 4) == 0    ? WAY_TICK : WAY_NONE;
+	ret->way = strncmp(name, "perf", 4) == 0  ? WAY_PERF :
+		   strncmp(name, "clock", 5) == 0 ? WAY_CLOCK :
+		   strcmp(name, "default") == 0	  ? WAY_DEFAULT :
+		   strncmp(name, "tick", 4) == 0  ? WAY_TICK :
+						    WAY_NONE;
 	if (ret->way == WAY_NONE || ((ret->way == WAY_CLOCK || ret->way == WAY_PERF) && ret->hz < 1))
 		return fault_set(reterr, -EINVAL, "no kind \"%s\"", name);
 	if (ret->way == WAY_PERF)
@@ -98,17 +105,13 @@ int kind_switch(struct kind *kind, bool on)
 	int r = 0;
 
 	switch (kind->way) {
-	case WAY_PERF:
-		return perf_switch(kind, on);
-	case WAY_CLOCK:
-		return pace_set(&kind->pace, kind->sampler, on ? kind->hz : 0, false);
+	case WAY_PERF: return perf_switch(kind, on);
+	case WAY_CLOCK: return pace_set(&kind->pace, kind->sampler, on ? kind->hz : 0, false);
 	case WAY_DEFAULT:
 		r = pace_set(&kind->pace, kind->sampler, on ? REFERENCE_HZ : 0, false);
 		return r < 0 ? r : sampler_set_tick(kind->sampler, on);
-	case WAY_TICK:
-		return sampler_set_tick(kind->sampler, on);
-	default:
-		return 0;
+	case WAY_TICK: return sampler_set_tick(kind->sampler, on);
+	default: return 0;
 	}
 }
 

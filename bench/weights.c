@@ -10,7 +10,7 @@
 #include "profiles/infer/descent.h"
 #include "profiles/infer/fit.h"
 
-#define LEAST_EXPECTED 0.02  /* samples; rarer instructions teach nothing */
+#define LEAST_EXPECTED 0.02   /* samples; rarer instructions teach nothing */
 #define PROGRAM_WEIGHT 3000.0 /* of all examples of a program together */
 #define RIDGE 2.0
 #define MAX_EVALUATIONS 400
@@ -142,9 +142,11 @@ int weights_write(const float weights[COST_N_FEATURES], const char *path, struct
 	if (!out)
 		return fault_errno(reterr, -errno, "%s", path);
 	fputs("/* SPDX-License-Identifier: Apache-2.0 */\n\n"
-	      "/*\n * Learned by `bench/accuracy --fit`; see cost.h. exp(weight) is the factor on an instruction's "
+	      "/*\n * Learned by `bench/accuracy --fit`; see cost.h. exp(weight) is the factor on an "
+	      "instruction's "
 	      "cost.\n */\n\n"
-	      "#include \"profiles/infer/cost.h\"\n\nconst float cost_weights[COST_N_FEATURES] = {\n", out);
+	      "#include \"profiles/infer/cost.h\"\n\nconst float cost_weights[COST_N_FEATURES] = {\n",
+	      out);
 	for (unsigned f = 0; f < COST_N_FEATURES; f++) {
 		char name[32];
 

@@ -14,22 +14,12 @@
 int daemon_option(struct daemon_options *options, int option, const char *verb)
 {
 	switch (option) {
-	case 'j':
-		options->json = true;
-		return -1;
-	case DAEMON_OPTION_SOCKET:
-		options->client.socket = optarg;
-		return -1;
-	case DAEMON_OPTION_ALL_USERS:
-		options->all_users = true;
-		return -1;
-	case DAEMON_OPTION_BUS:
-		options->client.bus = optarg;
-		return -1;
-	case 'h':
-		return verb_help(verb);
-	default:
-		return verb_usage(verb);
+	case 'j': options->json = true; return -1;
+	case DAEMON_OPTION_SOCKET: options->client.socket = optarg; return -1;
+	case DAEMON_OPTION_ALL_USERS: options->all_users = true; return -1;
+	case DAEMON_OPTION_BUS: options->client.bus = optarg; return -1;
+	case 'h': return verb_help(verb);
+	default: return verb_usage(verb);
 	}
 }
 
@@ -47,8 +37,7 @@ int daemon_only_options(struct daemon_options *options, int argc, char **argv, c
 }
 
 int daemon_call(const struct daemon_options *options, const char *method, sd_bus_message **retreply,
-		struct fault *reterr, const char *types, const char *path, const char *text,
-		int64_t number)
+		struct fault *reterr, const char *types, const char *path, const char *text, int64_t number)
 {
 	_clean_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
 	int r = client_open(&options->client, &bus, reterr);

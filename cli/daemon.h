@@ -13,10 +13,12 @@
 enum { DAEMON_OPTION_SOCKET = 1000, DAEMON_OPTION_BUS, DAEMON_OPTION_ALL_USERS };
 
 /* For the option table of a verb that talks to morphd; a verb's own options come before. */
-#define DAEMON_OPTIONS                                                                            \
-	{ "json", no_argument, NULL, 'j' }, { "socket", required_argument, NULL, DAEMON_OPTION_SOCKET }, \
-		{ "bus", required_argument, NULL, DAEMON_OPTION_BUS }, { "help", no_argument, NULL, 'h' },  \
-	{ NULL }
+#define DAEMON_OPTIONS                                                                                     \
+	{ "json", no_argument, NULL, 'j' }, { "socket", required_argument, NULL, DAEMON_OPTION_SOCKET },   \
+		{ "bus", required_argument, NULL, DAEMON_OPTION_BUS }, { "help", no_argument, NULL, 'h' }, \
+	{                                                                                                  \
+		NULL                                                                                       \
+	}
 
 /* The same for one that reads. */
 #define DAEMON_READER_OPTIONS { "all-users", no_argument, NULL, DAEMON_OPTION_ALL_USERS }, DAEMON_OPTIONS
@@ -37,8 +39,7 @@ int daemon_only_options(struct daemon_options *options, int argc, char **argv, c
 
 /** daemon_call() - connect, call, hang up; @types 's' (texts) and 'x' (int64_t) */
 int daemon_call(const struct daemon_options *options, const char *method, sd_bus_message **retreply,
-		struct fault *reterr, const char *types, const char *path, const char *text,
-		int64_t number);
+		struct fault *reterr, const char *types, const char *path, const char *text, int64_t number);
 
 /**
  * daemon_read() - the same for a method that reads, of everybody's programs when that was asked for; see client_call()

@@ -103,8 +103,10 @@ static void monitor_check(struct doctor *d)
 		note(d, "monitor", HEALTH_WARN, "morph-monitor runs on %s: %s", s->monitor_source,
 		     s->monitor_reason);
 	else
-		note(d, "monitor", HEALTH_OK, "morph-monitor runs on %s and takes %.3f %% of the machine "
-		     "(allowed: %.3f %%)", s->monitor_source, s->total_percent, s->budget_percent);
+		note(d, "monitor", HEALTH_OK,
+		     "morph-monitor runs on %s and takes %.3f %% of the machine "
+		     "(allowed: %.3f %%)",
+		     s->monitor_source, s->total_percent, s->budget_percent);
 }
 
 /* ---- the editor's side ---- */
@@ -144,8 +146,10 @@ static void llvm_check(struct doctor *d)
 		}
 	}
 	if (other)
-		note(d, "LLVM", HEALTH_WARN, "%s was compiled by LLVM %s, and this machine has %s: it "
-		     "cannot be regenerated here; install a build by this one, or name it in rebase (morphd.conf)",
+		note(d, "LLVM", HEALTH_WARN,
+		     "%s was compiled by LLVM %s, and this machine has %s: it "
+		     "cannot be regenerated here; install a build by this one, or name it in rebase "
+		     "(morphd.conf)",
 		     path ? path : "a program", other, d->llvm_version);
 }
 
@@ -176,7 +180,8 @@ static void sandbox_check(struct doctor *d)
 
 	snprintf(directory, sizeof(directory), "%.4096s/morph-doctor.XXXXXX", base);
 	if (!mkdtemp(directory)) {
-		note(d, "sandbox", HEALTH_WARN, "%s: cannot try the editor's sandbox: %s", base, strerror(errno));
+		note(d, "sandbox", HEALTH_WARN, "%s: cannot try the editor's sandbox: %s", base,
+		     strerror(errno));
 		return;
 	}
 	if (sandbox_probe(directory, &walls, &fault) < 0)
@@ -184,8 +189,11 @@ static void sandbox_check(struct doctor *d)
 	else if (sandbox_gaps(&walls, gaps, sizeof(gaps))[0])
 		note(d, "sandbox", HEALTH_WARN, "the editor's sandbox has gaps on this system: %s", gaps);
 	else
-		note(d, "sandbox", HEALTH_OK, "the editor's sandbox has all its walls: namespaces, landlock (interface %d), a filter of "
-		     "system calls", walls.landlock);
+		note(d, "sandbox", HEALTH_OK,
+		     "the editor's sandbox has all its walls: namespaces, landlock (interface %d), a filter "
+		     "of "
+		     "system calls",
+		     walls.landlock);
 	rmdir(directory);
 }
 
@@ -213,24 +221,31 @@ static void daemon_check(struct doctor *d)
 		note(d, "morphd", HEALTH_OK, "version %s runs (process %lld)", version,
 		     (long long)record_integer(&d->daemon, "pid"));
 	if (record_integer(&d->daemon, "total_damaged_files"))
-		note(d, "damaged files", HEALTH_WARN, "%lld spool files could not be read; `morph history` "
-		     "says why", (long long)record_integer(&d->daemon, "total_damaged_files"));
+		note(d, "damaged files", HEALTH_WARN,
+		     "%lld spool files could not be read; `morph history` "
+		     "says why",
+		     (long long)record_integer(&d->daemon, "total_damaged_files"));
 }
 
 /* Who edits: a service for each, or users that nobody is. */
 static void user_check(struct doctor *d)
 {
-	const char *users = record_text(&d->daemon, "worker_users"), *path = record_text(&d->daemon, "worker_socket");
+	const char *users = record_text(&d->daemon, "worker_users"),
+		   *path = record_text(&d->daemon, "worker_socket");
 
 	if (!path)
 		path = "/run/morph/worker";
 	if (access(path, F_OK) == 0)
-		note(d, "editor's user", HEALTH_OK, "each edit is a service of its own, with a user of its own (%s)", path);
+		note(d, "editor's user", HEALTH_OK,
+		     "each edit is a service of its own, with a user of its own (%s)", path);
 	else if (access("/run/systemd/system", F_OK) == 0)
-		note(d, "editor's user", HEALTH_WARN, "nobody listens at %s, so morphd starts edits itself, as users %s; "
-		     "`systemctl enable --now morph-worker.socket`", path, users ? users : "?");
+		note(d, "editor's user", HEALTH_WARN,
+		     "nobody listens at %s, so morphd starts edits itself, as users %s; "
+		     "`systemctl enable --now morph-worker.socket`",
+		     path, users ? users : "?");
 	else
-		note(d, "editor's user", HEALTH_OK, "each edit has a user of its own, one of %s", users ? users : "?");
+		note(d, "editor's user", HEALTH_OK, "each edit has a user of its own, one of %s",
+		     users ? users : "?");
 }
 
 static void disk_check(struct doctor *d, const char *name, const char *path)
@@ -272,8 +287,10 @@ static void spool_check(struct doctor *d, const char *path)
 	if (dir)
 		closedir(dir);
 	if (n)
-		note(d, "spool", HEALTH_WARN, "%s: %u sample logs have been waiting for more than %d min; does "
-		     "morphd read this directory?", path, n, STALE_SPOOL_S / 60);
+		note(d, "spool", HEALTH_WARN,
+		     "%s: %u sample logs have been waiting for more than %d min; does "
+		     "morphd read this directory?",
+		     path, n, STALE_SPOOL_S / 60);
 }
 
 static void directories_check(struct doctor *d)
@@ -298,11 +315,14 @@ static void mounts_check(struct doctor *d)
 		return;
 	config_file_read(SETTINGS_FILE, settings_keys, settings, NULL);
 	if (stat(settings->mount_socket, &st) == 0 && S_ISSOCK(st.st_mode))
-		note(d, "activation", HEALTH_OK, "generations are mounted over packaged files, by morph-mount (%s)",
+		note(d, "activation", HEALTH_OK,
+		     "generations are mounted over packaged files, by morph-mount (%s)",
 		     settings->mount_socket);
 	else
-		note(d, "activation", HEALTH_FAIL, "generations are to be mounted, and %s is not there; `systemctl enable "
-		     "--now morph-mount.socket`", settings->mount_socket);
+		note(d, "activation", HEALTH_FAIL,
+		     "generations are to be mounted, and %s is not there; `systemctl enable "
+		     "--now morph-mount.socket`",
+		     settings->mount_socket);
 	settings_done(settings);
 }
 
@@ -317,14 +337,16 @@ static void guards_check(struct doctor *d)
 	integrity_look("", found);
 	for (size_t i = 0; i < found->n_findings; i++) {
 		const struct integrity_finding *f = &found->findings[i];
-		bool warn = f->weight == INTEGRITY_REFUSES || (f->weight == INTEGRITY_PREFERS_MOUNT && !mounts);
+		bool warn =
+			f->weight == INTEGRITY_REFUSES || (f->weight == INTEGRITY_PREFERS_MOUNT && !mounts);
 
 		note(d, f->name, warn ? HEALTH_WARN : HEALTH_OK, "%s", f->text);
 	}
 	if (mounts)
 		mounts_check(d);
 	else
-		note(d, "activation", HEALTH_OK, "generations take the place of packaged files (activation = replace)");
+		note(d, "activation", HEALTH_OK,
+		     "generations take the place of packaged files (activation = replace)");
 }
 
 /* ---- the result ---- */

@@ -128,21 +128,13 @@ static int file_show(const char *path, const struct file_map *map, bool as_json,
 	r = container_peek(map->data, map->size, &kind, &version, reterr);
 	if (r == 0) {
 		switch (kind) {
-		case CONTAINER_SAMPLE_LOG:
-			r = sample_log_show(map, as_json, reterr);
-			break;
-		case CONTAINER_PROFILE:
-			r = profile_show(map, as_json, reterr);
-			break;
-		case CONTAINER_MORPH:
-			r = sidecar_show(map, as_json, reterr);
-			break;
-		case CONTAINER_BLOCK_MAP:
-			r = block_map_show(map, as_json, reterr);
-			break;
+		case CONTAINER_SAMPLE_LOG: r = sample_log_show(map, as_json, reterr); break;
+		case CONTAINER_PROFILE: r = profile_show(map, as_json, reterr); break;
+		case CONTAINER_MORPH: r = sidecar_show(map, as_json, reterr); break;
+		case CONTAINER_BLOCK_MAP: r = block_map_show(map, as_json, reterr); break;
 		default:
-			r = fault_set(reterr, -EPROTONOSUPPORT, "of a kind (%u) that this Morph does not know",
-				      kind);
+			r = fault_set(reterr, -EPROTONOSUPPORT,
+				      "of a kind (%u) that this Morph does not know", kind);
 		}
 	}
 	return r < 0 ? fault_prefix(reterr, r, "%s", path) : 0;

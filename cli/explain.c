@@ -71,14 +71,16 @@ static void target_print(const struct record *t)
 	       (long long)record_integer(t, "new_samples"));
 	if (record_has(t, "carried_samples"))
 		printf("  %.0f samples carried over from the build before, %s of what it had\n",
-		       record_real(t, "carried_samples"), daemon_percent(record_real(t, "carried_share"), share));
+		       record_real(t, "carried_samples"),
+		       daemon_percent(record_real(t, "carried_share"), share));
 	if (generation)
 		printf("  generation %lld is active since %s\n", (long long)generation,
 		       daemon_time(record_integer(t, "activated_ns"), time));
 	else if (record_has(t, "path"))
 		puts("  the shipped file is active");
 	else
-		line_print("is not optimized: ", record_text(t, "note") ?: "it is installed nowhere any more");
+		line_print("is not optimized: ",
+			   record_text(t, "note") ?: "it is installed nowhere any more");
 	if (record_integer(t, "watch_left_s"))
 		printf("  crashes are watched for another %lld min; so far %lld\n",
 		       (long long)record_integer(t, "watch_left_s") / 60,
@@ -99,8 +101,9 @@ static void decisions_print(const struct records *decisions)
 		const struct record *d = &decisions->rows[i];
 
 		printf("  %lld  %s  %s: %s\n     -> %s\n", (long long)record_integer(d, "decision"),
-		       daemon_time(record_integer(d, "time_ns"), time), SHOWN(record_text(d, "trigger") ?: ""),
-		       SHOWN(record_text(d, "reason") ?: ""), SHOWN(record_text(d, "outcome") ?: "under way"));
+		       daemon_time(record_integer(d, "time_ns"), time),
+		       SHOWN(record_text(d, "trigger") ?: ""), SHOWN(record_text(d, "reason") ?: ""),
+		       SHOWN(record_text(d, "outcome") ?: "under way"));
 	}
 }
 

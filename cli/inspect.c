@@ -22,7 +22,7 @@ int inspect_run(int argc, char **argv);
 struct summary {
 	const struct image *image;
 	const struct morph_data *data;
-	char path[PATH_MAX];	/* of the sidecar; "" when the file itself carries the data */
+	char path[PATH_MAX]; /* of the sidecar; "" when the file itself carries the data */
 	uint64_t text_bytes, data_bytes, ir_bytes, object_bytes;
 	size_t n_blocks_with_probe, n_objects, n_files, n_arguments, n_libraries;
 };
@@ -108,9 +108,8 @@ static void summary_print(const struct summary *s)
 		printf("  made from   %s\n", build_id_text(&d->origin, id));
 	printf("  compiler    LLVM %s for %s%s%s, %s LTO, passes -O%u, code -O%u, %s%s\n",
 	       SHOWN(d->llvm_version), SHOWN(d->triple), d->cpu ? ", CPU " : "", SHOWN(d->cpu ? d->cpu : ""),
-	       lto_name(d->lto), d->lto_level,
-	       d->opt_level, d->pic ? "position-independent" : "fixed address",
-	       d->strips ? ", stripped" : "");
+	       lto_name(d->lto), d->lto_level, d->opt_level,
+	       d->pic ? "position-independent" : "fixed address", d->strips ? ", stripped" : "");
 	for (size_t i = 0; i < d->n_options; i++)
 		printf("  %-11s %s\n", i ? "" : "options", SHOWN(d->options[i]));
 	if (d->selftest)

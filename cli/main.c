@@ -32,12 +32,15 @@ int dump_run(int argc, char **argv);
 int verify_run(int argc, char **argv);
 
 const struct verb verbs[] = {
-	{ "cc", cc_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...", "compile C for Morph: CC=\"morph cc\"" },
-	{ "c++", cxx_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...", "compile C++ for Morph: CXX=\"morph c++\"" },
+	{ "cc", cc_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...",
+	  "compile C for Morph: CC=\"morph cc\"" },
+	{ "c++", cxx_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...",
+	  "compile C++ for Morph: CXX=\"morph c++\"" },
 	{ "inspect", inspect_run, "FILE [--json] [--sidecar-dir DIR]", "what a program carries for Morph" },
 	{ "split", split_run, "FILE [-o SIDECAR | --dir DIR] [--keep]",
 	  "move a program's Morph data into a sidecar" },
-	{ "record", record_run, "[-o FILE] [-F HZ] [--duration S] (COMMAND [ARG...] | -p PID | -G CGROUP | -a)",
+	{ "record", record_run,
+	  "[-o FILE] [-F HZ] [--duration S] (COMMAND [ARG...] | -p PID | -G CGROUP | -a)",
 	  "sample a program, or the machine, into a sample log" },
 	{ "profile", profile_run,
 	  "PROGRAM SAMPLES... -o OUT [--estimator NAME] [--from OLD.prof [--half-life TIME]]\n"
@@ -46,7 +49,8 @@ const struct verb verbs[] = {
 	  "turn samples into block counts; look at them, move them" },
 	{ "optimize", optimize_run,
 	  "PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native|shipped] [--tune NAME]\n"
-	  "                     [--layout-only] [--rebase] [--jobs N] [--user NAME] [--work-dir DIR] [--memory MIB]\n"
+	  "                     [--layout-only] [--rebase] [--jobs N] [--user NAME] [--work-dir DIR] "
+	  "[--memory MIB]\n"
 	  "                     [--timeout SECONDS] [--sidecar-dir DIR]",
 	  "make a new generation of a program from its IR and a profile" },
 	{ "status", status_run, "[-a] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
@@ -61,11 +65,14 @@ const struct verb verbs[] = {
 	  "put shipped files back" },
 	{ "history", history_run, "[PATH] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "generations and events" },
-	{ "pin", pin_run, "[[--reason=TEXT | --unpin] PATH...] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
+	{ "pin", pin_run,
+	  "[[--reason=TEXT | --unpin] PATH...] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "never touch a program; without a path: list the pins" },
 	{ "pardon", pardon_run, "[PATH...] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "let a program be tried again that crashed; without a path: list them" },
-	{ "verify", verify_run, "(PATH... | --all) [--rebuild] [--json] [--root=DIR] [--config=FILE] [--socket=PATH | --bus=ADDRESS]",
+	{ "verify", verify_run,
+	  "(PATH... | --all) [--rebuild] [--json] [--root=DIR] [--config=FILE] [--socket=PATH | "
+	  "--bus=ADDRESS]",
 	  "what differs from the packages, and is that Morph's doing?" },
 	{ "doctor", doctor_run, "[--json] [--socket=PATH | --bus=ADDRESS]",
 	  "does everything that Morph needs work here?" },

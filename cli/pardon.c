@@ -25,8 +25,10 @@ static int condemned_print(const struct records *modules)
 			continue;
 		n++;
 		table_cell(table, "%s", record_text(row, "path") ?: record_text(row, "sampled_path") ?: "?");
-		table_cell(table, "%s", record_has(row, "condemned_ns") ?
-				   daemon_time(record_integer(row, "condemned_ns"), time) : "by request");
+		table_cell(table, "%s",
+			   record_has(row, "condemned_ns") ?
+				   daemon_time(record_integer(row, "condemned_ns"), time) :
+				   "by request");
 		table_cell(table, "%s", record_text(row, "condemned"));
 	}
 	if (!n)

@@ -37,8 +37,7 @@ struct subcommand {
 static const struct subcommand subcommands[] = {
 	{ "show", profile_show_run, "PROFILE [--top N] [--function NAME] [--json]",
 	  "what a profile says, and whether it can be trusted" },
-	{ "diff", profile_diff_run, "PROFILE PROFILE [--top N] [--json]",
-	  "how far two profiles agree" },
+	{ "diff", profile_diff_run, "PROFILE PROFILE [--top N] [--json]", "how far two profiles agree" },
 	{ "merge", profile_merge_run, "PROFILE... -o OUT [--half-life TIME] [--json]",
 	  "add profiles of one build" },
 	{ "carry", profile_carry_run, "OLD.prof NEWPROGRAM -o OUT [--sidecar-dir DIR] [--json]",
@@ -66,9 +65,9 @@ struct request {
 struct work {
 	struct program programs[MAX_PROGRAMS];
 	unsigned n_programs;
-	struct sample_log *sum;  /* owned */
+	struct sample_log *sum;	 /* owned */
 	struct profile *profile; /* owned */
-	double new_samples;      /* mapped, of the logs alone */
+	double new_samples;	 /* mapped, of the logs alone */
 };
 
 static const struct subcommand *subcommand_find(const char *name)
@@ -89,8 +88,7 @@ int profile_help(const char *name)
 {
 	const struct subcommand *s = subcommand_find(name);
 
-	printf("usage: morph profile %s %s\n\n%s\n\nSee morph-profile(1).\n", name, s->synopsis,
-	       s->summary);
+	printf("usage: morph profile %s %s\n\n%s\n\nSee morph-profile(1).\n", name, s->synopsis, s->summary);
 	return VERB_DONE;
 }
 
@@ -102,9 +100,8 @@ int profile_failed(const char *name, const struct fault *fault)
 
 bool half_life_parse(const char *text, uint64_t *ret_ns)
 {
-	static const struct config_key keys[] = {
-		{ "half-life", CONFIG_DURATION, 0, 0, 3650.0 * 86400 }, { NULL }
-	};
+	static const struct config_key keys[] = { { "half-life", CONFIG_DURATION, 0, 0, 3650.0 * 86400 },
+						  { NULL } };
 	uint64_t seconds = 0;
 
 	if (config_set(keys, "half-life", text, &seconds, NULL) < 0)
@@ -143,9 +140,8 @@ static int programs_open(const struct request *request, struct work *work, struc
 		if (!shipped)
 			shipped = program_shipped_id(program);
 		if (!build_id_is_equal(shipped, program_shipped_id(program)))
-			return fault_set(reterr, -EXDEV,
-					 "%s was not made from the same shipped file as %s", path,
-					 request->program);
+			return fault_set(reterr, -EXDEV, "%s was not made from the same shipped file as %s",
+					 path, request->program);
 	}
 	return 0;
 }
@@ -169,8 +165,7 @@ static void times_add(const struct sample_log *log, struct profile *profile)
 	profile->last_ns = MAX(profile->last_ns, end);
 }
 
-static int modules_list(const struct sample_log *log, const struct request *request,
-			struct fault *reterr)
+static int modules_list(const struct sample_log *log, const struct request *request, struct fault *reterr)
 {
 	struct fault list = { "" };
 
@@ -206,10 +201,8 @@ static int logs_add(const struct request *request, struct work *work, struct fau
 		r = sample_log_read(request->logs[i], &log, reterr);
 		if (r < 0)
 			break;
-		if (i && (log->source == SAMPLE_SOURCE_EXACT) !=
-				 (work->sum->source == SAMPLE_SOURCE_EXACT)) {
-			r = fault_set(reterr, -EXDEV,
-				      "%s: exact counts and samples cannot be added up",
+		if (i && (log->source == SAMPLE_SOURCE_EXACT) != (work->sum->source == SAMPLE_SOURCE_EXACT)) {
+			r = fault_set(reterr, -EXDEV, "%s: exact counts and samples cannot be added up",
 				      request->logs[i]);
 			break;
 		}
@@ -256,8 +249,7 @@ static int counts_estimate(const struct request *request, struct work *work, str
 
 		if (!module)
 			continue;
-		r = estimate_blocks(program->data->map, program->image, module, estimator,
-				    &estimate, reterr);
+		r = estimate_blocks(program->data->map, program->image, module, estimator, &estimate, reterr);
 		if (r == 0)
 			r = estimate_profile(program->data->map, &estimate, work->profile, reterr);
 		if (r < 0)
@@ -349,8 +341,7 @@ static int profile_make(const struct request *request)
 
 static int bad_value(const char *option, const char *value)
 {
-	fprintf(stderr, "morph profile: %s: \"%s\" is not usable; see morph-profile(1)\n", option,
-		value);
+	fprintf(stderr, "morph profile: %s: \"%s\" is not usable; see morph-profile(1)\n", option, value);
 	return VERB_USAGE;
 }
 
@@ -371,17 +362,13 @@ static int request_parse(int argc, char **argv, struct request *request)
 
 	while ((c = getopt_long(argc, argv, "o:h", options, NULL)) != -1)
 		switch (c) {
-		case 'o':
-			request->output = optarg;
-			break;
+		case 'o': request->output = optarg; break;
 		case 'e':
 			request->estimator = estimator_parse(optarg);
 			if (!request->estimator)
 				return bad_value("--estimator", optarg);
 			break;
-		case 'f':
-			request->from = optarg;
-			break;
+		case 'f': request->from = optarg; break;
 		case 'H':
 			if (!half_life_parse(optarg, &request->half_life_ns))
 				return bad_value("--half-life", optarg);
@@ -391,17 +378,10 @@ static int request_parse(int argc, char **argv, struct request *request)
 				return bad_value("--generation", optarg);
 			request->generations[request->n_generations++] = optarg;
 			break;
-		case 's':
-			request->sidecar_dir = optarg;
-			break;
-		case 'j':
-			request->json = true;
-			break;
-		case 'h':
-			verb_help("profile");
-			return -1;
-		default:
-			return verb_usage("profile");
+		case 's': request->sidecar_dir = optarg; break;
+		case 'j': request->json = true; break;
+		case 'h': verb_help("profile"); return -1;
+		default: return verb_usage("profile");
 		}
 	if (argc - optind < 2 || !request->output)
 		return verb_usage("profile");

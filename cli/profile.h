@@ -45,8 +45,7 @@ struct program {
  * program_open() - with its Morph data, from the file or a sidecar (@sidecar_dir as
  * morph_data_load())
  */
-int program_open(const char *path, const char *sidecar_dir, struct program *ret,
-		 struct fault *reterr);
+int program_open(const char *path, const char *sidecar_dir, struct program *ret, struct fault *reterr);
 void program_done(struct program *program);
 /** program_shipped_id() - the build ID that profiles of it are keyed by */
 const struct build_id *program_shipped_id(const struct program *program);

@@ -37,13 +37,12 @@ static void report_print(const struct carry_report *report, const char *output, 
 	json_u64(&json, "functions_unknown", report->n_unknown);
 	json_double(&json, "samples_carried", report->samples_carried);
 	json_double(&json, "samples_dropped", report->samples_dropped);
-	json_double(&json, "carried_share",
-		    share(report->samples_carried, report->samples_dropped));
+	json_double(&json, "carried_share", share(report->samples_carried, report->samples_dropped));
 	json_object_end(&json);
 }
 
-static int carry(const char *old_path, const char *program_path, const char *sidecar_dir,
-		 const char *output, struct carry_report *ret, struct fault *reterr)
+static int carry(const char *old_path, const char *program_path, const char *sidecar_dir, const char *output,
+		 struct carry_report *ret, struct fault *reterr)
 {
 	_clean_(profile_freep) struct profile *old = NULL, *now = NULL;
 	_clean_(program_done) struct program program = { 0 };
@@ -52,8 +51,7 @@ static int carry(const char *old_path, const char *program_path, const char *sid
 	if (r == 0)
 		r = program_open(program_path, sidecar_dir, &program, reterr);
 	if (r == 0)
-		r = carry_profile(old, program.data->map, program_shipped_id(&program), &now, ret,
-				  reterr);
+		r = carry_profile(old, program.data->map, program_shipped_id(&program), &now, ret, reterr);
 	return r < 0 ? r : profile_write(now, output, reterr);
 }
 

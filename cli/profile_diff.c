@@ -115,6 +115,5 @@ int profile_diff_run(int argc, char **argv)
 			return profile_usage("diff");
 	if (argc - optind != 2)
 		return profile_usage("diff");
-	return diff(argv + optind, top, as_json, &fault) < 0 ? profile_failed("diff", &fault)
-							     : VERB_DONE;
+	return diff(argv + optind, top, as_json, &fault) < 0 ? profile_failed("diff", &fault) : VERB_DONE;
 }

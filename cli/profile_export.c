@@ -20,8 +20,7 @@ static int output_write(const char *output, const struct buffer *bytes, struct f
 {
 	if (output)
 		return file_write(output, bytes->data, bytes->size, 0644, reterr);
-	if ((bytes->size && fwrite(bytes->data, bytes->size, 1, stdout) != 1) ||
-	    fflush(stdout) != 0)
+	if ((bytes->size && fwrite(bytes->data, bytes->size, 1, stdout) != 1) || fflush(stdout) != 0)
 		return fault_errno(reterr, -errno, "standard output");
 	return 0;
 }
@@ -42,8 +41,7 @@ static int profile_convert(const char *path, enum export_format format, struct b
 	else
 		r = export_collapsed(profile, ret);
 	if (n_nameless)
-		fprintf(stderr,
-			"morph profile export: %zu functions without a name were left out\n",
+		fprintf(stderr, "morph profile export: %zu functions without a name were left out\n",
 			n_nameless);
 	return r < 0 ? fault_errno(reterr, r, "%s", path) : 0;
 }
@@ -84,8 +82,7 @@ static int samples_convert(const char *program, char *const *paths, int n, struc
 		return r;
 	module = sample_log_find(log, image_build_id(image));
 	if (!module)
-		return fault_set(reterr, -ENODATA, "no samples of this build of %s in the logs",
-				 program);
+		return fault_set(reterr, -ENODATA, "no samples of this build of %s in the logs", program);
 	r = export_bolt(image, module, ret, &mapped, reterr);
 	if (r == 0 && mapped < module->total)
 		fprintf(stderr,
@@ -120,8 +117,7 @@ int profile_export_run(int argc, char **argv)
 	if (!format || (format == EXPORT_BOLT ? n < 2 : n != 1))
 		return profile_usage("export");
 	if (format == EXPORT_PPROF && !output && isatty(STDOUT_FILENO)) {
-		fputs("morph profile export: pprof's form is binary; name a file with -o\n",
-		      stderr);
+		fputs("morph profile export: pprof's form is binary; name a file with -o\n", stderr);
 		return VERB_USAGE;
 	}
 	if (format == EXPORT_BOLT)

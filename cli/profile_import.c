@@ -15,8 +15,8 @@
 static void summary_print(const struct perf_data_summary *summary, const struct sample_log *log,
 			  const char *output)
 {
-	printf("%s: %" PRIu64 " samples of %s: %" PRIu64 " in %zu modules, %" PRIu64
-	       " kernel, %" PRIu64 " idle, %" PRIu64 " lost or unmapped\n",
+	printf("%s: %" PRIu64 " samples of %s: %" PRIu64 " in %zu modules, %" PRIu64 " kernel, %" PRIu64
+	       " idle, %" PRIu64 " lost or unmapped\n",
 	       SHOWN(output), summary->samples, SHOWN(summary->event), log->attributed, log->n_modules,
 	       log->kernel, log->idle, log->user - log->attributed - log->anonymous);
 	if (summary->branches || summary->branches_dropped)
@@ -29,8 +29,8 @@ static void summary_print(const struct perf_data_summary *summary, const struct 
 		       summary->without_build_id);
 }
 
-static void summary_print_json(const struct perf_data_summary *summary,
-			       const struct sample_log *log, const char *output)
+static void summary_print_json(const struct perf_data_summary *summary, const struct sample_log *log,
+			       const char *output)
 {
 	struct json json = json_to(stdout);
 

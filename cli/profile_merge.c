@@ -59,12 +59,10 @@ static int merge(const struct inputs *inputs, uint64_t half_life_ns, struct prof
 		return fault_errno(reterr, -ENOMEM, "profile");
 	for (size_t i = 0; i < inputs->n; i++) {
 		const struct profile *next = inputs->profiles[i];
-		int r = profile_merge(sum, profile_weight(next->activity_ns, half_life_ns), next,
-				      reterr);
+		int r = profile_merge(sum, profile_weight(next->activity_ns, half_life_ns), next, reterr);
 
 		if (r < 0)
-			return fault_prefix(reterr, r, "%s",
-					    next->path ? next->path : inputs->paths[i]);
+			return fault_prefix(reterr, r, "%s", next->path ? next->path : inputs->paths[i]);
 	}
 	*ret = TAKE(sum);
 	return 0;

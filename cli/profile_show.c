@@ -31,13 +31,13 @@ struct hot_block {
 /* Everything that both kinds of output show. */
 struct view {
 	const char *path;
-	const struct profile *profile;             /* borrowed */
+	const struct profile *profile;		   /* borrowed */
 	const struct profile_function **functions; /* owned; hottest first */
-	struct hot_block *blocks;                  /* owned; hottest first, those that ran */
-	size_t n_blocks, n_sampled;                /* blocks that ran; functions with samples */
-	double function_samples, executions;       /* sums */
-	double confidence; /* of the functions, weighted by their samples, 0..1 */
-	double coverage;   /* share of the module's samples that fell into blocks */
+	struct hot_block *blocks;		   /* owned; hottest first, those that ran */
+	size_t n_blocks, n_sampled;		   /* blocks that ran; functions with samples */
+	double function_samples, executions;	   /* sums */
+	double confidence;			   /* of the functions, weighted by their samples, 0..1 */
+	double coverage;			   /* share of the module's samples that fell into blocks */
 	struct verdict verdict;
 };
 
@@ -68,8 +68,7 @@ static int blocks_collect(struct view *view)
 		for (uint32_t j = 0; j < f->n_counts; j++) {
 			if (!f->counts[j].executions)
 				continue;
-			view->blocks[view->n_blocks++] =
-				(struct hot_block){ f, j + 1, f->counts[j] };
+			view->blocks[view->n_blocks++] = (struct hot_block){ f, j + 1, f->counts[j] };
 			view->executions += (double)f->counts[j].executions;
 		}
 	}
@@ -77,8 +76,7 @@ static int blocks_collect(struct view *view)
 	return 0;
 }
 
-static int view_make(const struct profile *profile, const char *path, struct view *ret,
-		     struct fault *reterr)
+static int view_make(const struct profile *profile, const char *path, struct view *ret, struct fault *reterr)
 {
 	double all = profile->samples + profile->unmapped;
 
@@ -179,16 +177,16 @@ static void head_print(const struct view *view)
 	printf("samples     %.0f, %.1f %% of those in the module; estimator %s\n", p->samples,
 	       100 * view->coverage, SHOWN(p->estimator ? p->estimator : "unknown"));
 	if (p->last_ns)
-		printf("observed    %s to %s, %s active; the last %s ago\n",
-		       time_text(p->first_ns, from), time_text(p->last_ns, to),
-		       span_text(p->activity_ns, active), span_text(age_ns(p), age));
+		printf("observed    %s to %s, %s active; the last %s ago\n", time_text(p->first_ns, from),
+		       time_text(p->last_ns, to), span_text(p->activity_ns, active),
+		       span_text(age_ns(p), age));
 	if (p->carried > 0 || p->dropped > 0)
 		printf("carried     %.1f %% of the samples are of an earlier build; functions that "
 		       "changed since "
 		       "had %.0f more\n",
 		       100 * p->carried, p->dropped);
-	printf("functions   %zu, %zu of them sampled; %zu blocks ran; confidence %.0f %%\n",
-	       p->n_functions, view->n_sampled, view->n_blocks, 100 * view->confidence);
+	printf("functions   %zu, %zu of them sampled; %zu blocks ran; confidence %.0f %%\n", p->n_functions,
+	       view->n_sampled, view->n_blocks, 100 * view->confidence);
 	printf("use         %s\n", use_text(p));
 }
 
@@ -214,8 +212,7 @@ static int functions_print(const struct view *view, size_t top)
 
 static int blocks_print(const struct view *view, size_t top)
 {
-	_clean_(table_freep) struct table *table =
-		table_new("block|>executions|>share|>confidence");
+	_clean_(table_freep) struct table *table = table_new("block|>executions|>share|>confidence");
 
 	for (size_t i = 0; table && i < MIN(top, view->n_blocks); i++) {
 		const struct hot_block *b = &view->blocks[i];
@@ -223,8 +220,7 @@ static int blocks_print(const struct view *view, size_t top)
 
 		table_cell(table, "%s:%u", function_name(b->function, guid), b->index);
 		table_cell(table, "%" PRIu64, b->count.executions);
-		table_cell(table, "%.2f %%",
-			   100 * part((double)b->count.executions, view->executions));
+		table_cell(table, "%.2f %%", 100 * part((double)b->count.executions, view->executions));
 		table_cell(table, "%.0f %%", b->count.confidence / 2.55);
 	}
 	putchar('\n');
@@ -271,8 +267,7 @@ static int function_print(const struct view *view, const struct profile_function
 	return table ? table_print(table, stdout) : -ENOMEM;
 }
 
-static void function_json(struct json *json, const struct view *view,
-			  const struct profile_function *f)
+static void function_json(struct json *json, const struct view *view, const struct profile_function *f)
 {
 	char text[FUNCTION_NAME_BYTES];
 
@@ -315,8 +310,7 @@ static void epochs_json(struct json *json, const struct profile *profile)
 		json_u64(json, "last_ns", e->last_ns);
 		json_double(json, "samples", e->samples);
 		json_double(json, "overlap_with_latest", history_overlap(e, latest));
-		json_double(json, "overlap_by_chance",
-			    e == latest ? 1 : history_overlap_expected(e, latest));
+		json_double(json, "overlap_by_chance", e == latest ? 1 : history_overlap_expected(e, latest));
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -402,8 +396,7 @@ static int view_print(const struct view *view, size_t top)
 	return r;
 }
 
-static const struct profile_function *function_named(const struct profile *profile,
-						     const char *name)
+static const struct profile_function *function_named(const struct profile *profile, const char *name)
 {
 	for (size_t i = 0; i < profile->n_functions; i++) {
 		char guid[FUNCTION_NAME_BYTES];
@@ -414,8 +407,7 @@ static const struct profile_function *function_named(const struct profile *profi
 	return NULL;
 }
 
-static int show(const char *path, const char *function, size_t top, bool as_json,
-		struct fault *reterr)
+static int show(const char *path, const char *function, size_t top, bool as_json, struct fault *reterr)
 {
 	_clean_(profile_freep) struct profile *profile = NULL;
 	_clean_(view_done) struct view view = { 0 };
@@ -429,9 +421,8 @@ static int show(const char *path, const char *function, size_t top, bool as_json
 	if (function) {
 		f = function_named(profile, function);
 		if (!f)
-			return fault_set(reterr, -ENOENT,
-					 "%s: nothing is known about a function \"%s\"", path,
-					 function);
+			return fault_set(reterr, -ENOENT, "%s: nothing is known about a function \"%s\"",
+					 path, function);
 	}
 	if (as_json && f)
 		function_blocks_json(&view, f);

@@ -4,8 +4,7 @@
 
 #include <errno.h>
 
-int program_open(const char *path, const char *sidecar_dir, struct program *ret,
-		 struct fault *reterr)
+int program_open(const char *path, const char *sidecar_dir, struct program *ret, struct fault *reterr)
 {
 	struct program program = { 0 };
 	int r = image_open(path, &program.image, reterr);

@@ -91,7 +91,8 @@ static bool clock_parse(const char *name, struct request *request)
 
 static int bad_value(const char *option, const char *value)
 {
-	fprintf(stderr, "morph record: %s: \"%s\" is not usable; see morph-record(1)\n", option, SHOWN(value));
+	fprintf(stderr, "morph record: %s: \"%s\" is not usable; see morph-record(1)\n", option,
+		SHOWN(value));
 	return VERB_USAGE;
 }
 
@@ -100,18 +101,25 @@ static int target_take(struct request *request, bool all)
 {
 	if (!!request->command + !!request->recorder.n_pids + !!request->recorder.cgroup + all != 1)
 		return verb_usage("record");
-	request->recorder.target = all ? RECORDER_ALL : request->recorder.cgroup ? RECORDER_CGROUP : RECORDER_TASKS;
+	request->recorder.target = all			    ? RECORDER_ALL :
+				   request->recorder.cgroup ? RECORDER_CGROUP :
+							      RECORDER_TASKS;
 	return VERB_DONE;
 }
 
 static int request_parse(int argc, char **argv, struct request *request)
 {
 	static const struct option options[] = {
-		{ "output", required_argument, NULL, 'o' },    { "frequency", required_argument, NULL, 'F' },
-		{ "duration", required_argument, NULL, 'd' },  { "pid", required_argument, NULL, 'p' },
-		{ "cgroup", required_argument, NULL, 'G' },    { "all", no_argument, NULL, 'a' },
-		{ "clock", required_argument, NULL, 'c' },     { "quiet", no_argument, NULL, 'q' },
-		{ "files", no_argument, NULL, 'f' },	       { "help", no_argument, NULL, 'h' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "frequency", required_argument, NULL, 'F' },
+		{ "duration", required_argument, NULL, 'd' },
+		{ "pid", required_argument, NULL, 'p' },
+		{ "cgroup", required_argument, NULL, 'G' },
+		{ "all", no_argument, NULL, 'a' },
+		{ "clock", required_argument, NULL, 'c' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "files", no_argument, NULL, 'f' },
+		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	bool all = false;
@@ -120,9 +128,7 @@ static int request_parse(int argc, char **argv, struct request *request)
 	/* '+': options end at the command's name, which may have options of its own */
 	while ((c = getopt_long(argc, argv, "+o:F:d:p:G:ac:qh", options, NULL)) != -1)
 		switch (c) {
-		case 'o':
-			request->output = optarg;
-			break;
+		case 'o': request->output = optarg; break;
 		case 'F':
 			if (!number_parse(optarg, 1, 100000, &request->recorder.rate_hz))
 				return bad_value("-F", optarg);
@@ -136,27 +142,16 @@ static int request_parse(int argc, char **argv, struct request *request)
 			if (!pids_parse(optarg, request))
 				return bad_value("--pid", optarg);
 			break;
-		case 'G':
-			request->recorder.cgroup = optarg;
-			break;
-		case 'a':
-			all = true;
-			break;
-		case 'f':
-			request->recorder.tells_files = true;
-			break;
+		case 'G': request->recorder.cgroup = optarg; break;
+		case 'a': all = true; break;
+		case 'f': request->recorder.tells_files = true; break;
 		case 'c':
 			if (!clock_parse(optarg, request))
 				return bad_value("--clock", optarg);
 			break;
-		case 'q':
-			request->quiet = true;
-			break;
-		case 'h':
-			verb_help("record");
-			return -1;
-		default:
-			return verb_usage("record");
+		case 'q': request->quiet = true; break;
+		case 'h': verb_help("record"); return -1;
+		default: return verb_usage("record");
 		}
 	request->command = optind < argc ? argv + optind : NULL;
 	return target_take(request, all);
@@ -220,8 +215,8 @@ static bool ending_came(const struct ending *ending)
 	return ending->command && epoll_wait(ending->epoll, &event, 1, 0) > 0;
 }
 
-static int sample(struct recorder *recorder, const struct request *request,
-		  const struct ending *ending, struct fault *reterr)
+static int sample(struct recorder *recorder, const struct request *request, const struct ending *ending,
+		  struct fault *reterr)
 {
 	uint64_t start = now_ns();
 	int r = 0;
@@ -239,8 +234,8 @@ static int sample(struct recorder *recorder, const struct request *request,
 	return r < 0 ? r : recorder_stop(recorder, reterr);
 }
 
-static int record_launched(const struct request *request, struct launch *launch,
-			   struct sample_log **ret, int *retstatus, struct fault *reterr)
+static int record_launched(const struct request *request, struct launch *launch, struct sample_log **ret,
+			   int *retstatus, struct fault *reterr)
 {
 	_clean_(recorder_freep) struct recorder *recorder = NULL;
 	_clean_(ending_done) struct ending ending;

@@ -26,8 +26,7 @@ static void result_show(struct json *json, bool as_json, const char *path, const
 	json_object_end(json);
 }
 
-static bool reoptimize_one(const struct daemon_options *options, const char *argument,
-			   struct json *json)
+static bool reoptimize_one(const struct daemon_options *options, const char *argument, struct json *json)
 {
 	_clean_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
 	struct fault fault = { "" };

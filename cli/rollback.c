@@ -22,8 +22,8 @@ static int rollback_one(const struct rollback_options *o, const char *argument, 
 	_clean_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
 	_clean_(freep) char *path = daemon_path(argument, fault);
 	const char *text;
-	int r = path ? daemon_call(&o->daemon, "Rollback", &reply, fault, "sx", path, NULL, o->generation)
-		     : -ENOMEM;
+	int r = path ? daemon_call(&o->daemon, "Rollback", &reply, fault, "sx", path, NULL, o->generation) :
+		       -ENOMEM;
 
 	if (r == 0 && sd_bus_message_read(reply, "s", &text) >= 0)
 		puts(SHOWN(text));

@@ -53,7 +53,8 @@ static int sidecar_name(const struct split *split, const struct image *image, ch
 }
 
 /* All that is loaded stays; the program names its sidecar from now on. */
-static int section_remove(const struct image *image, const struct image_section *section, struct fault *reterr)
+static int section_remove(const struct image *image, const struct image_section *section,
+			  struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer file = { 0 };
 	const char *path = image_path(image);
@@ -64,7 +65,8 @@ static int section_remove(const struct image *image, const struct image_section 
 		r = sidecar_split(image, section->data, section->size, &file, reterr);
 	if (r == 0)
 		r = file_write(path, file.data, file.size, st.st_mode & 07777, reterr);
-	if (r == 0 && geteuid() == 0 && (chown(path, st.st_uid, st.st_gid) < 0 || chmod(path, st.st_mode & 07777) < 0))
+	if (r == 0 && geteuid() == 0 &&
+	    (chown(path, st.st_uid, st.st_gid) < 0 || chmod(path, st.st_mode & 07777) < 0))
 		r = fault_errno(reterr, -errno, "%s", path);
 	return r;
 }

@@ -61,7 +61,8 @@ static int content_try(int fd, const char *path, struct fault *reterr)
 	int r = image_open_fd(fd, path, &image, reterr);
 
 	if (r == 0 && !image_build_id(image)->size)
-		r = fault_set(reterr, -ENODATA, "%s: has no build ID of at least 8 bytes; link with --build-id", path);
+		r = fault_set(reterr, -ENODATA,
+			      "%s: has no build ID of at least 8 bytes; link with --build-id", path);
 	if (r == 0)
 		r = morph_data_peek(image, NULL, &peek, reterr);
 	if (r == 0 && peek.origin.size)
@@ -83,7 +84,9 @@ void stranger_explain(const struct daemon_options *options, const char *path, st
 	else if (content_try(fd, path, ret) < 0 || (r == 0 && rules_try(&rules, fd, path, ret) < 0))
 		fault_prefix(ret, -ENODATA, "not known to morphd");
 	else
-		fault_set(ret, -ENODATA, "%s: carries Morph data and is not known to morphd: it was not seen running yet; "
-			  "`morph reoptimize` makes it known", path);
+		fault_set(ret, -ENODATA,
+			  "%s: carries Morph data and is not known to morphd: it was not seen running yet; "
+			  "`morph reoptimize` makes it known",
+			  path);
 	settings_done(&rules);
 }

@@ -47,7 +47,7 @@ struct line {
 /* Images stay open from round to round: symbols are sorted once. */
 struct image_cache {
 	struct {
-		char *path; /* owned */
+		char *path;	     /* owned */
 		struct image *image; /* NULL: cannot be read */
 	} entries[MAX_IMAGES];
 	size_t n;
@@ -103,24 +103,23 @@ static int option_take(int option, const char *value, struct request *request)
 			return bad_value("--pid", value);
 		request->pids[request->recorder.n_pids++] = (pid_t)number;
 		return 0;
-	case 'f':
-		request->by_function = true;
-		return 0;
-	case 'j':
-		request->json = true;
-		return 0;
-	default:
-		return VERB_USAGE;
+	case 'f': request->by_function = true; return 0;
+	case 'j': request->json = true; return 0;
+	default: return VERB_USAGE;
 	}
 }
 
 static int request_parse(int argc, char **argv, struct request *request)
 {
 	static const struct option options[] = {
-		{ "functions", no_argument, NULL, 'f' },    { "pid", required_argument, NULL, 'p' },
-		{ "delay", required_argument, NULL, 'd' },  { "rounds", required_argument, NULL, 'n' },
-		{ "lines", required_argument, NULL, 'l' },  { "frequency", required_argument, NULL, 'F' },
-		{ "json", no_argument, NULL, 'j' },	    { "help", no_argument, NULL, 'h' },
+		{ "functions", no_argument, NULL, 'f' },
+		{ "pid", required_argument, NULL, 'p' },
+		{ "delay", required_argument, NULL, 'd' },
+		{ "rounds", required_argument, NULL, 'n' },
+		{ "lines", required_argument, NULL, 'l' },
+		{ "frequency", required_argument, NULL, 'F' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	int c;
@@ -169,8 +168,7 @@ static struct image *image_of(struct image_cache *cache, const char *path)
 	if (cache->n == MAX_IMAGES)
 		return NULL;
 	cache->entries[cache->n].path = strdup(path);
-	if (!cache->entries[cache->n].path ||
-	    image_open(path, &cache->entries[cache->n].image, NULL) < 0)
+	if (!cache->entries[cache->n].path || image_open(path, &cache->entries[cache->n].image, NULL) < 0)
 		cache->entries[cache->n].image = NULL;
 	return cache->entries[cache->n].path ? cache->entries[cache->n++].image : NULL;
 }
@@ -257,8 +255,8 @@ static size_t lines_fill(const struct sample_log *log, const struct request *req
 		for (size_t k = 0; by_function && k < module->n_counts; k++) {
 			const char *name = function_at(image, module->counts[k].offset);
 
-			lines[n++] = (struct line){ module->path, name ? name : "?",
-						    module->counts[k].count, false };
+			lines[n++] = (struct line){ module->path, name ? name : "?", module->counts[k].count,
+						    false };
 		}
 		if (!by_function)
 			lines[n++] = (struct line){ module->path, "", module->total,
@@ -297,8 +295,8 @@ static double share(uint64_t part, uint64_t whole)
 static void show_text(const struct sample_log *log, const struct line *lines, size_t n,
 		      const struct request *request)
 {
-	_clean_(table_freep) struct table *table =
-		table_new(request->by_function ? ">samples|>share|function|module" : ">samples|>share|module");
+	_clean_(table_freep) struct table *table = table_new(
+		request->by_function ? ">samples|>share|function|module" : ">samples|>share|module");
 	uint64_t seen = log->user + log->kernel;
 	double cpu_s = (double)seen / log->rate_hz;
 
@@ -306,7 +304,8 @@ static void show_text(const struct sample_log *log, const struct line *lines, si
 		return;
 	if (request->is_terminal)
 		fputs("\033[H\033[2J", stdout);
-	printf("%" PRIu64 " samples in %.1f s: %.0f %% of one CPU; user %.1f %%, kernel %.1f %%, unknown %.2f %%\n\n",
+	printf("%" PRIu64
+	       " samples in %.1f s: %.0f %% of one CPU; user %.1f %%, kernel %.1f %%, unknown %.2f %%\n\n",
 	       seen, (double)log->duration_ns / 1e9, 100 * cpu_s / ((double)log->duration_ns / 1e9),
 	       share(log->user, seen), share(log->kernel, seen),
 	       share(log->user - log->attributed - log->anonymous, seen));

@@ -47,7 +47,8 @@ static int settings_load(struct verify *v, struct fault *reterr)
 	if (r == 0 && v->root)
 		r = config_set(settings_keys, "root", v->root, &v->settings, reterr);
 	if (r == 0)
-		r = config_file_read(v->config ? v->config : SETTINGS_FILE, settings_keys, &v->settings, reterr);
+		r = config_file_read(v->config ? v->config : SETTINGS_FILE, settings_keys, &v->settings,
+				     reterr);
 	if ((r == -ENOENT || r == -EACCES) && !v->config)
 		r = 0;
 	if (r == 0 && (!settings_path(&v->settings, v->settings.state_directory, v->state) ||
@@ -75,15 +76,18 @@ static int explain(struct verify *v, const char *path, struct fault *reterr)
 	if (r < 0)
 		return r;
 	if (record_read(reply, &target) < 0 || records_read(reply, &generations) < 0)
-		return fault_set(reterr, -EBADMSG, "morphd's answer cannot be read; restart it after an upgrade");
+		return fault_set(reterr, -EBADMSG,
+				 "morphd's answer cannot be read; restart it after an upgrade");
 	program = program_records_add(&v->records, record_text(&target, "path") ?: path,
-				      record_text(&target, "build_id") ?: "", record_integer(&target, "generation"));
+				      record_text(&target, "build_id") ?: "",
+				      record_integer(&target, "generation"));
 	r = program ? 0 : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < generations.n_rows; i++) {
 		const struct record *g = &generations.rows[i];
 
-		r = record_program_add(program, record_integer(g, "generation"), record_text(g, "build_id") ?: "",
-				       record_text(g, "sha256") ?: "", record_text(g, "state") ?: "");
+		r = record_program_add(program, record_integer(g, "generation"),
+				       record_text(g, "build_id") ?: "", record_text(g, "sha256") ?: "",
+				       record_text(g, "state") ?: "");
 	}
 	return r < 0 ? fault_errno(reterr, r, "%s", path) : 0;
 }
@@ -98,7 +102,8 @@ static int ask_for_all(struct verify *v, struct fault *reterr)
 	if (r < 0)
 		return r;
 	if (record_read(reply, &daemon) < 0 || records_read(reply, &modules) < 0)
-		return fault_set(reterr, -EBADMSG, "morphd's answer cannot be read; restart it after an upgrade");
+		return fault_set(reterr, -EBADMSG,
+				 "morphd's answer cannot be read; restart it after an upgrade");
 	for (size_t i = 0; r == 0 && i < modules.n_rows; i++) {
 		const char *path = record_text(&modules.rows[i], "path");
 
@@ -144,8 +149,9 @@ static int verdict_add(struct verify *v, const char *path)
 	verdict = &more[v->n_verdicts++];
 	verify_check(&v->settings, path, program, v->store, verdict);
 	if (v->rebuild && program && MAX(verdict->generation, verdict->recorded) > 0 &&
-	    verify_rebuild(&v->settings, program, verdict->generation > 0 ? verdict->generation : verdict->recorded,
-			   v->store, verdict) != 1)
+	    verify_rebuild(&v->settings, program,
+			   verdict->generation > 0 ? verdict->generation : verdict->recorded, v->store,
+			   verdict) != 1)
 		verdict->explained = false;
 	return 0;
 }
@@ -170,7 +176,8 @@ static int check_all(struct verify *v, char **paths, struct fault *reterr)
 		r = verdict_add(v, v->records.programs[i].path);
 	for (; r == 0 && !v->all && *paths; paths++) {
 		_clean_(freep) char *real = resolve(v, *paths);
-		const struct record_program *program = program_records_find(&v->records, real ? real : *paths);
+		const struct record_program *program =
+			program_records_find(&v->records, real ? real : *paths);
 
 		/* The verdict borrows its path: the record's, or the word on the command line. */
 		r = verdict_add(v, program ? program->path : *paths);
@@ -230,8 +237,8 @@ static void answer_print(const struct verify *v)
 
 		printf("%-8s %s: %s\n", verdict->explained ? "ok" : "DIFFERS", verdict->path, verdict->text);
 		if (!verdict->explained && verdict->actual[0])
-			printf("         expected %s\n         actual   %s\n", verdict->expected[0] ? verdict->expected : "-",
-			       verdict->actual);
+			printf("         expected %s\n         actual   %s\n",
+			       verdict->expected[0] ? verdict->expected : "-", verdict->actual);
 		if (verdict->rebuilt[0])
 			printf("         %s\n", verdict->rebuilt);
 	}
@@ -263,11 +270,11 @@ static int run(struct verify *v, char **paths)
 
 int verify_run(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "all", no_argument, NULL, OPTION_ALL }, { "rebuild", no_argument, NULL, OPTION_REBUILD },
-		{ "config", required_argument, NULL, OPTION_CONFIG }, { "root", required_argument, NULL, OPTION_ROOT },
-		DAEMON_OPTIONS
-	};
+	static const struct option options[] = { { "all", no_argument, NULL, OPTION_ALL },
+						 { "rebuild", no_argument, NULL, OPTION_REBUILD },
+						 { "config", required_argument, NULL, OPTION_CONFIG },
+						 { "root", required_argument, NULL, OPTION_ROOT },
+						 DAEMON_OPTIONS };
 	_clean_(verify_done) struct verify v = { 0 };
 	int option;
 

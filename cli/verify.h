@@ -11,7 +11,7 @@
 #include "manager/verify/records.h"
 
 struct verdict {
-	const char *path;	    /* borrowed */
+	const char *path; /* borrowed */
 	bool explained;
 	int64_t generation;	    /* whose bytes stand there; -1: none of morphd's */
 	int64_t recorded;	    /* that is to stand there; -1: morphd does not know the path */
@@ -21,7 +21,7 @@ struct verdict {
 	struct package_file package;
 	bool package_complains;
 	char text[400];
-	char rebuilt[400];	    /* --rebuild: what came of it */
+	char rebuilt[400]; /* --rebuild: what came of it */
 };
 
 /**

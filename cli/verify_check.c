@@ -26,7 +26,8 @@ static void _printf_(3, 4) conclude(struct verdict *v, bool explained, const cha
 }
 
 /* Does the package's digest fit the shipped file that the store keeps? 1, 0; -1: it cannot be read. */
-static int shipped_is_packaged(const struct record_program *program, const char *store, const struct package_file *package)
+static int shipped_is_packaged(const struct record_program *program, const char *store,
+			       const struct package_file *package)
 {
 	char path[PATH_MAX];
 	_clean_(fd_closep) int fd = -1;
@@ -51,7 +52,8 @@ static bool below_is_shipped(const struct record_program *program, struct verdic
 		return true; /* not mounted, or not for us to see */
 	if (digest_fd(fd, v->path, v->below, NULL) < 0 || !shipped || strcmp(v->below, shipped->digest) == 0)
 		return true;
-	conclude(v, false, "the packaged file below generation %lld is not the one it was made for", (long long)v->generation);
+	conclude(v, false, "the packaged file below generation %lld is not the one it was made for",
+		 (long long)v->generation);
 	return false;
 }
 
@@ -72,29 +74,39 @@ static void generation_stands(const struct record_program *program, const char *
 	if (!below_is_shipped(program, v))
 		return;
 	if (strcmp(found->state, "condemned") == 0)
-		conclude(v, false, "generation %lld, which was condemned, %s; `morph rollback %s`", (long long)found->number, how,
-			 v->path);
+		conclude(v, false, "generation %lld, which was condemned, %s; `morph rollback %s`",
+			 (long long)found->number, how, v->path);
 	else if (v->recorded != found->number)
-		conclude(v, false, "generation %lld %s, and morphd's records name generation %lld", (long long)found->number, how,
-			 (long long)v->recorded);
+		conclude(v, false, "generation %lld %s, and morphd's records name generation %lld",
+			 (long long)found->number, how, (long long)v->recorded);
 	else if (packaged == 0)
-		conclude(v, false, "generation %lld %s, and package %s has other bytes than the shipped file in the store",
+		conclude(v, false,
+			 "generation %lld %s, and package %s has other bytes than the shipped file in the "
+			 "store",
 			 (long long)found->number, how, v->package.package);
 	else if (!v->package_complains)
-		conclude(v, true, "generation %lld %s; no package manager has a digest to compare", (long long)found->number, how);
+		conclude(v, true, "generation %lld %s; no package manager has a digest to compare",
+			 (long long)found->number, how);
 	else
-		conclude(v, true, "generation %lld %s; package %s has other bytes, %s", (long long)found->number, how,
-			 v->package.package, packaged == 1 ? "which the store keeps" : "which morphd says it keeps");
+		conclude(v, true, "generation %lld %s; package %s has other bytes, %s",
+			 (long long)found->number, how, v->package.package,
+			 packaged == 1 ? "which the store keeps" : "which morphd says it keeps");
 }
 
 static void shipped_stands(const struct settings *settings, struct verdict *v)
 {
 	if (v->package_complains)
-		conclude(v, false, "is what Morph found there, and package %s has other bytes: it was changed before", v->package.package);
+		conclude(v, false,
+			 "is what Morph found there, and package %s has other bytes: it was changed before",
+			 v->package.package);
 	else if (v->recorded > 0 && is_suspended(settings))
-		conclude(v, true, "the packaged file, until packages are installed; then generation %lld again", (long long)v->recorded);
+		conclude(v, true,
+			 "the packaged file, until packages are installed; then generation %lld again",
+			 (long long)v->recorded);
 	else if (v->recorded > 0)
-		conclude(v, false, "the packaged file stands there, and morphd's records name generation %lld", (long long)v->recorded);
+		conclude(v, false,
+			 "the packaged file stands there, and morphd's records name generation %lld",
+			 (long long)v->recorded);
 	else
 		conclude(v, true, "the packaged file");
 }
@@ -114,8 +126,10 @@ static void unknown_stands(const struct record_program *program, struct verdict 
 	else if (v->package_complains)
 		conclude(v, false, "differs from package %s, and not by Morph", v->package.package);
 	else if (v->package.package[0])
-		conclude(v, true, program ? "another build, as package %s has it; morphd takes note of it soon"
-					  : "as package %s has it; not a program of Morph's", v->package.package);
+		conclude(v, true,
+			 program ? "another build, as package %s has it; morphd takes note of it soon" :
+				   "as package %s has it; not a program of Morph's",
+			 v->package.package);
 	else if (program)
 		conclude(v, false, "is neither the shipped file nor a generation");
 	else
@@ -139,7 +153,9 @@ void verify_check(const struct settings *settings, const char *path, const struc
 	_clean_(fd_closep) int fd = -1;
 	char full[PATH_MAX];
 
-	*v = (struct verdict){ .path = path, .generation = -1, .recorded = program ? program->generation : -1 };
+	*v = (struct verdict){ .path = path,
+			       .generation = -1,
+			       .recorded = program ? program->generation : -1 };
 	if (program)
 		expected_find(program, v);
 	fd = open(settings_path(settings, path, full) ?: "", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -51,26 +51,29 @@ static void rebuild_done(struct rebuild *b)
 
 /* ---- may it be repeated here? ---- */
 
-static int version_check(const char *report, const char *query, const char *what, const char *here, struct verdict *v)
+static int version_check(const char *report, const char *query, const char *what, const char *here,
+			 struct verdict *v)
 {
 	_clean_(freep) char *made_by = records_text(report, query);
 
 	if (!made_by)
 		return say(v, -ENODATA, "cannot be repeated: %s does not say which %s made it", report, what);
 	if (strcmp(made_by, here) != 0)
-		return say(v, -ENOTSUP, "cannot be repeated here: it was made by %s %s, and this is %s", what, made_by, here);
+		return say(v, -ENOTSUP, "cannot be repeated here: it was made by %s %s, and this is %s", what,
+			   made_by, here);
 	return 0;
 }
 
-static int inputs_check(struct rebuild *b, const struct record_program *program, const struct record_generation *g,
-			struct verdict *v)
+static int inputs_check(struct rebuild *b, const struct record_program *program,
+			const struct record_generation *g, struct verdict *v)
 {
 	const struct record_generation *shipped = record_generation_find(program, 0);
 	_clean_(freep) char *recorded = records_text(b->report, "$.profile_sha256");
 	struct fault fault = { "" };
 
 	if (!shipped || store_check_file(b->original, shipped->digest, &fault) < 0)
-		return say(v, 0, "the shipped file in the store is not what the edit began with: %s", fault.text);
+		return say(v, 0, "the shipped file in the store is not what the edit began with: %s",
+			   fault.text);
 	if (store_check_file(b->binary, g->digest, &fault) < 0)
 		return say(v, 0, "the generation in the store is not what was made: %s", fault.text);
 	if (access(b->profile, R_OK) < 0)
@@ -125,7 +128,8 @@ static int directory_make(struct rebuild *b, const char *build_id, struct verdic
 
 static int command_make(struct rebuild *b, struct verdict *v)
 {
-	_clean_(freep) char *cpu = records_text(b->report, "$.cpu"), *tune = records_text(b->report, "$.tuned_for");
+	_clean_(freep) char *cpu = records_text(b->report, "$.cpu"),
+			    *tune = records_text(b->report, "$.tuned_for");
 	_clean_(freep) char *rebased = records_text(b->report, "$.rebased");
 	_clean_(freep) char *layout = records_text(b->report, "$.layout_only");
 	char self[PATH_MAX];
@@ -168,8 +172,8 @@ static int compare(const struct rebuild *b, struct verdict *v)
 			at = i;
 			n++;
 		}
-	return say(v, 0, "the recorded edit gives other bytes: %zu of %zu differ, the first at offset %zu%s", n,
-		   MIN(was.size, is.size), n ? at : MIN(was.size, is.size),
+	return say(v, 0, "the recorded edit gives other bytes: %zu of %zu differ, the first at offset %zu%s",
+		   n, MIN(was.size, is.size), n ? at : MIN(was.size, is.size),
 		   was.size != is.size ? ", and its size is another one" : "");
 }
 

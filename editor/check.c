@@ -21,7 +21,7 @@ struct view {
 	size_t n_strings;
 	const Elf64_Sym *symbols;
 	size_t n_symbols;
-	const Elf64_Versym *versions; /* one per symbol, or NULL */
+	const Elf64_Versym *versions;		      /* one per symbol, or NULL */
 	const struct image_section *defined, *needed; /* .gnu.version_d, .gnu.version_r, or NULL */
 };
 
@@ -67,7 +67,8 @@ static const Elf64_Phdr *segment_find(const struct image *image, uint32_t type)
 
 static int differ(struct fault *reterr, const char *what)
 {
-	return fault_set(reterr, -EBADMSG, "the result was refused: its %s differ from the shipped file's", what);
+	return fault_set(reterr, -EBADMSG, "the result was refused: its %s differ from the shipped file's",
+			 what);
 }
 
 /* As the kernel finds it: by the segment, whatever sections say. */
@@ -78,7 +79,8 @@ static const uint8_t *interpreter(const struct image *image, size_t *retsize)
 	const uint8_t *bytes = image_bytes(image, &size);
 
 	*retsize = segment && segment->p_offset <= size && segment->p_filesz <= size - segment->p_offset ?
-			   segment->p_filesz : 0;
+			   segment->p_filesz :
+			   0;
 	return *retsize ? bytes + segment->p_offset : NULL;
 }
 
@@ -123,7 +125,8 @@ static int compare_headers(const struct image *a, const struct image *b, struct 
 		return differ(reterr, "thread-local segments");
 	for (size_t i = 0; i < image_n_segments(b); i++)
 		if ((image_segment_at(b, i)->p_flags & (PF_W | PF_X)) == (PF_W | PF_X))
-			return fault_set(reterr, -EBADMSG, "the result was refused: a segment is writable and executable");
+			return fault_set(reterr, -EBADMSG,
+					 "the result was refused: a segment is writable and executable");
 	return 0;
 }
 
@@ -132,8 +135,10 @@ static size_t next_string_entry(const struct view *view, size_t from)
 {
 	for (size_t i = from; i < view->n_dynamic && view->dynamic[i].d_tag != DT_NULL; i++)
 		switch (view->dynamic[i].d_tag) {
-		case DT_NEEDED: case DT_SONAME: case DT_RPATH: case DT_RUNPATH:
-			return i;
+		case DT_NEEDED:
+		case DT_SONAME:
+		case DT_RPATH:
+		case DT_RUNPATH: return i;
 		}
 	return SIZE_MAX;
 }
@@ -148,10 +153,13 @@ static uint64_t dynamic_value(const struct view *view, int64_t tag)
 
 static int compare_dynamic(const struct view *a, const struct view *b, struct fault *reterr)
 {
-	static const struct { int64_t tag; const char *what; } equal[] = {
-		{ DT_FLAGS, "dynamic flags" }, { DT_FLAGS_1, "dynamic flags" },
+	static const struct {
+		int64_t tag;
+		const char *what;
+	} equal[] = {
+		{ DT_FLAGS, "dynamic flags" },		{ DT_FLAGS_1, "dynamic flags" },
 		{ DT_PREINIT_ARRAYSZ, "constructors" }, { DT_INIT_ARRAYSZ, "constructors" },
-		{ DT_FINI_ARRAYSZ, "destructors" }, { DT_TEXTREL, "text relocations" },
+		{ DT_FINI_ARRAYSZ, "destructors" },	{ DT_TEXTREL, "text relocations" },
 	};
 	size_t i = 0, j = 0;
 
@@ -161,7 +169,8 @@ static int compare_dynamic(const struct view *a, const struct view *b, struct fa
 		if (i == SIZE_MAX || j == SIZE_MAX)
 			break;
 		if (a->dynamic[i].d_tag != b->dynamic[j].d_tag ||
-		    strcmp(string_at(a, a->dynamic[i].d_un.d_val), string_at(b, b->dynamic[j].d_un.d_val)) != 0)
+		    strcmp(string_at(a, a->dynamic[i].d_un.d_val), string_at(b, b->dynamic[j].d_un.d_val)) !=
+			    0)
 			return differ(reterr, "needed libraries, soname or run path");
 		i++;
 		j++;
@@ -202,7 +211,8 @@ static const char *version_name(const struct view *view, unsigned index)
 	return "";
 }
 
-struct export {
+struct export
+{
 	const char *name, *version;
 	uint64_t abi_size; /* of objects; 0 for functions */
 	unsigned info, other, hidden_version;
@@ -260,7 +270,8 @@ static int compare_exports(const struct view *a, const struct view *b, struct fa
 					 i < n && (i >= m || by_name(x, y) < 0) ? "missing" : "new");
 		if (x->info != y->info || x->other != y->other || x->abi_size != y->abi_size ||
 		    x->hidden_version != y->hidden_version)
-			return fault_set(reterr, -EBADMSG, "the result was refused: exported symbol %s changed its kind",
+			return fault_set(reterr, -EBADMSG,
+					 "the result was refused: exported symbol %s changed its kind",
 					 x->name);
 	}
 	return 0;
@@ -287,7 +298,8 @@ static int compare_relocations(const struct image *a, const struct image *b, str
 	relocation_kinds(b, result);
 	for (unsigned kind = 0; kind < MAX_RELOCATION_KIND; kind++)
 		if (result[kind] && !shipped[kind])
-			return fault_set(reterr, -EBADMSG, "the result was refused: dynamic relocations of kind %u are new",
+			return fault_set(reterr, -EBADMSG,
+					 "the result was refused: dynamic relocations of kind %u are new",
 					 kind);
 	return 0;
 }
@@ -323,7 +335,8 @@ static int unwind_check(const struct image *shipped, const struct image *result,
 		return differ(reterr, "unwind tables");
 	reader = reader_of(has->data, has->size);
 	if (reader_u32(&reader) != 0x3b031b01) /* version 1; pcrel sdata4, udata4, datarel sdata4 */
-		return fault_set(reterr, -EBADMSG, "the result was refused: unwind table in an unknown encoding");
+		return fault_set(reterr, -EBADMSG,
+				 "the result was refused: unwind table in an unknown encoding");
 	reader_u32(&reader);
 	n = reader_u32(&reader);
 	for (uint32_t i = 0; i < n && !reader.bad; i++) {
@@ -334,7 +347,9 @@ static int unwind_check(const struct image *shipped, const struct image *result,
 			reader.bad = true;
 		before = function;
 	}
-	return reader.bad || !n ? fault_set(reterr, -EBADMSG, "the result was refused: its unwind table is damaged") : 0;
+	return reader.bad || !n ?
+		       fault_set(reterr, -EBADMSG, "the result was refused: its unwind table is damaged") :
+		       0;
 }
 
 int check_images(const struct image *shipped, const struct image *result, struct fault *reterr)

@@ -44,10 +44,14 @@
 
 enum step { TRUST, CUT, ANNOTATE, OPTIMIZE, GENERATE, LAYOUT, REGENERATE, SIGN };
 
-static const char *const step_titles[EDIT_STEPS] = {
-	"regenerating the shipped text", "taking out what is hot", "attaching counts", "optimizing",
-	"generating code", "laying out", "generating code in the new order", "signing",
-};
+static const char *const step_titles[EDIT_STEPS] = { "regenerating the shipped text",
+						     "taking out what is hot",
+						     "attaching counts",
+						     "optimizing",
+						     "generating code",
+						     "laying out",
+						     "generating code in the new order",
+						     "signing" };
 
 /* One module of the program on its way through the edit. */
 struct unit {
@@ -69,11 +73,12 @@ struct edit {
 	struct heat *heat;	  /* which functions are compiled anew */
 	LLVMModuleRef hot;	  /* all hot halves, linked */
 	struct name_set *visible; /* names that something outside the hot module needs */
-	const struct name_set *unproven; /* of the module that is being cut: functions whose code hangs on facts; borrowed */
-	struct slots *slots;	  /* where the program keeps pointers to functions */
-	struct link_map *known;	  /* what is in the shipped file, of which object */
-	struct references names;  /* of the shipped link */
-	struct name_set *words;	  /* of the linker's options */
+	const struct name_set *
+		unproven; /* of the module that is being cut: functions whose code hangs on facts; borrowed */
+	struct slots *slots;	 /* where the program keeps pointers to functions */
+	struct link_map *known;	 /* what is in the shipped file, of which object */
+	struct references names; /* of the shipped link */
+	struct name_set *words;	 /* of the linker's options */
 	struct buffer hot_bitcode;
 	struct block_map *counted; /* of step 5's link: the hot code with its probes and counts */
 	struct placement placement;
@@ -89,7 +94,8 @@ static double cpu_seconds(void)
 	return (double)(self.ru_utime.tv_sec + self.ru_stime.tv_sec + children.ru_utime.tv_sec +
 			children.ru_stime.tv_sec) +
 	       (double)(self.ru_utime.tv_usec + self.ru_stime.tv_usec + children.ru_utime.tv_usec +
-			children.ru_stime.tv_usec) / 1e6;
+			children.ru_stime.tv_usec) /
+		       1e6;
 }
 
 const char *edit_step_title(size_t step)
@@ -157,8 +163,8 @@ static int unit_cut(struct edit *edit, size_t i, LLVMModuleRef module, const str
 
 	unit->has_assembly = name_set_count(assembly);
 	if (r == 0)
-		r = partition_split(module, unit_suffix(i, suffix), assembly, is_hot, edit, &cold, unit->moved,
-				    edit->visible, reterr);
+		r = partition_split(module, unit_suffix(i, suffix), assembly, is_hot, edit, &cold,
+				    unit->moved, edit->visible, reterr);
 	if (r == 0 && cold) {
 		r = ir_write(cold, &unit->cold);
 		LLVMDisposeModule(cold);
@@ -178,7 +184,8 @@ static int unit_cut(struct edit *edit, size_t i, LLVMModuleRef module, const str
 static int generate(struct edit *edit, const struct codegen_input *inputs, size_t n, const char *const *more,
 		    const char *prefix, struct fault *reterr);
 
-static int proof_generate(const struct buffer bitcode[2], char path[2][PATH_MAX], void *user, struct fault *reterr)
+static int proof_generate(const struct buffer bitcode[2], char path[2][PATH_MAX], void *user,
+			  struct fault *reterr)
 {
 	struct edit *edit = user;
 	const struct codegen_input inputs[] = { { "with facts", bitcode[0].data, bitcode[0].size },
@@ -206,8 +213,8 @@ static bool has_bound(LLVMModuleRef module, const struct name_set *needed, const
  * Functions whose code hangs on facts are not hot, whatever the counts say (facts.h).
  * Return: 0; 1: one of them must be in the hot half, so the module is not to be cut.
  */
-static int unproven_find(struct edit *edit, LLVMModuleRef module, const struct name_set *assembly, struct name_set *unproven,
-			 struct fault *reterr)
+static int unproven_find(struct edit *edit, LLVMModuleRef module, const struct name_set *assembly,
+			 struct name_set *unproven, struct fault *reterr)
 {
 	_clean_(name_set_freep) struct name_set *wanted = name_set_new(), *rest = name_set_new();
 	int r = wanted && rest ? partition_choose(module, assembly, is_hot, edit, wanted) : -ENOMEM;
@@ -340,7 +347,8 @@ static int modules_cut(struct edit *edit, struct fault *reterr)
 static int generate(struct edit *edit, const struct codegen_input *inputs, size_t n, const char *const *more,
 		    const char *prefix, struct fault *reterr)
 {
-	static const char *const always[] = { "-basic-block-address-map", "-function-sections", "-data-sections" };
+	static const char *const always[] = { "-basic-block-address-map", "-function-sections",
+					      "-data-sections" };
 	struct codegen_options codegen = {
 		.opt_level = edit->data->opt_level,
 		.pic = edit->data->pic,
@@ -368,7 +376,8 @@ static int generate(struct edit *edit, const struct codegen_input *inputs, size_
 	return r;
 }
 
-static int image_map(const char *path, struct image **retimage, struct block_map **retmap, struct fault *reterr)
+static int image_map(const char *path, struct image **retimage, struct block_map **retmap,
+		     struct fault *reterr)
 {
 	int r = image_open(path, retimage, reterr);
 
@@ -412,11 +421,13 @@ static int shipped_generate(struct edit *edit, struct fault *reterr)
 		const struct morph_module *m = &edit->data->modules[i];
 		const struct buffer *restored = &edit->units[i].restored;
 
-		inputs[i] = restored->size ? (struct codegen_input){ m->name, restored->data, restored->size } :
-					     (struct codegen_input){ m->name, m->bitcode, m->size };
+		inputs[i] = restored->size ?
+				    (struct codegen_input){ m->name, restored->data, restored->size } :
+				    (struct codegen_input){ m->name, m->bitcode, m->size };
 	}
 	if (r == 0)
-		r = generate(edit, inputs, n, (const char *[]){ "-pgo-analysis-map=br-prob", NULL }, "base", reterr);
+		r = generate(edit, inputs, n, (const char *[]){ "-pgo-analysis-map=br-prob", NULL }, "base",
+			     reterr);
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = object_ungroup(path_in(edit, path, "base-%zu.o", i), reterr);
 	free(inputs);
@@ -445,7 +456,8 @@ static int shipped_link(struct edit *edit, const char *out, struct fault *reterr
 		fault_errno(reterr, r, "linking the shipped code");
 	snprintf(option, sizeof(option), "--build-id=0x%s", build_id_text(image_build_id(edit->program), id));
 	if (r == 0)
-		r = link_objects(edit, objects, (const char *const[]){ option, NULL }, out, &edit->known, reterr);
+		r = link_objects(edit, objects, (const char *const[]){ option, NULL }, out, &edit->known,
+				 reterr);
 	objects_free(objects);
 	return r;
 }
@@ -464,7 +476,8 @@ static int names_collect(struct edit *edit, struct fault *reterr)
 	for (size_t i = 0; i < edit->data->plan->n_inputs && r == 0; i++) {
 		snprintf(object, sizeof(object), "plan-%zu.o", i);
 		if (edit->data->plan->inputs[i].kind == LINK_OBJECT)
-			r = references_collect(path_in(edit, path, "%s", object), object, edit->known, &edit->names, reterr);
+			r = references_collect(path_in(edit, path, "%s", object), object, edit->known,
+					       &edit->names, reterr);
 	}
 	return r;
 }
@@ -496,8 +509,8 @@ static int bases_take(struct edit *edit, struct fault *reterr)
 
 		if (!unit->cold.size || unit->has_assembly)
 			continue;
-		r = object_give_away(path_in(edit, path, "base-%zu.o", i), unit->moved, unit_suffix(i, suffix),
-				     edit->visible, reterr);
+		r = object_give_away(path_in(edit, path, "base-%zu.o", i), unit->moved,
+				     unit_suffix(i, suffix), edit->visible, reterr);
 		if (r < 0 && r != -ENOTSUP)
 			return r;
 		unit->keeps_base = r == 0;
@@ -522,9 +535,13 @@ static int trust(struct edit *edit, struct fault *reterr)
 		return fault_set(reterr, r, "%s", difference->text);
 	/* When rebased, what was just generated stands for the shipped code: counts find their blocks by probes, not by addresses. */
 	if (r == EDIT_UNTRUSTED && !edit->options->rebase)
-		return fault_set(reterr, r, "the shipped IR is not the program: %s; it was built by another LLVM, altered, or built with -g "
-				 "and its code depends on that: build it again with this LLVM or without -g, or take its IR at its word "
-				 "(--rebase, or rebase in morphd.conf)", difference->text);
+		return fault_set(reterr, r,
+				 "the shipped IR is not the program: %s; it was built by another LLVM, "
+				 "altered, or built with -g "
+				 "and its code depends on that: build it again with this LLVM or without -g, "
+				 "or take its IR at its word "
+				 "(--rebase, or rebase in morphd.conf)",
+				 difference->text);
 	return names_collect(edit, reterr);
 }
 
@@ -547,7 +564,8 @@ static char **objects_list(struct edit *edit, const char *hot)
 		if (edit->units[i].keeps_base)
 			ok = asprintf(&objects[at++], "%s/base-%zu.o", edit->options->directory, i) >= 0;
 		else if (edit->units[i].cold.size)
-			ok = asprintf(&objects[at++], "%s/cut-%zu.o", edit->options->directory, ++n_cold) >= 0;
+			ok = asprintf(&objects[at++], "%s/cut-%zu.o", edit->options->directory, ++n_cold) >=
+			     0;
 	}
 	return ok ? objects : NULL;
 }
@@ -579,8 +597,9 @@ static int cut_generate(struct edit *edit, struct fault *reterr)
 	inputs[n++] = (struct codegen_input){ "hot", edit->hot_bitcode.data, edit->hot_bitcode.size };
 	for (size_t i = 0; i < edit->data->n_modules; i++)
 		if (edit->units[i].cold.size && !edit->units[i].keeps_base)
-			inputs[n++] = (struct codegen_input){ edit->data->modules[i].name,
-							      edit->units[i].cold.data, edit->units[i].cold.size };
+			inputs[n++] =
+				(struct codegen_input){ edit->data->modules[i].name, edit->units[i].cold.data,
+							edit->units[i].cold.size };
 	r = generate(edit, inputs, n, more, "cut", reterr);
 	free(inputs);
 	return r;
@@ -619,7 +638,8 @@ static int lay_out(struct edit *edit, struct fault *reterr)
 /* Objects of this edit; what the linker makes itself is in none. */
 static bool is_made(const char *part)
 {
-	return strncmp(part, "placed-", 7) == 0 || strncmp(part, "cut-", 4) == 0 || strncmp(part, "<internal>", 10) == 0;
+	return strncmp(part, "placed-", 7) == 0 || strncmp(part, "cut-", 4) == 0 ||
+	       strncmp(part, "<internal>", 10) == 0;
 }
 
 /*
@@ -629,10 +649,12 @@ static bool is_made(const char *part)
 static int regenerate(struct edit *edit, const char *out, struct fault *reterr)
 {
 	struct codegen_input input = { "hot", edit->hot_bitcode.data, edit->hot_bitcode.size };
-	char path[PATH_MAX], clusters[PATH_MAX + 32], order[PATH_MAX + 32], id[BUILD_ID_MAX_TEXT], build_id[96];
-	const char *const more[] = { COUNTED_OPTIONS, LAST_OPTIONS, clusters,
-				     "-pgo-analysis-map=br-prob", NULL };
-	const char *const options[] = { order, "--no-warn-symbol-ordering", "-z", "keep-text-section-prefix",
+	char path[PATH_MAX], clusters[PATH_MAX + 32], order[PATH_MAX + 32], id[BUILD_ID_MAX_TEXT],
+		build_id[96];
+	const char *const more[] = { COUNTED_OPTIONS, LAST_OPTIONS, clusters, "-pgo-analysis-map=br-prob",
+				     NULL };
+	const char *const options[] = { order,	  "--no-warn-symbol-ordering",
+					"-z",	  "keep-text-section-prefix",
 					build_id, NULL };
 	_clean_(link_map_freep) struct link_map *made = NULL;
 	char **objects = objects_list(edit, "placed");
@@ -717,7 +739,8 @@ static int count(struct edit *edit, struct fault *reterr)
 	r = annotate_module(edit->hot, edit->profile, counting_note, &counting, &report->counts, reterr);
 	if (r < 0)
 		return r;
-	report->n_imports = imports_mark(imports, (double)report->counts.executions / fmax(edit->profile->samples, 1));
+	report->n_imports =
+		imports_mark(imports, (double)report->counts.executions / fmax(edit->profile->samples, 1));
 	r = inlining_choose(inlining, room, &report->inlining);
 	return r < 0 ? fault_errno(reterr, r, "choosing calls to inline") : 0;
 }
@@ -735,7 +758,8 @@ static int annotate(struct edit *edit, struct fault *reterr)
 		return r;
 	ir_internalize(edit->hot, edit->visible);
 	if (edit->options->cpu)
-		host_retarget(edit->hot, edit->options->cpu, edit->options->tune ? edit->options->tune : edit->options->cpu);
+		host_retarget(edit->hot, edit->options->cpu,
+			      edit->options->tune ? edit->options->tune : edit->options->cpu);
 	if (!edit->options->layout_only)
 		r = promote(edit, reterr);
 	if (r < 0)
@@ -747,7 +771,8 @@ static int annotate(struct edit *edit, struct fault *reterr)
 
 static int optimize(struct edit *edit, struct fault *reterr)
 {
-	struct pipeline_options options = { .opt_level = MAX(edit->data->opt_level, 2u), .cpu = edit->options->cpu };
+	struct pipeline_options options = { .opt_level = MAX(edit->data->opt_level, 2u),
+					    .cpu = edit->options->cpu };
 	char path[PATH_MAX];
 	int r = 0;
 
@@ -784,13 +809,13 @@ static int steps_run(struct edit *edit, char *retpath, struct fault *reterr)
 {
 	int r;
 
-#define STEP(step, call)                                                                          \
-	do {                                                                                      \
-		step_begin(edit, step);                                                           \
-		r = (call);                                                                       \
-		step_end(edit, step);                                                             \
-		if (r != 0)                                                                       \
-			return r;                                                                 \
+#define STEP(step, call)                \
+	do {                            \
+		step_begin(edit, step); \
+		r = (call);             \
+		step_end(edit, step);   \
+		if (r != 0)             \
+			return r;       \
 	} while (0)
 
 	STEP(TRUST, trust(edit, reterr));
@@ -829,9 +854,8 @@ static void edit_done(struct edit *edit)
 	morph_data_free(edit->data);
 }
 
-int edit_run(const struct image *program, const struct profile *profile,
-	     const struct edit_options *options, char *retpath, struct edit_report *ret,
-	     struct fault *reterr)
+int edit_run(const struct image *program, const struct profile *profile, const struct edit_options *options,
+	     char *retpath, struct edit_report *ret, struct fault *reterr)
 {
 	struct edit_options resolved = *options;
 	struct edit edit = { .program = program, .profile = profile, .options = &resolved, .report = ret };
@@ -850,13 +874,16 @@ int edit_run(const struct image *program, const struct profile *profile,
 	pipeline_init();
 	r = morph_data_load(program, options->sidecar_dir, &edit.data, reterr);
 	if (r == 0 && !build_id_is_equal(&edit.data->build_id, &profile->build_id))
-		r = fault_set(reterr, -EXDEV, "%s: the profile is of another build; make one with `morph profile`",
+		r = fault_set(reterr, -EXDEV,
+			      "%s: the profile is of another build; make one with `morph profile`",
 			      image_path(program));
 	if (r == 0 && edit.data->origin.size)
-		r = fault_set(reterr, -ENODATA, "%s: a generation, without IR; edit the shipped file it was made from",
+		r = fault_set(reterr, -ENODATA,
+			      "%s: a generation, without IR; edit the shipped file it was made from",
 			      image_path(program));
 	if (r == 0 && edit.data->selftest &&
-	    snprintf(ret->selftest, sizeof(ret->selftest), "%s", edit.data->selftest) >= (int)sizeof(ret->selftest))
+	    snprintf(ret->selftest, sizeof(ret->selftest), "%s", edit.data->selftest) >=
+		    (int)sizeof(ret->selftest))
 		r = fault_set(reterr, -E2BIG, "%s: its self-test is a command of more than %zu bytes",
 			      image_path(program), sizeof(ret->selftest) - 1);
 	if (r == 0) {
@@ -870,8 +897,10 @@ int edit_run(const struct image *program, const struct profile *profile,
 		edit.names = (struct references){ name_set_new(), name_set_new(), name_set_new() };
 		edit.words = name_set_new();
 		edit.heat = heat_new(edit.data->map, profile);
-		r = edit.units && edit.visible && edit.slots && edit.names.used && edit.names.defined && edit.names.contested && edit.words && edit.heat ?
-			     0 : fault_errno(reterr, -ENOMEM, "starting the edit");
+		r = edit.units && edit.visible && edit.slots && edit.names.used && edit.names.defined &&
+				    edit.names.contested && edit.words && edit.heat ?
+			    0 :
+			    fault_errno(reterr, -ENOMEM, "starting the edit");
 	}
 	if (r == 0)
 		r = generation_identify(program, edit.data, profile, &resolved, ret, reterr);

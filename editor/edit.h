@@ -57,21 +57,22 @@ struct edit_report {
 	size_t n_loops;	  /* jumps back to the head of a hot loop, which starts a line */
 	size_t n_imports; /* functions of other files that hot code calls without the procedure linkage table */
 	size_t n_modules, n_hot_modules;
-	size_t n_proven, n_unproven; /* hot functions whose code is the same without facts (facts.h); of others, which stay as shipped */
+	size_t n_proven,
+		n_unproven; /* hot functions whose code is the same without facts (facts.h); of others, which stay as shipped */
 	size_t n_kept_objects; /* of hot modules: their cold code is step 1's, not generated once more */
-	size_t n_laid_out; /* functions with a new block order */
-	size_t n_cold_blocks; /* blocks moved out of line */
+	size_t n_laid_out;     /* functions with a new block order */
+	size_t n_cold_blocks;  /* blocks moved out of line */
 	double score_before, score_after; /* ext-TSP, of the functions laid out: compiler's order, ours */
-	struct executed before, after; /* by the profile, of the functions compiled anew */
+	struct executed before, after;	  /* by the profile, of the functions compiled anew */
 	uint64_t text_before, text_after; /* bytes */
-	size_t n_blocks;	/* in the shipped file */
-	double cpu_s[EDIT_STEPS]; /* user + system, per step */
-	uint64_t peak_bytes;	/* largest process */
-	struct build_id build_id; /* of the generation */
+	size_t n_blocks;		  /* in the shipped file */
+	double cpu_s[EDIT_STEPS];	  /* user + system, per step */
+	uint64_t peak_bytes;		  /* largest process */
+	struct build_id build_id;	  /* of the generation */
 	uint64_t profile_digest;
 	char llvm[32], cpu[64], tune[64]; /* that made it; cpu "": as shipped */
-	char selftest[SELFTEST_MAX]; /* the packager's command; "": none. The caller runs it */
-	bool selftest_ran; /* set by whoever runs it */
+	char selftest[SELFTEST_MAX];	  /* the packager's command; "": none. The caller runs it */
+	bool selftest_ran;		  /* set by whoever runs it */
 };
 
 /**
@@ -80,6 +81,5 @@ struct edit_report {
  * the program and that is not accepted; -ENODATA when it carries none; other negative errno; @reterr says why.
  */
 enum { EDIT_NOTHING = 1, EDIT_UNTRUSTED = 2 };
-int edit_run(const struct image *program, const struct profile *profile,
-	     const struct edit_options *options, char *retpath, struct edit_report *ret,
-	     struct fault *reterr);
+int edit_run(const struct image *program, const struct profile *profile, const struct edit_options *options,
+	     char *retpath, struct edit_report *ret, struct fault *reterr);

@@ -85,7 +85,8 @@ static void note_write(const struct morph_data *origin, const struct edit_report
 }
 
 /* The linker's part of the block map; .morph has all of it. */
-static const char *const spent_sections[] = { ".llvm_bb_addr_map", ".pseudo_probe", ".pseudo_probe_desc", NULL };
+static const char *const spent_sections[] = { ".llvm_bb_addr_map", ".pseudo_probe", ".pseudo_probe_desc",
+					      NULL };
 
 int generation_sign(const char *path, struct block_map *map, const struct morph_data *origin,
 		    const struct edit_report *report, struct fault *reterr)

@@ -48,39 +48,53 @@ struct arguments {
 	struct edit_options edit;
 	uint64_t memory_bytes;
 	unsigned timeout_s, selftest_timeout_s;
-	bool keep; /* leave the work directory with all stages for a look */
+	bool keep;		    /* leave the work directory with all stages for a look */
 	bool selftest, no_selftest; /* run it whoever owns the program; never run it */
 };
 
-enum { OPT_REPORT = 256, OPT_CPU, OPT_TUNE, OPT_LAYOUT_ONLY, OPT_REBASE, OPT_TRUST_FACTS, OPT_USER, OPT_WORK, OPT_MEMORY,
-       OPT_TIMEOUT, OPT_SELFTEST, OPT_NO_SELFTEST, OPT_SELFTEST_TIMEOUT, OPT_SIDECARS, OPT_KEEP };
-
-static const struct option long_options[] = {
-	{ "profile", required_argument, NULL, 'p' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "jobs", required_argument, NULL, 'j' },
-	{ "report", required_argument, NULL, OPT_REPORT },
-	{ "cpu", required_argument, NULL, OPT_CPU },
-	{ "tune", required_argument, NULL, OPT_TUNE },
-	{ "layout-only", no_argument, NULL, OPT_LAYOUT_ONLY },
-	{ "rebase", no_argument, NULL, OPT_REBASE },
-	{ "trust-facts", no_argument, NULL, OPT_TRUST_FACTS },
-	{ "user", required_argument, NULL, OPT_USER },
-	{ "work-dir", required_argument, NULL, OPT_WORK },
-	{ "memory", required_argument, NULL, OPT_MEMORY },
-	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
-	{ "selftest", no_argument, NULL, OPT_SELFTEST },
-	{ "no-selftest", no_argument, NULL, OPT_NO_SELFTEST },
-	{ "selftest-timeout", required_argument, NULL, OPT_SELFTEST_TIMEOUT },
-	{ "sidecar-dir", required_argument, NULL, OPT_SIDECARS },
-	{ "keep-work-dir", no_argument, NULL, OPT_KEEP },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL }
+enum {
+	OPT_REPORT = 256,
+	OPT_CPU,
+	OPT_TUNE,
+	OPT_LAYOUT_ONLY,
+	OPT_REBASE,
+	OPT_TRUST_FACTS,
+	OPT_USER,
+	OPT_WORK,
+	OPT_MEMORY,
+	OPT_TIMEOUT,
+	OPT_SELFTEST,
+	OPT_NO_SELFTEST,
+	OPT_SELFTEST_TIMEOUT,
+	OPT_SIDECARS,
+	OPT_KEEP
 };
+
+static const struct option long_options[] = { { "profile", required_argument, NULL, 'p' },
+					      { "output", required_argument, NULL, 'o' },
+					      { "jobs", required_argument, NULL, 'j' },
+					      { "report", required_argument, NULL, OPT_REPORT },
+					      { "cpu", required_argument, NULL, OPT_CPU },
+					      { "tune", required_argument, NULL, OPT_TUNE },
+					      { "layout-only", no_argument, NULL, OPT_LAYOUT_ONLY },
+					      { "rebase", no_argument, NULL, OPT_REBASE },
+					      { "trust-facts", no_argument, NULL, OPT_TRUST_FACTS },
+					      { "user", required_argument, NULL, OPT_USER },
+					      { "work-dir", required_argument, NULL, OPT_WORK },
+					      { "memory", required_argument, NULL, OPT_MEMORY },
+					      { "timeout", required_argument, NULL, OPT_TIMEOUT },
+					      { "selftest", no_argument, NULL, OPT_SELFTEST },
+					      { "no-selftest", no_argument, NULL, OPT_NO_SELFTEST },
+					      { "selftest-timeout", required_argument, NULL,
+						OPT_SELFTEST_TIMEOUT },
+					      { "sidecar-dir", required_argument, NULL, OPT_SIDECARS },
+					      { "keep-work-dir", no_argument, NULL, OPT_KEEP },
+					      { "help", no_argument, NULL, 'h' },
+					      { NULL } };
 
 /* What the worker tells its parent, in shared memory: numbers and text, never trusted as more. */
 struct outcome {
-	int code; /* of edit_run() */
+	int code;	     /* of edit_run() */
 	_Atomic size_t step; /* under way, for the line of progress */
 	struct fault fault;
 	struct edit_report report;
@@ -122,7 +136,8 @@ struct workplace {
 static int usage(FILE *out)
 {
 	fputs("usage: morph optimize PROGRAM --profile FILE -o FILE [--report FILE]\n"
-	      "       [--cpu NAME|native|shipped] [--tune NAME] [--layout-only] [--rebase] [--trust-facts] [--jobs N] [--user NAME] [--work-dir DIR]\n"
+	      "       [--cpu NAME|native|shipped] [--tune NAME] [--layout-only] [--rebase] [--trust-facts] "
+	      "[--jobs N] [--user NAME] [--work-dir DIR]\n"
 	      "       [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--keep-work-dir]\n"
 	      "       [--selftest | --no-selftest] [--selftest-timeout SECONDS]\n",
 	      out);
@@ -166,8 +181,9 @@ static int arguments_parse(int argc, char **argv, struct arguments *ret)
 {
 	int option;
 
-	*ret = (struct arguments){ .memory_bytes = DEFAULT_MEMORY_BYTES, .timeout_s = DEFAULT_TIMEOUT_S,
-				     .selftest_timeout_s = SELFTEST_TIMEOUT_S };
+	*ret = (struct arguments){ .memory_bytes = DEFAULT_MEMORY_BYTES,
+				   .timeout_s = DEFAULT_TIMEOUT_S,
+				   .selftest_timeout_s = SELFTEST_TIMEOUT_S };
 	while ((option = getopt_long(argc, argv, "p:o:j:h", long_options, NULL)) != -1) {
 		if (option == 'h')
 			exit(usage(stdout));
@@ -200,7 +216,8 @@ static int user_find(const char *name, uid_t *retuid, gid_t *retgid, struct faul
 	for (size_t i = 0; !name && !user && i < ARRAY_SIZE(candidates); i++)
 		user = getpwnam(candidates[i]);
 	if (!user || user->pw_uid == 0)
-		return fault_set(reterr, -ENOENT, "no unprivileged user \"%s\" to compile under; name one with --user",
+		return fault_set(reterr, -ENOENT,
+				 "no unprivileged user \"%s\" to compile under; name one with --user",
 				 name ? name : "morph-edit");
 	*retuid = user->pw_uid;
 	*retgid = user->pw_gid;
@@ -331,14 +348,16 @@ static int end_judge(const struct task *task, int r, int status, struct fault *r
 	if (interrupted)
 		return fault_set(reterr, -EINTR, "cancelled by signal %d", (int)interrupted);
 	if (r == -ETIMEDOUT)
-		return fault_set(reterr, r, "the edit took longer than %u s; see --timeout", task->arguments->timeout_s);
+		return fault_set(reterr, r, "the edit took longer than %u s; see --timeout",
+				 task->arguments->timeout_s);
 	if (r < 0)
 		return r;
 	if (WIFSIGNALED(status))
 		return fault_set(reterr, -ECHILD, "%s died of signal %d (%s); nothing was changed", task->who,
 				 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	if (WEXITSTATUS(status) != 0) /* LLVM ends the process on what it calls a fatal error */
-		return fault_set(reterr, -ECHILD, "%s gave up (its message is above); nothing was changed", task->who);
+		return fault_set(reterr, -ECHILD, "%s gave up (its message is above); nothing was changed",
+				 task->who);
 	return 0;
 }
 
@@ -349,15 +368,32 @@ static int supervise(struct task *task, unsigned cpu_s, uint64_t file_bytes, str
 {
 	const struct arguments *a = task->arguments;
 	const struct workplace *place = task->place;
-	const char *readable[] = { "/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/ld.so.conf",
-				   "/etc/ld.so.conf.d", "/proc", "/sys/devices/system/cpu", "/dev/urandom",
-				   MORPH_LLVM_DIR, a->edit.sidecar_dir ? a->edit.sidecar_dir : "/usr/lib/morph",
+	const char *readable[] = { "/usr",
+				   "/lib",
+				   "/lib64",
+				   "/bin",
+				   "/etc/ld.so.cache",
+				   "/etc/ld.so.conf",
+				   "/etc/ld.so.conf.d",
+				   "/proc",
+				   "/sys/devices/system/cpu",
+				   "/dev/urandom",
+				   MORPH_LLVM_DIR,
+				   a->edit.sidecar_dir ? a->edit.sidecar_dir : "/usr/lib/morph",
 				   NULL };
 	struct sandbox_options options = {
-		.uid = place->uid, .gid = place->gid, .directory = place->directory, .readable = readable,
-		.limits = { .memory_bytes = a->memory_bytes, .file_bytes = file_bytes, .cpu_s = cpu_s,
+		.uid = place->uid,
+		.gid = place->gid,
+		.directory = place->directory,
+		.readable = readable,
+		.limits = { .memory_bytes = a->memory_bytes,
+			    .file_bytes = file_bytes,
+			    .cpu_s = cpu_s,
 			    .n_processes = PROCESSES_MAX },
-		.timeout_s = a->timeout_s, .keep_fd = place->out_fd, .tick = on_tick, .userdata = task,
+		.timeout_s = a->timeout_s,
+		.keep_fd = place->out_fd,
+		.tick = on_tick,
+		.userdata = task,
 	};
 	struct sandbox_report walls = { 0 };
 	struct fault fault = { "" };
@@ -381,14 +417,17 @@ static int supervise(struct task *task, unsigned cpu_s, uint64_t file_bytes, str
 /* Code of the packager's: whoever could put the program there could run it as root anyway, or the caller wants it. */
 static bool selftest_is_trusted(const struct task *edit)
 {
-	const struct stat *st = image_stat(edit->program); /* of what was read: the path may lead elsewhere by now */
+	const struct stat *st =
+		image_stat(edit->program); /* of what was read: the path may lead elsewhere by now */
 
-	return edit->arguments->selftest || (S_ISREG(st->st_mode) && st->st_uid == 0 && !(st->st_mode & 0022));
+	return edit->arguments->selftest ||
+	       (S_ISREG(st->st_mode) && st->st_uid == 0 && !(st->st_mode & 0022));
 }
 
 /* With a directory and a process of its own: what the edit may have left has no part in it. */
 /* Return: 1: passed; 0: there is none, or it was not run; -errno */
-static int selftest(const struct task *edit, const struct image *result, const char *command, struct fault *reterr)
+static int selftest(const struct task *edit, const struct image *result, const char *command,
+		    struct fault *reterr)
 {
 	struct workplace place;
 	struct outcome outcome;
@@ -398,7 +437,9 @@ static int selftest(const struct task *edit, const struct image *result, const c
 	if (!command[0] || task.arguments->no_selftest)
 		return 0;
 	if (!selftest_is_trusted(edit)) {
-		log_info("the packager's self-test was not run, for the program is not root's; --selftest runs it: %s", command);
+		log_info("the packager's self-test was not run, for the program is not root's; --selftest "
+			 "runs it: %s",
+			 command);
 		return 0;
 	}
 	r = workplace_make(task.arguments, &place, reterr);
@@ -471,7 +512,11 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 	_clean_(profile_freep) struct profile *profile = NULL;
 	struct workplace place;
 	struct outcome outcome = { 0 };
-	struct task task = { .run = edit_in_sandbox, .who = "the compiler", .arguments = a, .place = &place, .shared = shared };
+	struct task task = { .run = edit_in_sandbox,
+			     .who = "the compiler",
+			     .arguments = a,
+			     .place = &place,
+			     .shared = shared };
 	int r = inputs_open(a, &program, &profile, reterr);
 
 	if (r == 0)
@@ -488,7 +533,8 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 	if (r == 0)
 		r = result_take(&task, &outcome.report, reterr);
 	if (r == 0 && a->report)
-		r = report_write(a->report, program, profile, a->profile, &a->edit, &outcome.report, &outcome.walls, reterr);
+		r = report_write(a->report, program, profile, a->profile, &a->edit, &outcome.report,
+				 &outcome.walls, reterr);
 	if (r == 0 && outcome.report.difference.text[0])
 		log_warning("%s: rebased: %s", a->program, outcome.report.difference.text);
 	close(place.out_fd);
@@ -501,7 +547,8 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 
 int main(int argc, char **argv)
 {
-	struct outcome *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct outcome *shared =
+		mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	static struct arguments arguments; /* keeps what it points to until the end */
 	struct fault fault = { "" };
 	int r = arguments_parse(argc, argv, &arguments);

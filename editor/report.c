@@ -11,9 +11,8 @@
 #include "base/json.h"
 #include "base/sha256.h"
 
-static const char *const step_names[EDIT_STEPS] = {
-	"trust", "cut", "annotate", "optimize", "generate", "layout", "regenerate", "sign",
-};
+static const char *const step_names[EDIT_STEPS] = { "trust",	"cut",	  "annotate",	"optimize",
+						    "generate", "layout", "regenerate", "sign" };
 
 static void report_json(struct json *json, const struct image *program, const struct profile *profile,
 			const uint8_t profile_sha256[SHA256_BYTES], const struct edit_options *options,
@@ -96,15 +95,16 @@ static int file_hash(const char *path, uint8_t ret[SHA256_BYTES], struct fault *
 }
 
 int report_write(const char *path, const struct image *program, const struct profile *profile,
-		 const char *profile_path, const struct edit_options *options, const struct edit_report *report,
-		 const struct sandbox_report *walls, struct fault *reterr)
+		 const char *profile_path, const struct edit_options *options,
+		 const struct edit_report *report, const struct sandbox_report *walls, struct fault *reterr)
 {
 	uint8_t profile_sha256[SHA256_BYTES];
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 	struct json json = json_to(out);
-	int r = out ? file_hash(profile_path, profile_sha256, reterr) : fault_errno(reterr, -ENOMEM, "%s", path);
+	int r = out ? file_hash(profile_path, profile_sha256, reterr) :
+		      fault_errno(reterr, -ENOMEM, "%s", path);
 
 	if (!out)
 		return r;

@@ -14,5 +14,5 @@
  * options it is all that the result depends on (docs/decisions/0081)
  */
 int report_write(const char *path, const struct image *program, const struct profile *profile,
-		 const char *profile_path, const struct edit_options *options, const struct edit_report *report, const struct sandbox_report *walls,
-		 struct fault *reterr);
+		 const char *profile_path, const struct edit_options *options,
+		 const struct edit_report *report, const struct sandbox_report *walls, struct fault *reterr);

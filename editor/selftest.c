@@ -27,14 +27,21 @@ static void answer_done(struct answer *answer)
 static int run_once(const struct selftest *test, const struct image *image, int run, struct answer *ret,
 		    struct fault *reterr)
 {
-	char place[PATH_MAX], program[PATH_MAX], output[PATH_MAX], home[PATH_MAX + 8], variable[PATH_MAX + 16],
-		temporary[PATH_MAX + 16], memory[32];
-	char *const environment[] = { (char[]){ "PATH=/usr/bin:/bin" }, (char[]){ "LC_ALL=C" }, home, temporary,
-				      variable, NULL };
-	char *const argv[] = { (char[]){ "/bin/sh" }, (char[]){ "-c" },
-			       (char[]){ "ulimit -v \"$3\"; exec >\"$2\" 2>&1 </dev/null; eval \"$1\"" }, (char[]){ "sh" },
-			       (char *)test->command, output, memory, NULL };
-	struct child_options options = { .directory = place, .environment = environment,
+	char place[PATH_MAX], program[PATH_MAX], output[PATH_MAX], home[PATH_MAX + 8],
+		variable[PATH_MAX + 16], temporary[PATH_MAX + 16], memory[32];
+	char *const environment[] = {
+		(char[]){ "PATH=/usr/bin:/bin" }, (char[]){ "LC_ALL=C" }, home, temporary, variable, NULL
+	};
+	char *const argv[] = { (char[]){ "/bin/sh" },
+			       (char[]){ "-c" },
+			       (char[]){ "ulimit -v \"$3\"; exec >\"$2\" 2>&1 </dev/null; eval \"$1\"" },
+			       (char[]){ "sh" },
+			       (char *)test->command,
+			       output,
+			       memory,
+			       NULL };
+	struct child_options options = { .directory = place,
+					 .environment = environment,
 					 .timeout_s = test->timeout_s };
 	const uint8_t *bytes;
 	size_t size;
@@ -44,7 +51,8 @@ static int run_once(const struct selftest *test, const struct image *image, int 
 	    snprintf(program, sizeof(program), "%s/run/%s", test->directory, test->name) >= PATH_MAX)
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", test->directory);
 	snprintf(output, sizeof(output), "%s/output-%d", test->directory, run);
-	snprintf(memory, sizeof(memory), "%llu", (unsigned long long)(test->memory_bytes ?: SELFTEST_MEMORY_BYTES) >> 10);
+	snprintf(memory, sizeof(memory), "%llu",
+		 (unsigned long long)(test->memory_bytes ?: SELFTEST_MEMORY_BYTES) >> 10);
 	snprintf(home, sizeof(home), "HOME=%s", place);
 	snprintf(temporary, sizeof(temporary), "TMPDIR=%s", place);
 	snprintf(variable, sizeof(variable), "PROGRAM=%s", program);
@@ -77,16 +85,18 @@ static const char *status_text(int status, char ret[80])
 /* What a shell says of a command that it cannot start, or that a signal ended, is an exit status from 126. */
 static int shipped_judge(const struct selftest *test, const struct answer *answer, struct fault *reterr)
 {
-	const uint8_t *end = answer->output.size ? memchr(answer->output.data, '\n', answer->output.size) : NULL;
+	const uint8_t *end =
+		answer->output.size ? memchr(answer->output.data, '\n', answer->output.size) : NULL;
 	size_t line = end ? (size_t)(end - answer->output.data) : answer->output.size;
 	char text[80];
 
 	if (WIFEXITED(answer->status) && WEXITSTATUS(answer->status) < 126)
 		return 0;
 	return fault_set(reterr, -EINVAL,
-			 "the packager's self-test says nothing, it fails with the shipped file already: \"%s\", %s, %.*s",
-			 test->command, status_text(answer->status, text),
-			 (int)MIN(line, (size_t)200), (const char *)answer->output.data);
+			 "the packager's self-test says nothing, it fails with the shipped file already: "
+			 "\"%s\", %s, %.*s",
+			 test->command, status_text(answer->status, text), (int)MIN(line, (size_t)200),
+			 (const char *)answer->output.data);
 }
 
 static int line_of_difference(const struct answer *a, const struct answer *b)
@@ -107,13 +117,17 @@ static int difference_report(const struct selftest *test, const struct image *sh
 	char was[80], is[80];
 
 	if (run_once(test, shipped, 3, &again, NULL) < 0 || !is_same(first, &again))
-		return fault_set(reterr, -EINVAL,
-				 "the packager's self-test says nothing, it does not do the same twice with the "
-				 "shipped file: \"%s\"", test->command);
+		return fault_set(
+			reterr, -EINVAL,
+			"the packager's self-test says nothing, it does not do the same twice with the "
+			"shipped file: \"%s\"",
+			test->command);
 	if (first->status != made->status)
 		return fault_set(reterr, -EBADMSG, "the packager's self-test \"%s\" ends with %s, not %s",
-				 test->command, status_text(made->status, is), status_text(first->status, was));
-	return fault_set(reterr, -EBADMSG, "the packager's self-test \"%s\" prints something else, from line %d on",
+				 test->command, status_text(made->status, is),
+				 status_text(first->status, was));
+	return fault_set(reterr, -EBADMSG,
+			 "the packager's self-test \"%s\" prints something else, from line %d on",
 			 test->command, line_of_difference(first, made));
 }
 

@@ -18,13 +18,13 @@
 #define SELFTEST_TIMEOUT_S 60u		/* each of the runs */
 #define SELFTEST_FILE_BYTES (64u << 20) /* what may be written, output included */
 #define SELFTEST_MEMORY_BYTES (8ull << 30)
-#define SELFTEST_MAX 4096u		/* of the command, with its end */
+#define SELFTEST_MAX 4096u /* of the command, with its end */
 
 struct selftest {
 	const char *command, *name; /* the name of the installed file, without directory */
 	const char *directory;	    /* empty, writable */
 	unsigned timeout_s;
-	uint64_t memory_bytes;	    /* address space of each process; 0: SELFTEST_MEMORY_BYTES */
+	uint64_t memory_bytes; /* address space of each process; 0: SELFTEST_MEMORY_BYTES */
 };
 
 /**

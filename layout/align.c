@@ -16,10 +16,9 @@
 #include "layout/greedy.h"
 #include "layout/threeopt.h"
 
-static const char *const method_names[] = {
-	[ALIGN_BEST] = "best", [ALIGN_ORIGINAL] = "original", [ALIGN_GREEDY] = "greedy",
-	[ALIGN_TSP] = "tsp",   [ALIGN_EXTTSP] = "exttsp",     [ALIGN_REFINED] = "refined",
-};
+static const char *const method_names[] = { [ALIGN_BEST] = "best",     [ALIGN_ORIGINAL] = "original",
+					    [ALIGN_GREEDY] = "greedy", [ALIGN_TSP] = "tsp",
+					    [ALIGN_EXTTSP] = "exttsp", [ALIGN_REFINED] = "refined" };
 
 const char *align_method_name(enum align_method method)
 {
@@ -46,22 +45,20 @@ struct contest {
 	int64_t *at;
 };
 
-static double order_cost(const struct cfg *cfg, const struct branch_costs *costs,
-			 const uint32_t *order)
+static double order_cost(const struct cfg *cfg, const struct branch_costs *costs, const uint32_t *order)
 {
 	double cost = 0;
 
 	for (uint32_t i = 0; i < cfg->n; i++)
-		cost += branch_outcome(cfg, costs, order[i],
-				       i + 1 < cfg->n ? order[i + 1] : LAYOUT_NONE)
+		cost += branch_outcome(cfg, costs, order[i], i + 1 < cfg->n ? order[i + 1] : LAYOUT_NONE)
 				.cost;
 	return cost;
 }
 
 static void contest_judge(struct contest *contest, enum align_method method)
 {
-	double score = contest->by_cost ? -order_cost(contest->cfg, contest->costs, contest->try)
-					: exttsp_score(contest->cfg, contest->try, contest->at);
+	double score = contest->by_cost ? -order_cost(contest->cfg, contest->costs, contest->try) :
+					  exttsp_score(contest->cfg, contest->try, contest->at);
 
 	if (method != ALIGN_ORIGINAL && score <= contest->best_score)
 		return;
@@ -75,8 +72,7 @@ static int try_improve(const struct contest *contest, enum threeopt_measure meas
 {
 	if (exact_improve(contest->cfg, measure, contest->costs, contest->try))
 		return 0;
-	return threeopt_improve(contest->arena, contest->cfg, measure, contest->costs,
-				contest->try);
+	return threeopt_improve(contest->arena, contest->cfg, measure, contest->costs, contest->try);
 }
 
 static int tsp_order(const struct contest *contest)
@@ -102,12 +98,12 @@ static int original_order(const struct contest *contest)
 
 static int contest_enter(struct contest *contest, enum align_method method)
 {
-	int r = method == ALIGN_GREEDY
-			? greedy_order(contest->arena, contest->cfg, contest->costs, contest->try)
-		: method == ALIGN_TSP     ? tsp_order(contest)
-		: method == ALIGN_EXTTSP  ? exttsp_order(contest->arena, contest->cfg, contest->try)
-		: method == ALIGN_REFINED ? refined_order(contest)
-					  : original_order(contest);
+	int r = method == ALIGN_GREEDY ?
+			greedy_order(contest->arena, contest->cfg, contest->costs, contest->try) :
+		method == ALIGN_TSP	? tsp_order(contest) :
+		method == ALIGN_EXTTSP	? exttsp_order(contest->arena, contest->cfg, contest->try) :
+		method == ALIGN_REFINED ? refined_order(contest) :
+					  original_order(contest);
 
 	if (r == 0)
 		contest_judge(contest, method);
@@ -141,9 +137,8 @@ static int contest_run(struct contest *contest, enum align_method wanted)
 	return r < 0 ? r : contest_enter(contest, ALIGN_REFINED);
 }
 
-int align_order(struct arena *arena, const struct layout_graph *graph,
-		const struct align_options *options, uint32_t *retorder,
-		enum align_method *retmethod, struct fault *reterr)
+int align_order(struct arena *arena, const struct layout_graph *graph, const struct align_options *options,
+		uint32_t *retorder, enum align_method *retmethod, struct fault *reterr)
 {
 	const struct align_options defaults = { 0 };
 	struct cfg cfg;

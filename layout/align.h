@@ -13,12 +13,12 @@
 #include "layout/score.h"
 
 enum align_method {
-	ALIGN_BEST,     /* the best of the others by the ext-TSP score: the default */
+	ALIGN_BEST,	/* the best of the others by the ext-TSP score: the default */
 	ALIGN_ORIGINAL, /* as the compiler had it */
-	ALIGN_GREEDY,   /* Pettis & Hansen 1990, bottom-up; measure: branch cost */
-	ALIGN_TSP,    /* Young et al. 1997, directed tour by iterated 3-Opt; measure: branch cost */
-	ALIGN_EXTTSP, /* Newell & Pupyrev 2020, chain merging; measure: ext-TSP score */
-	ALIGN_REFINED, /* that of chain merging, improved by iterated 3-Opt on the ext-TSP score; of
+	ALIGN_GREEDY,	/* Pettis & Hansen 1990, bottom-up; measure: branch cost */
+	ALIGN_TSP,	/* Young et al. 1997, directed tour by iterated 3-Opt; measure: branch cost */
+	ALIGN_EXTTSP,	/* Newell & Pupyrev 2020, chain merging; measure: ext-TSP score */
+	ALIGN_REFINED,	/* that of chain merging, improved by iterated 3-Opt on the ext-TSP score; of
 			 * small functions the optimum; measure: ext-TSP score */
 	ALIGN_METHOD_END
 };
@@ -42,6 +42,5 @@ enum align_method align_method_parse(const char *name);
  * Cost: near O(E log E) time, O(V + E) scratch: about a second for 20,000 blocks of real code, hubs
  * included; some seconds for graphs of that size that no compiler makes (random, or complete).
  */
-int align_order(struct arena *arena, const struct layout_graph *graph,
-		const struct align_options *options, uint32_t *retorder,
-		enum align_method *retmethod, struct fault *reterr);
+int align_order(struct arena *arena, const struct layout_graph *graph, const struct align_options *options,
+		uint32_t *retorder, enum align_method *retmethod, struct fault *reterr);

@@ -42,18 +42,17 @@ static int search_init(struct search *s, struct arena *arena, const struct cfg *
 	s->reduced = arena_array(arena, double, cfg->n_edges);
 	s->slope = arena_array(arena, double, cfg->n);
 	s->chosen = arena_array(arena, bool, cfg->n_edges);
-	return s->joints.from && s->joints.to && s->joints.worth && s->price && s->reduced &&
-			       s->slope && s->chosen
-		       ? 0
-		       : -ENOMEM;
+	return s->joints.from && s->joints.to && s->joints.worth && s->price && s->reduced && s->slope &&
+			       s->chosen ?
+		       0 :
+		       -ENOMEM;
 }
 
 static void joint_add(struct joints *joints, uint32_t from, uint32_t to, double worth)
 {
 	if (to == 0 || !(worth > 0)) /* nothing stands before the entry */
 		return;
-	if (joints->n > 0 && joints->from[joints->n - 1] == from &&
-	    joints->to[joints->n - 1] == to) {
+	if (joints->n > 0 && joints->from[joints->n - 1] == from && joints->to[joints->n - 1] == to) {
 		joints->worth[joints->n - 1] += worth;
 		return;
 	}
@@ -154,8 +153,8 @@ static double edge_near(const struct cfg *cfg, const struct cfg_edge *edge, uint
 	return edge->to == 0 ? backward : MAX(forward, backward);
 }
 
-static int exttsp_bound(struct search *s, struct arena *arena, const struct cfg *cfg,
-			unsigned rounds, double *ret)
+static int exttsp_bound(struct search *s, struct arena *arena, const struct cfg *cfg, unsigned rounds,
+			double *ret)
 {
 	uint32_t least_size = UINT32_MAX;
 	double near = 0, fallen = 0, all = 0;
@@ -183,9 +182,8 @@ static int exttsp_bound(struct search *s, struct arena *arena, const struct cfg 
 	return r;
 }
 
-int block_bound(struct arena *arena, const struct layout_graph *graph,
-		const struct branch_costs *costs, unsigned rounds, struct block_bound *ret,
-		struct fault *reterr)
+int block_bound(struct arena *arena, const struct layout_graph *graph, const struct branch_costs *costs,
+		unsigned rounds, struct block_bound *ret, struct fault *reterr)
 {
 	struct block_bound bound = { 0 };
 	struct search s = { 0 };
@@ -198,8 +196,7 @@ int block_bound(struct arena *arena, const struct layout_graph *graph,
 		rounds = 20 + 2000000 / (cfg.n_edges + 10000);
 	r = search_init(&s, arena, &cfg);
 	if (r == 0)
-		r = cost_bound(&s, arena, &cfg, costs ? costs : &branch_costs_default, rounds,
-			       &bound.cost);
+		r = cost_bound(&s, arena, &cfg, costs ? costs : &branch_costs_default, rounds, &bound.cost);
 	if (r == 0)
 		r = exttsp_bound(&s, arena, &cfg, rounds, &bound.exttsp);
 	if (r < 0)

@@ -27,6 +27,5 @@ struct block_bound {
  * fall through.
  * Return: 0; -EINVAL with @reterr; -ENOMEM. Cost: O(rounds E log V).
  */
-int block_bound(struct arena *arena, const struct layout_graph *graph,
-		const struct branch_costs *costs, unsigned rounds, struct block_bound *ret,
-		struct fault *reterr);
+int block_bound(struct arena *arena, const struct layout_graph *graph, const struct branch_costs *costs,
+		unsigned rounds, struct block_bound *ret, struct fault *reterr);

@@ -15,8 +15,8 @@ const struct branch_costs branch_costs_default = {
 	.mispredicted = 14.0,
 };
 
-static void outcome_adjacent(const struct cfg_exit *exit, double next,
-			     const struct branch_costs *costs, struct branch_outcome *ret)
+static void outcome_adjacent(const struct cfg_exit *exit, double next, const struct branch_costs *costs,
+			     struct branch_outcome *ret)
 {
 	ret->fall_through = next;
 	ret->cost += next * (exit->is_jump ? 0 : costs->not_taken);
@@ -36,15 +36,14 @@ static void outcome_apart(const struct cfg_exit *exit, const struct branch_costs
 	ret->cost += exit->most * costs->taken + ret->jumps * (costs->not_taken + costs->jump);
 }
 
-struct branch_outcome branch_outcome(const struct cfg *cfg, const struct branch_costs *costs,
-				     uint32_t i, uint32_t next)
+struct branch_outcome branch_outcome(const struct cfg *cfg, const struct branch_costs *costs, uint32_t i,
+				     uint32_t next)
 {
 	const struct cfg_exit *exit = &cfg->exits[i];
 	double fall_through = next == LAYOUT_NONE ? 0 : cfg_falls(cfg, i, next);
 	struct branch_outcome ret = {
 		.transfers = exit->direct + exit->indirect,
-		.cost = exit->indirect * costs->indirect +
-			(exit->direct - exit->most) * costs->mispredicted,
+		.cost = exit->indirect * costs->indirect + (exit->direct - exit->most) * costs->mispredicted,
 	};
 
 	if (fall_through > 0)
@@ -54,11 +53,10 @@ struct branch_outcome branch_outcome(const struct cfg *cfg, const struct branch_
 	return ret;
 }
 
-double branch_saving(const struct cfg *cfg, const struct branch_costs *costs, uint32_t i,
-		     uint32_t next)
+double branch_saving(const struct cfg *cfg, const struct branch_costs *costs, uint32_t i, uint32_t next)
 {
-	double saving = branch_outcome(cfg, costs, i, LAYOUT_NONE).cost -
-			branch_outcome(cfg, costs, i, next).cost;
+	double saving =
+		branch_outcome(cfg, costs, i, LAYOUT_NONE).cost - branch_outcome(cfg, costs, i, next).cost;
 
 	return MAX(saving, 0);
 }

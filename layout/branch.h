@@ -11,9 +11,9 @@
 struct branch_outcome {
 	double transfers;    /* over direct and indirect edges */
 	double fall_through; /* of them, without a taken branch */
-	double jumps;        /* of them, by an unconditional direct jump */
-	double cost;         /* cycles */
-	bool has_fixup;      /* a jump instruction must stand at the end */
+	double jumps;	     /* of them, by an unconditional direct jump */
+	double cost;	     /* cycles */
+	bool has_fixup;	     /* a jump instruction must stand at the end */
 };
 
 /**
@@ -23,11 +23,10 @@ struct branch_outcome {
  * the taken one and the rare one pays for both the branch not taken and the jump behind it.
  * Cost: O(log out-degree).
  */
-struct branch_outcome branch_outcome(const struct cfg *cfg, const struct branch_costs *costs,
-				     uint32_t i, uint32_t next);
+struct branch_outcome branch_outcome(const struct cfg *cfg, const struct branch_costs *costs, uint32_t i,
+				     uint32_t next);
 
 /**
  * branch_saving() - cycles that node @next saves by standing behind node @i; >= 0. O(log out-degree)
  */
-double branch_saving(const struct cfg *cfg, const struct branch_costs *costs, uint32_t i,
-		     uint32_t next);
+double branch_saving(const struct cfg *cfg, const struct branch_costs *costs, uint32_t i, uint32_t next);

@@ -28,7 +28,7 @@ struct heap_entry {
 };
 
 struct cycle {
-	uint32_t node;     /* that it became */
+	uint32_t node;	   /* that it became */
 	uint32_t unions;   /* made before it */
 	uint32_t first, n; /* its arcs in cycle_arcs[] */
 };
@@ -37,19 +37,19 @@ struct branching {
 	uint32_t n, n_arcs, root;
 	const uint32_t *from, *to;
 	struct heap_entry *entries; /* per arc */
-	uint32_t *heap;             /* per node: its best entry */
+	uint32_t *heap;		    /* per node: its best entry */
 	uint32_t *parent, *size;    /* per node, the root included: forest of unions */
 	uint32_t *joined, n_joined; /* trees in the order in which they lost their independence */
-	uint32_t *seen;             /* per node: from which start it was walked over */
+	uint32_t *seen;		    /* per node: from which start it was walked over */
 	uint32_t *path, *path_arc;  /* the walk */
-	uint32_t *in;               /* per node: chosen arc */
+	uint32_t *in;		    /* per node: chosen arc */
 	struct cycle *cycles;
 	uint32_t n_cycles;
 	uint32_t *cycle_arcs, n_cycle_arcs;
 };
 
-struct branching *branching_new(struct arena *arena, uint32_t n, uint32_t n_arcs,
-				const uint32_t *from, const uint32_t *to)
+struct branching *branching_new(struct arena *arena, uint32_t n, uint32_t n_arcs, const uint32_t *from,
+				const uint32_t *to)
 {
 	struct branching *b = arena_array(arena, struct branching, 1);
 	size_t n_all = (size_t)n + 1;
@@ -72,9 +72,9 @@ struct branching *branching_new(struct arena *arena, uint32_t n, uint32_t n_arcs
 	b->cycles = arena_array(arena, struct cycle, n_all);
 	b->cycle_arcs = arena_array(arena, uint32_t, 2 * n_all);
 	return b->entries && b->heap && b->parent && b->size && b->joined && b->seen && b->path &&
-			       b->path_arc && b->in && b->cycles && b->cycle_arcs
-		       ? b
-		       : NULL;
+			       b->path_arc && b->in && b->cycles && b->cycle_arcs ?
+		       b :
+		       NULL;
 }
 
 /* --- heaps ------------------------------------------------------------------------------------ */

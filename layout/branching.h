@@ -19,8 +19,8 @@ struct branching;
 /**
  * branching_new() - for @n nodes and the arcs @from[i] -> @to[i], borrowed; NULL when out of memory
  */
-struct branching *branching_new(struct arena *arena, uint32_t n, uint32_t n_arcs,
-				const uint32_t *from, const uint32_t *to);
+struct branching *branching_new(struct arena *arena, uint32_t n, uint32_t n_arcs, const uint32_t *from,
+				const uint32_t *to);
 
 /**
  * branching_find() - the heaviest branching for one set of weights; may be called again

@@ -18,8 +18,8 @@
 #include "layout/callgraph.h"
 
 #define CLUSTER_BYTES (1u << 20) /* beyond a few pages nearness is worth nothing */
-#define THINNING_MAX 8.0         /* how often less dense a cluster may become by an appendix */
-#define CALLER_SHARE_MIN 0.1     /* of a part's calls that its best caller must make */
+#define THINNING_MAX 8.0	 /* how often less dense a cluster may become by an appendix */
+#define CALLER_SHARE_MIN 0.1	 /* of a part's calls that its best caller must make */
 
 struct cluster {
 	uint32_t head, tail;
@@ -30,7 +30,7 @@ struct cluster {
 struct clusters {
 	const struct callgraph *graph;
 	struct cluster *clusters;
-	uint32_t *of;   /* per part: cluster, found by halving paths */
+	uint32_t *of;	/* per part: cluster, found by halving paths */
 	uint32_t *next; /* per part */
 };
 
@@ -94,8 +94,7 @@ static void clusters_emit(const struct clusters *c, struct ranked *ranked, uint3
 
 	for (uint32_t i = 0; i < c->graph->n; i++)
 		if (!c->clusters[i].gone)
-			ranked[n++] =
-				(struct ranked){ c->clusters[i].count / c->clusters[i].size, i };
+			ranked[n++] = (struct ranked){ c->clusters[i].count / c->clusters[i].size, i };
 	qsort(ranked, n, sizeof(*ranked), ranked_compare);
 	for (uint32_t k = 0; k < n; k++)
 		for (uint32_t i = c->clusters[ranked[k].i].head; i != LAYOUT_NONE; i = c->next[i])

@@ -26,8 +26,7 @@ static bool call_counts(const struct layout_call *call)
 }
 
 /* Numbers the live parts; index[] holds the number + 1. */
-static void nodes_add(struct callgraph *graph, const struct layout_program *program,
-		      uint32_t *index)
+static void nodes_add(struct callgraph *graph, const struct layout_program *program, uint32_t *index)
 {
 	for (size_t i = 0; i < program->n_calls; i++)
 		if (call_counts(&program->calls[i]))
@@ -45,8 +44,7 @@ static void nodes_add(struct callgraph *graph, const struct layout_program *prog
 	}
 }
 
-static void arcs_add(struct callgraph *graph, const struct layout_program *program,
-		     const uint32_t *index)
+static void arcs_add(struct callgraph *graph, const struct layout_program *program, const uint32_t *index)
 {
 	uint32_t n = 0;
 
@@ -58,8 +56,7 @@ static void arcs_add(struct callgraph *graph, const struct layout_program *progr
 				.from = index[call->from] - 1,
 				.to = index[call->to] - 1,
 				.count = layout_count(call->count),
-				.offset =
-					(double)call_offset(call, program->nodes[call->from].size),
+				.offset = (double)call_offset(call, program->nodes[call->from].size),
 			};
 	}
 	qsort(graph->arcs, graph->n_arcs, sizeof(*graph->arcs), arc_compare);
@@ -97,8 +94,8 @@ static void arcs_index(struct callgraph *graph)
 	graph->in[0] = 0;
 }
 
-int callgraph_init(struct callgraph *graph, struct arena *arena,
-		   const struct layout_program *program, struct fault *reterr)
+int callgraph_init(struct callgraph *graph, struct arena *arena, const struct layout_program *program,
+		   struct fault *reterr)
 {
 	size_t n = program->n_nodes, m = program->n_calls;
 	uint32_t *index;
@@ -116,8 +113,8 @@ int callgraph_init(struct callgraph *graph, struct arena *arena,
 		.in = arena_array(arena, uint32_t, n + 1),
 		.in_arc = arena_array(arena, uint32_t, m),
 	};
-	if (!index || !graph->node || !graph->size || !graph->count || !graph->arcs ||
-	    !graph->out || !graph->in || !graph->in_arc)
+	if (!index || !graph->node || !graph->size || !graph->count || !graph->arcs || !graph->out ||
+	    !graph->in || !graph->in_arc)
 		return fault_set(reterr, -ENOMEM, "layout: out of memory");
 	nodes_add(graph, program, index);
 	arcs_add(graph, program, index);

@@ -18,10 +18,10 @@ struct arc {
 };
 
 struct callgraph {
-	uint32_t n;      /* live parts, in original order */
+	uint32_t n;	 /* live parts, in original order */
 	uint32_t n_arcs; /* sorted by (from, to) */
-	uint32_t *node;  /* index in the caller's nodes[] */
-	double *size;    /* bytes, >= 1 */
+	uint32_t *node;	 /* index in the caller's nodes[] */
+	double *size;	 /* bytes, >= 1 */
 	double *count;
 	struct arc *arcs;
 	uint32_t *out; /* arcs out of part i: arcs[out[i]] .. arcs[out[i + 1] - 1] */
@@ -30,8 +30,8 @@ struct callgraph {
 };
 
 /** callgraph_init() - all arrays from @arena; 0, -EINVAL with @reterr, -ENOMEM; O(V + E log E) */
-int callgraph_init(struct callgraph *graph, struct arena *arena,
-		   const struct layout_program *program, struct fault *reterr);
+int callgraph_init(struct callgraph *graph, struct arena *arena, const struct layout_program *program,
+		   struct fault *reterr);
 
 /* A part in the frame of its chain. */
 struct ranked_part {

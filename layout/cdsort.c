@@ -32,7 +32,7 @@ struct chain {
 	double lo, hi; /* frame */
 	double count;
 	uint32_t head, tail, n; /* parts, linked in any order */
-	uint32_t version;       /* 0: joined to another */
+	uint32_t version;	/* 0: joined to another */
 };
 
 struct join {
@@ -52,7 +52,7 @@ struct sorter {
 	struct arena *arena;
 	struct chain *chains;
 	uint32_t *of, *next; /* per part */
-	double *at;          /* per part: first byte in its chain's frame */
+	double *at;	     /* per part: first byte in its chain's frame */
 	uint32_t *stamp, round, version;
 	uint32_t *touched;
 	struct between *between;
@@ -73,9 +73,8 @@ static void between_collect(struct sorter *s, uint32_t few, uint32_t many)
 			const struct arc *arc = &graph->arcs[k];
 
 			if (s->of[arc->to] == many)
-				s->between[s->n_between++] =
-					(struct between){ s->at[i] + arc->offset, s->at[arc->to],
-							  arc->count };
+				s->between[s->n_between++] = (struct between){ s->at[i] + arc->offset,
+									       s->at[arc->to], arc->count };
 		}
 		for (uint32_t k = graph->in[i]; k < graph->in[i + 1]; k++) {
 			const struct arc *arc = &graph->arcs[graph->in_arc[k]];
@@ -122,8 +121,8 @@ static void pair_evaluate(struct sorter *s, uint32_t x, uint32_t y)
 	uint32_t few = x_is_few ? x : y, many = x_is_few ? y : x;
 	const struct chain *a = &s->chains[few], *b = &s->chains[many];
 	const struct join ways[] = {
-		{ .base = b->hi - a->lo },                   /* behind */
-		{ .base = b->lo - a->hi },                   /* before */
+		{ .base = b->hi - a->lo },		     /* behind */
+		{ .base = b->lo - a->hi },		     /* before */
 		{ .base = b->hi + a->hi, .reversed = true }, /* behind, reversed */
 		{ .base = b->lo + a->lo, .reversed = true }, /* before, reversed */
 	};
@@ -159,8 +158,7 @@ static uint32_t join_apply(struct sorter *s, const struct join *join)
 	uint32_t n = 0;
 
 	for (uint32_t i = few->head; i != LAYOUT_NONE; i = s->next[i]) {
-		s->at[i] = join->reversed ? join->base - s->at[i] - s->graph->size[i]
-					  : join->base + s->at[i];
+		s->at[i] = join->reversed ? join->base - s->at[i] - s->graph->size[i] : join->base + s->at[i];
 		many->lo = MIN(many->lo, s->at[i]);
 		many->hi = MAX(many->hi, s->at[i] + s->graph->size[i]);
 		s->of[i] = join->key.b;
@@ -252,8 +250,7 @@ static int sorter_init(struct sorter *s, struct arena *arena, const struct callg
 	if (!s->chains || !s->of || !s->next || !s->at || !s->stamp || !s->touched || !s->between)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < graph->n; i++) {
-		s->chains[i] =
-			(struct chain){ 0, graph->size[i], graph->count[i], i, i, 1, ++s->version };
+		s->chains[i] = (struct chain){ 0, graph->size[i], graph->count[i], i, i, 1, ++s->version };
 		s->of[i] = i;
 		s->next[i] = LAYOUT_NONE;
 		s->total += graph->count[i];

@@ -113,8 +113,7 @@ static void exit_add(struct cfg_exit *exit, const struct cfg_edge *edge)
 	exit->most = MAX(exit->most, edge->count);
 }
 
-int cfg_init(struct cfg *cfg, struct arena *arena, const struct layout_graph *graph,
-	     struct fault *reterr)
+int cfg_init(struct cfg *cfg, struct arena *arena, const struct layout_graph *graph, struct fault *reterr)
 {
 	size_t n = graph->n_blocks, m = graph->n_edges;
 	uint32_t *node_of = arena_array(arena, uint32_t, n);
@@ -150,8 +149,7 @@ size_t cfg_expand(const struct cfg *cfg, const uint32_t *nodes, uint32_t *retblo
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < cfg->n; i++)
-		for (uint32_t b = cfg->first_block[nodes[i]]; b < cfg->first_block[nodes[i] + 1];
-		     b++)
+		for (uint32_t b = cfg->first_block[nodes[i]]; b < cfg->first_block[nodes[i] + 1]; b++)
 			retblocks[n++] = b;
 	return n;
 }

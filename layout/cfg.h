@@ -16,31 +16,31 @@
 
 struct cfg_edge {
 	uint32_t from, to; /* nodes */
-	uint32_t kind;     /* enum layout_edge_kind */
-	bool falls; /* may fall through: leaves the end of @from, enters the start of @to */
-	double count; /* > 0 */
+	uint32_t kind;	   /* enum layout_edge_kind */
+	bool falls;	   /* may fall through: leaves the end of @from, enters the start of @to */
+	double count;	   /* > 0 */
 };
 
 /* All edges out of a node, in sum. */
 struct cfg_exit {
-	double direct;	   /* jumps and branches */
-	double most;	   /* the most frequent of them */
-	double indirect;   /* switches */
+	double direct;	 /* jumps and branches */
+	double most;	 /* the most frequent of them */
+	double indirect; /* switches */
 	uint32_t n_direct;
-	bool is_jump;	   /* the only direct edge has no other side */
+	bool is_jump; /* the only direct edge has no other side */
 };
 
 struct cfg {
-	uint32_t n;       /* nodes; node 0 holds the entry; in original order */
+	uint32_t n;	  /* nodes; node 0 holds the entry; in original order */
 	uint32_t n_edges; /* sorted by (from, to, kind), self loops included */
-	uint32_t *size;   /* bytes of each node */
+	uint32_t *size;	  /* bytes of each node */
 	double *count;
 	struct cfg_exit *exits; /* of each node */
 	struct cfg_edge *edges;
 	uint32_t *out; /* edges out of node i: edges[out[i]] .. edges[out[i + 1] - 1] */
 	uint32_t *in;  /* edges into node i: edges[in_edge[in[i]]] .. */
 	uint32_t *in_edge;
-	double total;          /* sum of the edges' counts */
+	double total;	       /* sum of the edges' counts */
 	uint32_t *first_block; /* node i is blocks first_block[i] .. first_block[i + 1] - 1 */
 };
 
@@ -49,8 +49,7 @@ struct cfg {
  * Return: 0; -EINVAL with @reterr when an edge's end does not exist or there are too many blocks;
  * -ENOMEM. Cost: O(V + E log E).
  */
-int cfg_init(struct cfg *cfg, struct arena *arena, const struct layout_graph *graph,
-	     struct fault *reterr);
+int cfg_init(struct cfg *cfg, struct arena *arena, const struct layout_graph *graph, struct fault *reterr);
 
 /** cfg_expand() - blocks of an order of nodes; returns how many were written */
 size_t cfg_expand(const struct cfg *cfg, const uint32_t *nodes, uint32_t *retblocks);

@@ -34,26 +34,26 @@ struct pairs {
 
 struct neighbour {
 	uint32_t chain; /* may have been joined to another since */
-	uint32_t next;  /* in neighbours[] */
+	uint32_t next;	/* in neighbours[] */
 };
 
 struct chain {
 	double lo, hi; /* frame */
 	double count;
-	uint32_t head, tail, n;             /* parts, linked in any order */
+	uint32_t head, tail, n;		    /* parts, linked in any order */
 	uint32_t first, last, n_neighbours; /* list of neighbours */
 };
 
 struct closest {
 	const struct callgraph *graph;
 	struct chain *chains;
-	uint32_t *of;   /* per part: its chain, found by halving paths */
+	uint32_t *of;	/* per part: its chain, found by halving paths */
 	uint32_t *next; /* per part: in its chain */
-	double *at;     /* per part: first byte in its chain's frame */
+	double *at;	/* per part: first byte in its chain's frame */
 	struct neighbour *neighbours;
 	struct pairs pairs;
 	struct heap heap; /* of struct heap_key: weight, chains; stale when the weight has grown */
-	double *calls; /* scratch, per part */
+	double *calls;	  /* scratch, per part */
 	struct arena *arena;
 };
 
@@ -145,8 +145,7 @@ static void calls_scan(struct closest *c, uint32_t i, uint32_t other, bool clear
 }
 
 /* Step 3: the two parts that call each other most; @few is walked. */
-static void heaviest_pair(struct closest *c, uint32_t few, uint32_t many, uint32_t *retfew,
-			  uint32_t *retmany)
+static void heaviest_pair(struct closest *c, uint32_t few, uint32_t many, uint32_t *retfew, uint32_t *retmany)
 {
 	double most = -1;
 
@@ -199,14 +198,13 @@ static struct move move_choose(const struct closest *c, const struct chain *few,
 }
 
 /* @few's parts enter @many's frame; the result is returned. */
-static struct chain chains_join(struct closest *c, const struct chain *few,
-				const struct chain *many, struct move move)
+static struct chain chains_join(struct closest *c, const struct chain *few, const struct chain *many,
+				struct move move)
 {
 	struct chain joined = *many;
 
 	for (uint32_t i = few->head; i != LAYOUT_NONE; i = c->next[i]) {
-		c->at[i] = move.reversed ? move.base - c->at[i] - c->graph->size[i]
-					 : move.base + c->at[i];
+		c->at[i] = move.reversed ? move.base - c->at[i] - c->graph->size[i] : move.base + c->at[i];
 		joined.lo = MIN(joined.lo, c->at[i]);
 		joined.hi = MAX(joined.hi, c->at[i] + c->graph->size[i]);
 	}
@@ -268,9 +266,8 @@ static int link_apply(struct closest *c, uint32_t a, uint32_t b)
 	int r;
 
 	heaviest_pair(c, few, many, &part_few, &part_many);
-	joined =
-		chains_join(c, &c->chains[few], &c->chains[many],
-			    move_choose(c, &c->chains[few], part_few, &c->chains[many], part_many));
+	joined = chains_join(c, &c->chains[few], &c->chains[many],
+			     move_choose(c, &c->chains[few], part_few, &c->chains[many], part_many));
 	r = links_move(c, to, from);
 	if (r < 0)
 		return r;

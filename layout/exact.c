@@ -17,10 +17,10 @@
 #define MAX_EDGES (EXACT_MAX * EXACT_MAX * 4u) /* pairs, by kind and by falling through or not */
 
 struct state {
-	uint32_t n;               /* nodes with edges; the entry is number 0 */
+	uint32_t n;		  /* nodes with edges; the entry is number 0 */
 	uint32_t node[EXACT_MAX]; /* in the graph */
 	int64_t size[EXACT_MAX];
-	double fall[EXACT_MAX];           /* best gain of falling through, over being near */
+	double fall[EXACT_MAX];		  /* best gain of falling through, over being near */
 	struct cfg_edge edges[MAX_EDGES]; /* ends are numbers of nodes here */
 	uint32_t n_edges;
 	uint32_t order[EXACT_MAX], best[EXACT_MAX];
@@ -66,8 +66,7 @@ static bool state_init(struct state *s, const struct cfg *cfg)
 		edge.from = number_of(s, edge.from);
 		edge.to = number_of(s, edge.to);
 		fall = edge.falls ? edge.count * (fall - EXTTSP_NEAR) : 0;
-		s->fall[edge.from] =
-			s->has_empty ? s->fall[edge.from] + fall : MAX(s->fall[edge.from], fall);
+		s->fall[edge.from] = s->has_empty ? s->fall[edge.from] + fall : MAX(s->fall[edge.from], fall);
 		s->edges[s->n_edges++] = edge;
 	}
 	return true;
@@ -98,8 +97,7 @@ static void state_bound(const struct state *s, uint32_t n_placed, double *retsco
 		const struct cfg_edge *edge = &s->edges[e];
 
 		if (s->placed[edge->from] && s->placed[edge->to])
-			score += exttsp_edge(edge, s->at[edge->from] + s->size[edge->from],
-					     s->at[edge->to]);
+			score += exttsp_edge(edge, s->at[edge->from] + s->size[edge->from], s->at[edge->to]);
 		else if (edge->kind != LAYOUT_UNWIND)
 			more += edge->count * EXTTSP_NEAR;
 	}
@@ -166,8 +164,8 @@ static void order_write(const struct state *s, const struct cfg *cfg, uint32_t *
 		order[i] = s->node[s->best[i]];
 }
 
-int exact_improve(const struct cfg *cfg, enum threeopt_measure measure,
-		  const struct branch_costs *costs, uint32_t *order)
+int exact_improve(const struct cfg *cfg, enum threeopt_measure measure, const struct branch_costs *costs,
+		  uint32_t *order)
 {
 	struct state s = { 0 };
 

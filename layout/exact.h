@@ -17,5 +17,5 @@
  * edges.
  * Cost: O(EXACT_MAX!) steps at worst, some thousands as a rule.
  */
-int exact_improve(const struct cfg *cfg, enum threeopt_measure measure,
-		  const struct branch_costs *costs, uint32_t *order);
+int exact_improve(const struct cfg *cfg, enum threeopt_measure measure, const struct branch_costs *costs,
+		  uint32_t *order);

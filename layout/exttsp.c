@@ -29,12 +29,12 @@
 
 #include "layout/heap.h"
 
-#define SPLIT_MAX 128u    /* nodes of a chain that may be split */
-#define SPLIT_ANY_MAX 16u /* nodes of a chain that may be split where no joint is made */
+#define SPLIT_MAX 128u	      /* nodes of a chain that may be split */
+#define SPLIT_ANY_MAX 16u     /* nodes of a chain that may be split where no joint is made */
 #define SPLIT_EDGES_MAX 2048u /* edges at them */
-#define SPLIT_BUDGET 5e6   /* edges added up for one function before no chain is split any more */
-#define STALE_MAX 32u	   /* gains corrected before one of them is taken */
-#define EAGER_MAX 64u /* nodes of a chain all of whose neighbours are evaluated after each merge */
+#define SPLIT_BUDGET 5e6      /* edges added up for one function before no chain is split any more */
+#define STALE_MAX 32u	      /* gains corrected before one of them is taken */
+#define EAGER_MAX 64u	      /* nodes of a chain all of whose neighbours are evaluated after each merge */
 
 enum merge_type { A_B, A1_B_A2, B_A2_A1, A2_A1_B };
 
@@ -42,9 +42,9 @@ struct chain {
 	uint32_t head, tail, n;
 	uint32_t n_edges; /* at its nodes, both ways, inner ones twice */
 	uint32_t version; /* changes with every merge; 0: merged into another */
-	int64_t lo, hi;   /* of its own frame */
-	double weight;    /* sum of executions x bytes */
-	double idle;      /* upper bound of what its inner edges that do not fall through count */
+	int64_t lo, hi;	  /* of its own frame */
+	double weight;	  /* sum of executions x bytes */
+	double idle;	  /* upper bound of what its inner edges that do not fall through count */
 };
 
 struct merge {
@@ -58,8 +58,8 @@ struct merger {
 	const struct cfg *cfg;
 	struct chain *chains;
 	uint32_t *chain_of, *next, *prev; /* per node */
-	int64_t *at;                      /* per node, in its chain's frame */
-	uint32_t *stamp;                  /* per chain: evaluated in this round */
+	int64_t *at;			  /* per node, in its chain's frame */
+	uint32_t *stamp;		  /* per chain: evaluated in this round */
 	uint32_t round, version;
 	uint32_t *touched; /* scratch of one merge: nodes */
 
@@ -70,7 +70,7 @@ struct merger {
 	uint32_t inner[SPLIT_MAX * 16], n_inner; /* edges inside the chain to be split */
 	bool inner_overflow;
 	uint32_t nodes[SPLIT_MAX];
-	uint32_t *rank; /* per node: index in nodes[] */
+	uint32_t *rank;		  /* per node: index in nodes[] */
 	double into[SPLIT_MAX];	  /* per node: fall-through counts to B's head */
 	double out_of[SPLIT_MAX]; /* from B's tail */
 
@@ -126,18 +126,15 @@ static struct shifts merge_shifts(const struct merger *m, const struct merge *me
 
 	switch (merge->type) {
 	case A_B:
-	case A1_B_A2:
-		return (struct shifts){ 0, size_b, cut - b->lo };
-	case B_A2_A1:
-		return (struct shifts){ size_b + size_a2 - a->lo, size_b - cut, -b->lo };
-	case A2_A1_B:
-		break;
+	case A1_B_A2: return (struct shifts){ 0, size_b, cut - b->lo };
+	case B_A2_A1: return (struct shifts){ size_b + size_a2 - a->lo, size_b - cut, -b->lo };
+	case A2_A1_B: break;
 	}
 	return (struct shifts){ size_a2 - a->lo, -cut, a->hi - a->lo - b->lo };
 }
 
-static int64_t node_shift(const struct merger *m, const struct merge *merge,
-			  const struct shifts *shifts, uint32_t i)
+static int64_t node_shift(const struct merger *m, const struct merge *merge, const struct shifts *shifts,
+			  uint32_t i)
 {
 	if (m->chain_of[i] == merge->key.b)
 		return shifts->b;
@@ -146,8 +143,8 @@ static int64_t node_shift(const struct merger *m, const struct merge *merge,
 	return shifts->a2;
 }
 
-static double edge_moved(const struct merger *m, const struct merge *merge,
-			 const struct shifts *shifts, uint32_t e)
+static double edge_moved(const struct merger *m, const struct merge *merge, const struct shifts *shifts,
+			 uint32_t e)
 {
 	const struct cfg_edge *edge = &m->cfg->edges[e];
 	int64_t from = m->at[edge->from] + node_shift(m, merge, shifts, edge->from);
@@ -172,8 +169,7 @@ static double merge_gain(const struct merger *m, const struct merge *merge)
 		if ((m->rank[edge->from] < split) == (m->rank[edge->to] < split))
 			continue;
 		gain += edge_moved(m, merge, &shifts, m->inner[i]);
-		gain -= exttsp_edge(edge, m->at[edge->from] + m->cfg->size[edge->from],
-				    m->at[edge->to]);
+		gain -= exttsp_edge(edge, m->at[edge->from] + m->cfg->size[edge->from], m->at[edge->to]);
 	}
 	return gain;
 }
@@ -237,8 +233,7 @@ static void joints_collect(struct merger *m, uint32_t a, uint32_t b)
  * other edges between the chains, or inside and not falling through, get all that nearness can
  * give.
  */
-static void try_split(struct merger *m, uint32_t a, uint32_t b, uint32_t i, double turn,
-		      struct merge *best)
+static void try_split(struct merger *m, uint32_t a, uint32_t b, uint32_t i, double turn, struct merge *best)
 {
 	const double won = EXTTSP_FALL_JUMP - EXTTSP_NEAR;
 	const bool any = m->chains[a].n <= SPLIT_ANY_MAX;
@@ -246,8 +241,7 @@ static void try_split(struct merger *m, uint32_t a, uint32_t b, uint32_t i, doub
 	const bool b_moves = !chain_is_entry(&m->chains[b]);
 	double into = won * m->into[i - 1], out_of = won * m->out_of[i];
 	double near = EXTTSP_NEAR * m->weight_between -
-		      (EXTTSP_FALL_BRANCH - EXTTSP_NEAR) *
-			      cfg_falls(m->cfg, m->nodes[i - 1], m->nodes[i]);
+		      (EXTTSP_FALL_BRANCH - EXTTSP_NEAR) * cfg_falls(m->cfg, m->nodes[i - 1], m->nodes[i]);
 	struct merge try = { .key = { 0, a, b }, .split = m->nodes[i] };
 
 	if (b_moves && (any || into + out_of > 0) && near + into + out_of > best->key.gain) {
@@ -335,8 +329,7 @@ static void parts_move(struct merger *m, const struct merge *merge, struct shift
 	}
 }
 
-static void parts_link(struct merger *m, const struct merge *merge, uint32_t *rethead,
-		       uint32_t *rettail)
+static void parts_link(struct merger *m, const struct merge *merge, uint32_t *rethead, uint32_t *rettail)
 {
 	const struct chain *a = &m->chains[merge->key.a], *b = &m->chains[merge->key.b];
 	uint32_t a2 = merge->type == A_B ? LAYOUT_NONE : merge->split;
@@ -345,9 +338,7 @@ static void parts_link(struct merger *m, const struct merge *merge, uint32_t *re
 	*rethead = merge->type == B_A2_A1 ? b->head : merge->type == A2_A1_B ? a2 : a->head;
 	*rettail = merge->type == B_A2_A1 ? a1_tail : merge->type == A1_B_A2 ? a->tail : b->tail;
 	switch (merge->type) {
-	case A_B:
-		nodes_link(m, a->tail, b->head);
-		break;
+	case A_B: nodes_link(m, a->tail, b->head); break;
 	case A1_B_A2:
 		nodes_link(m, a1_tail, b->head);
 		nodes_link(m, b->tail, a2);
@@ -539,8 +530,8 @@ static int merger_init(struct merger *m, struct arena *arena, const struct cfg *
 	    !m->touched || !m->between)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < cfg->n; i++) {
-		m->chains[i] = (struct chain){ .n_edges = cfg->out[i + 1] - cfg->out[i] +
-							 cfg->in[i + 1] - cfg->in[i],
+		m->chains[i] = (struct chain){ .n_edges = cfg->out[i + 1] - cfg->out[i] + cfg->in[i + 1] -
+							  cfg->in[i],
 					       .head = i,
 					       .tail = i,
 					       .n = 1,

@@ -18,18 +18,16 @@ static inline double exttsp_edge(const struct cfg_edge *edge, int64_t from_end, 
 	int64_t distance = to - from_end;
 
 	if (distance == 0 && edge->falls)
-		return edge->count *
-		       (edge->kind == LAYOUT_JUMP ? EXTTSP_FALL_JUMP : EXTTSP_FALL_BRANCH);
+		return edge->count * (edge->kind == LAYOUT_JUMP ? EXTTSP_FALL_JUMP : EXTTSP_FALL_BRANCH);
 	if (edge->kind == LAYOUT_UNWIND)
 		return 0;
 	if (distance >= 0)
-		return distance >= (int64_t)EXTTSP_FORWARD_BYTES
-			       ? 0
-			       : edge->count * EXTTSP_NEAR *
-					 (1 - (double)distance / EXTTSP_FORWARD_BYTES);
-	return -distance >= (int64_t)EXTTSP_BACKWARD_BYTES
-		       ? 0
-		       : edge->count * EXTTSP_NEAR * (1 + (double)distance / EXTTSP_BACKWARD_BYTES);
+		return distance >= (int64_t)EXTTSP_FORWARD_BYTES ?
+			       0 :
+			       edge->count * EXTTSP_NEAR * (1 - (double)distance / EXTTSP_FORWARD_BYTES);
+	return -distance >= (int64_t)EXTTSP_BACKWARD_BYTES ?
+		       0 :
+		       edge->count * EXTTSP_NEAR * (1 + (double)distance / EXTTSP_BACKWARD_BYTES);
 }
 
 /** exttsp_score() - of an order of all nodes; @at: scratch for their addresses. O(V + E) */

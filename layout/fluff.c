@@ -122,8 +122,8 @@ static bool cheap_stay(const struct layout_graph *graph, const uint32_t *growth,
 	return changed;
 }
 
-static void summary_fill(const struct layout_graph *graph, const uint8_t *place,
-			 const uint32_t *growth, struct fluff_summary *ret)
+static void summary_fill(const struct layout_graph *graph, const uint8_t *place, const uint32_t *growth,
+			 struct fluff_summary *ret)
 {
 	bool is_cold = ret->is_cold;
 
@@ -168,9 +168,8 @@ static void places_choose(const struct layout_graph *graph, const double *heat,
 	}
 }
 
-int fluff_split(struct arena *arena, const struct layout_graph *graph,
-		const struct fluff_options *options, uint8_t *retplace, struct fluff_summary *ret,
-		struct fault *reterr)
+int fluff_split(struct arena *arena, const struct layout_graph *graph, const struct fluff_options *options,
+		uint8_t *retplace, struct fluff_summary *ret, struct fault *reterr)
 {
 	static const struct fluff_options defaults = { 0 };
 	uint32_t *growth = arena_array(arena, uint32_t, graph->n_blocks);

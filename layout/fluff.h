@@ -34,7 +34,7 @@ struct fluff_summary {
 	bool is_cold;	      /* nothing runs more than cold_count: all of the function is fluff */
 	uint32_t n_blocks[3]; /* by enum fluff_place */
 	uint64_t bytes[3];
-	uint64_t growth;      /* bytes by which hot branches grow (estimate for x86-64) */
+	uint64_t growth; /* bytes by which hot branches grow (estimate for x86-64) */
 };
 
 /**
@@ -51,9 +51,8 @@ struct fluff_summary {
  * nothing runs at all, every block stays.
  * Return: 0; -EINVAL with @reterr for an edge without ends; -ENOMEM. Cost: O(V + E).
  */
-int fluff_split(struct arena *arena, const struct layout_graph *graph,
-		const struct fluff_options *options, uint8_t *retplace, struct fluff_summary *ret,
-		struct fault *reterr);
+int fluff_split(struct arena *arena, const struct layout_graph *graph, const struct fluff_options *options,
+		uint8_t *retplace, struct fluff_summary *ret, struct fault *reterr);
 
 /**
  * fluff_threshold() - the count that separates a program's hot blocks from the rest

@@ -11,8 +11,8 @@ static bool edge_is_inside(const struct layout_graph *graph, const struct layout
 	return edge->from < graph->n_blocks && edge->to < graph->n_blocks;
 }
 
-static enum layout_edge_kind edge_kind(const struct layout_graph *graph,
-				       const struct layout_edge *edge, bool is_alone)
+static enum layout_edge_kind edge_kind(const struct layout_graph *graph, const struct layout_edge *edge,
+				       bool is_alone)
 {
 	if (graph->blocks[edge->to].flags & LAYOUT_EH_PAD)
 		return LAYOUT_UNWIND;
@@ -94,29 +94,25 @@ int layout_graph_check(const struct layout_graph *graph, struct fault *reterr)
 				 "layout: a function of %zu blocks and %zu edges is too large",
 				 graph->n_blocks, graph->n_edges);
 	for (size_t i = 0; i < graph->n_edges; i++)
-		if (graph->edges[i].from >= graph->n_blocks ||
-		    graph->edges[i].to >= graph->n_blocks)
-			return fault_set(
-				reterr, -EINVAL,
-				"layout: edge %zu joins blocks %u and %u, but there are only %zu",
-				i, graph->edges[i].from, graph->edges[i].to, graph->n_blocks);
+		if (graph->edges[i].from >= graph->n_blocks || graph->edges[i].to >= graph->n_blocks)
+			return fault_set(reterr, -EINVAL,
+					 "layout: edge %zu joins blocks %u and %u, but there are only %zu", i,
+					 graph->edges[i].from, graph->edges[i].to, graph->n_blocks);
 	return 0;
 }
 
 int layout_program_check(const struct layout_program *program, struct fault *reterr)
 {
 	if (program->n_nodes >= LAYOUT_NODES_MAX || program->n_calls >= LAYOUT_NODES_MAX)
-		return fault_set(reterr, -EINVAL,
-				 "layout: a program of %zu parts and %zu calls is too large",
+		return fault_set(reterr, -EINVAL, "layout: a program of %zu parts and %zu calls is too large",
 				 program->n_nodes, program->n_calls);
 	for (size_t i = 0; i < program->n_calls; i++) {
 		const struct layout_call *call = &program->calls[i];
 
 		if (call->from >= program->n_nodes || call->to >= program->n_nodes)
-			return fault_set(
-				reterr, -EINVAL,
-				"layout: call %zu joins parts %u and %u, but there are only %zu", i,
-				call->from, call->to, program->n_nodes);
+			return fault_set(reterr, -EINVAL,
+					 "layout: call %zu joins parts %u and %u, but there are only %zu", i,
+					 call->from, call->to, program->n_nodes);
 	}
 	return 0;
 }

@@ -27,9 +27,9 @@
 #define LAYOUT_NODES_MAX (1u << 28) /* blocks, edges, parts, calls; more are an error (-EINVAL) */
 
 enum layout_block_flag {
-	LAYOUT_EH_PAD = 1 << 0,   /* a landing pad: all pads of a function live in one cluster */
-	LAYOUT_STICKY = 1 << 1,   /* stays directly behind the block before it; not for block 0 */
-	LAYOUT_KEEP = 1 << 2,     /* never goes out of line */
+	LAYOUT_EH_PAD = 1 << 0,	  /* a landing pad: all pads of a function live in one cluster */
+	LAYOUT_STICKY = 1 << 1,	  /* stays directly behind the block before it; not for block 0 */
+	LAYOUT_KEEP = 1 << 2,	  /* never goes out of line */
 	LAYOUT_INDIRECT = 1 << 3, /* ends in an indirect jump (layout_graph_classify()) */
 };
 
@@ -43,17 +43,17 @@ enum layout_edge_kind {
 };
 
 struct layout_block {
-	uint32_t size;      /* bytes; 0 is possible */
-	uint8_t flags;      /* enum layout_block_flag */
+	uint32_t size;	    /* bytes; 0 is possible */
+	uint8_t flags;	    /* enum layout_block_flag */
 	uint8_t confidence; /* in the count; 0: a guess ... 255: exact (profile_count) */
 	uint8_t align_log2; /* the block starts at a multiple of 2^this; 0: anywhere */
-	double count;       /* executions */
+	double count;	    /* executions */
 };
 
 struct layout_edge {
 	uint32_t from, to; /* indices in blocks[] */
-	uint32_t kind;     /* enum layout_edge_kind; anything else is read as LAYOUT_SWITCH */
-	double count;      /* traversals */
+	uint32_t kind;	   /* enum layout_edge_kind; anything else is read as LAYOUT_SWITCH */
+	double count;	   /* traversals */
 };
 
 struct layout_graph {
@@ -71,7 +71,7 @@ struct layout_node {
 struct layout_call {
 	uint32_t from, to; /* indices in nodes[] */
 	uint32_t offset;   /* bytes from the start of @from; LAYOUT_NONE: unknown, the middle */
-	double count;   /* calls (or jumps between two parts of a function) */
+	double count;	   /* calls (or jumps between two parts of a function) */
 };
 
 struct layout_program {

@@ -23,9 +23,9 @@ struct joint {
 
 struct chains {
 	const struct cfg *cfg;
-	uint32_t *next;   /* per node */
+	uint32_t *next;	  /* per node */
 	uint32_t *chain;  /* per node: the head of its chain, found by halving paths */
-	uint32_t *tail;   /* per head */
+	uint32_t *tail;	  /* per head */
 	bool *has_before; /* per node: it is not the head of its chain */
 };
 
@@ -73,9 +73,8 @@ static int joints_join(struct arena *arena, struct chains *chains, const struct 
 		const struct cfg_edge *edge = &cfg->edges[i];
 
 		if (edge->falls)
-			joints[n++] =
-				(struct joint){ branch_saving(cfg, costs, edge->from, edge->to),
-						edge->from, edge->to };
+			joints[n++] = (struct joint){ branch_saving(cfg, costs, edge->from, edge->to),
+						      edge->from, edge->to };
 	}
 	qsort(joints, n, sizeof(*joints), joint_compare);
 	for (uint32_t i = 0; i < n; i++)
@@ -147,12 +146,10 @@ static void pull_add(struct chains *chains, struct waiting *waiting, uint32_t no
 	if (waiting->placed[head])
 		return;
 	waiting->pull[head] += count;
-	heap_push(&waiting->heap,
-		  &(struct heap_key){ waiting->pull[head], waiting->rank[head], head });
+	heap_push(&waiting->heap, &(struct heap_key){ waiting->pull[head], waiting->rank[head], head });
 }
 
-static uint32_t chain_place(struct chains *chains, struct waiting *waiting, uint32_t head,
-			    uint32_t *order)
+static uint32_t chain_place(struct chains *chains, struct waiting *waiting, uint32_t head, uint32_t *order)
 {
 	const struct cfg *cfg = chains->cfg;
 	uint32_t n = 0;

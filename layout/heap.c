@@ -39,8 +39,7 @@ void heap_push(struct heap *heap, const void *element)
 		heap_grow(heap);
 	if (heap->no_memory)
 		return;
-	for (i = heap->n++; i > 0 && key_before(element, element_at(heap, (i - 1) / 2));
-	     i = (i - 1) / 2)
+	for (i = heap->n++; i > 0 && key_before(element, element_at(heap, (i - 1) / 2)); i = (i - 1) / 2)
 		memcpy(element_at(heap, i), element_at(heap, (i - 1) / 2), heap->element_bytes);
 	memcpy(element_at(heap, i), element, heap->element_bytes);
 }
@@ -55,8 +54,7 @@ bool heap_pop(struct heap *heap, void *ret)
 	memcpy(ret, heap->elements, heap->element_bytes);
 	last = element_at(heap, --heap->n);
 	for (size_t child; (child = 2 * i + 1) < heap->n; i = child) {
-		if (child + 1 < heap->n &&
-		    key_before(element_at(heap, child + 1), element_at(heap, child)))
+		if (child + 1 < heap->n && key_before(element_at(heap, child + 1), element_at(heap, child)))
 			child++;
 		if (!key_before(element_at(heap, child), last))
 			break;

@@ -22,8 +22,8 @@ static size_t place_list(const uint8_t *place, size_t n, enum fluff_place wanted
 	return n_ret;
 }
 
-static void cluster_close(const struct layout_graph *graph, struct layout_function *function,
-			  uint32_t first, size_t n)
+static void cluster_close(const struct layout_graph *graph, struct layout_function *function, uint32_t first,
+			  size_t n)
 {
 	struct layout_cluster *cluster = &function->clusters[function->n_clusters++];
 
@@ -38,8 +38,8 @@ static void cluster_close(const struct layout_graph *graph, struct layout_functi
 
 /* Step 2. Returns how many blocks were ordered, or an error. */
 static int cluster_order(struct arena *arena, const struct layout_graph *graph,
-			 const struct align_options *options, const uint8_t *place,
-			 enum fluff_place wanted, struct layout_function *ret, struct fault *reterr)
+			 const struct align_options *options, const uint8_t *place, enum fluff_place wanted,
+			 struct layout_function *ret, struct fault *reterr)
 {
 	uint32_t *keep = arena_array(arena, uint32_t, graph->n_blocks);
 	uint32_t *order = arena_array(arena, uint32_t, graph->n_blocks);
@@ -89,13 +89,11 @@ static int function_score(struct arena *arena, const struct layout_graph *graph,
 	r = block_score(arena, graph, original, &n, 1, costs, &ret->before, reterr);
 	if (r < 0)
 		return r;
-	return block_score(arena, graph, ret->order, clusters, ret->n_clusters, costs, &ret->after,
-			   reterr);
+	return block_score(arena, graph, ret->order, clusters, ret->n_clusters, costs, &ret->after, reterr);
 }
 
 int layout_function(struct arena *arena, const struct layout_graph *graph,
-		    const struct layout_options *options, struct layout_function *ret,
-		    struct fault *reterr)
+		    const struct layout_options *options, struct layout_function *ret, struct fault *reterr)
 {
 	static const struct layout_options defaults = { 0 };
 	uint8_t *place = arena_array(arena, uint8_t, graph->n_blocks);
@@ -126,6 +124,5 @@ int layout_function(struct arena *arena, const struct layout_graph *graph,
 int layout_program(struct arena *arena, const struct layout_program *program,
 		   const struct layout_options *options, uint32_t *retorder, struct fault *reterr)
 {
-	return place_order(arena, program, options ? &options->place : NULL, retorder, NULL,
-			   reterr);
+	return place_order(arena, program, options ? &options->place : NULL, retorder, NULL, reterr);
 }

@@ -33,10 +33,10 @@ struct layout_function {
 	uint32_t *order; /* all blocks: the clusters one after the other, then the cold ones */
 	size_t n_blocks;
 	struct layout_cluster clusters[2]; /* hot (with the entry), warm */
-	unsigned n_clusters;               /* 0 only when there is no block */
-	uint32_t first_cold; /* order[first_cold] .. are out of line, in original order */
-	bool is_cold; /* nothing runs: one cluster in original order, best placed among the fluff */
-	bool is_changed;          /* differs from leaving the function alone */
+	unsigned n_clusters;		   /* 0 only when there is no block */
+	uint32_t first_cold;		   /* order[first_cold] .. are out of line, in original order */
+	bool is_cold;	 /* nothing runs: one cluster in original order, best placed among the fluff */
+	bool is_changed; /* differs from leaving the function alone */
 	enum align_method method; /* of the hot cluster */
 	struct fluff_summary fluff;
 	struct block_score before; /* original order, unsplit */
@@ -50,8 +50,7 @@ struct layout_function {
  * Return: 0; -EINVAL with @reterr for an edge without ends; -ENOMEM. Cost: that of align_order().
  */
 int layout_function(struct arena *arena, const struct layout_graph *graph,
-		    const struct layout_options *options, struct layout_function *ret,
-		    struct fault *reterr);
+		    const struct layout_options *options, struct layout_function *ret, struct fault *reterr);
 
 /**
  * layout_program() - the order in which the linker shall place the parts

@@ -15,13 +15,13 @@
 #include "layout/callgraph.h"
 #include "layout/score.h"
 
-static const char *const method_names[] = {
-	[PLACE_BEST] = "best", [PLACE_ORIGINAL] = "original", [PLACE_CLOSEST] = "closest",
-	[PLACE_C3] = "c3",     [PLACE_CDSORT] = "cdsort",
-};
+static const char *const method_names[] = { [PLACE_BEST] = "best",
+					    [PLACE_ORIGINAL] = "original",
+					    [PLACE_CLOSEST] = "closest",
+					    [PLACE_C3] = "c3",
+					    [PLACE_CDSORT] = "cdsort" };
 
-static const enum place_method candidates[] = { PLACE_CDSORT, PLACE_C3, PLACE_CLOSEST,
-						PLACE_ORIGINAL };
+static const enum place_method candidates[] = { PLACE_CDSORT, PLACE_C3, PLACE_CLOSEST, PLACE_ORIGINAL };
 
 const char *place_method_name(enum place_method method)
 {
@@ -41,14 +41,10 @@ static int method_run(struct arena *arena, const struct callgraph *graph, enum p
 		      uint32_t *retorder)
 {
 	switch (method) {
-	case PLACE_CLOSEST:
-		return closest_order(arena, graph, retorder);
-	case PLACE_C3:
-		return c3_order(arena, graph, retorder);
-	case PLACE_CDSORT:
-		return cdsort_order(arena, graph, retorder);
-	default:
-		break;
+	case PLACE_CLOSEST: return closest_order(arena, graph, retorder);
+	case PLACE_C3: return c3_order(arena, graph, retorder);
+	case PLACE_CDSORT: return cdsort_order(arena, graph, retorder);
+	default: break;
 	}
 	for (uint32_t i = 0; i < graph->n; i++)
 		retorder[i] = i;
@@ -74,9 +70,8 @@ static int order_expand(struct arena *arena, const struct callgraph *graph, cons
 	return 0;
 }
 
-static int best_run(struct arena *arena, const struct layout_program *program,
-		    const struct callgraph *graph, uint32_t *order, uint32_t *retorder,
-		    enum place_method *retmethod)
+static int best_run(struct arena *arena, const struct layout_program *program, const struct callgraph *graph,
+		    uint32_t *order, uint32_t *retorder, enum place_method *retmethod)
 {
 	uint32_t *try = arena_array(arena, uint32_t, program->n_nodes);
 	double least = 0;
@@ -103,8 +98,8 @@ static int best_run(struct arena *arena, const struct layout_program *program,
 }
 
 int place_order(struct arena *arena, const struct layout_program *program,
-		const struct place_options *options, uint32_t *retorder,
-		enum place_method *retmethod, struct fault *reterr)
+		const struct place_options *options, uint32_t *retorder, enum place_method *retmethod,
+		struct fault *reterr)
 {
 	enum place_method method = options ? options->method : PLACE_BEST;
 	struct callgraph graph;

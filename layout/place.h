@@ -12,11 +12,11 @@
 #include "layout/graph.h"
 
 enum place_method {
-	PLACE_BEST,     /* the best of the others by call_score()'s cost: the default */
+	PLACE_BEST,	/* the best of the others by call_score()'s cost: the default */
 	PLACE_ORIGINAL, /* as they were */
-	PLACE_CLOSEST,  /* Pettis & Hansen (PLDI 1990), section 3: "closest is best" */
-	PLACE_C3, /* call-chain clustering: Ottoni & Maher, CGO 2017 */
-	PLACE_CDSORT, /* cache-directed sort, after Newell & Pupyrev (LLVM, 2023) */
+	PLACE_CLOSEST,	/* Pettis & Hansen (PLDI 1990), section 3: "closest is best" */
+	PLACE_C3,	/* call-chain clustering: Ottoni & Maher, CGO 2017 */
+	PLACE_CDSORT,	/* cache-directed sort, after Newell & Pupyrev (LLVM, 2023) */
 	PLACE_METHOD_END
 };
 
@@ -38,5 +38,5 @@ enum place_method place_method_parse(const char *name);
  * Cost: O(E log E) time, O(V + E) scratch.
  */
 int place_order(struct arena *arena, const struct layout_program *program,
-		const struct place_options *options, uint32_t *retorder,
-		enum place_method *retmethod, struct fault *reterr);
+		const struct place_options *options, uint32_t *retorder, enum place_method *retmethod,
+		struct fault *reterr);

@@ -24,10 +24,9 @@ static int order_positions(struct arena *arena, const uint32_t *order, size_t n_
 		position[i] = -1;
 	for (size_t i = 0; i < n_order; i++) {
 		if (order[i] >= n || position[order[i]] >= 0)
-			return fault_set(
-				reterr, -EINVAL,
-				"layout: entry %zu of the order, %u, is repeated or not below %zu",
-				i, order[i], n);
+			return fault_set(reterr, -EINVAL,
+					 "layout: entry %zu of the order, %u, is repeated or not below %zu",
+					 i, order[i], n);
 		position[order[i]] = (int64_t)i;
 	}
 	*retposition = position;
@@ -38,9 +37,8 @@ static int order_positions(struct arena *arena, const uint32_t *order, size_t n_
  * The graph of single blocks in their new order, and behind them the ones out of line: with every
  * block a node of its own, positions are node numbers.
  */
-static int ordered_graph(struct arena *arena, const struct layout_graph *graph,
-			 const uint32_t *order, size_t n_order, struct layout_graph *ret,
-			 struct fault *reterr)
+static int ordered_graph(struct arena *arena, const struct layout_graph *graph, const uint32_t *order,
+			 size_t n_order, struct layout_graph *ret, struct fault *reterr)
 {
 	uint32_t *all = arena_array(arena, uint32_t, graph->n_blocks);
 	size_t n = n_order;
@@ -68,7 +66,7 @@ static int ordered_graph(struct arena *arena, const struct layout_graph *graph,
 struct placed {
 	struct cfg cfg;
 	const struct layout_block *blocks;
-	uint32_t n;        /* nodes in clusters; the others are out of line */
+	uint32_t n;	   /* nodes in clusters; the others are out of line */
 	uint32_t *cluster; /* per node in a cluster: its number */
 	int64_t *at;
 };
@@ -147,12 +145,10 @@ static void score_exttsp(const struct placed *placed, struct block_score *ret)
 		const struct cfg_edge *edge = &cfg->edges[i];
 
 		if (edge->kind != LAYOUT_UNWIND)
-			ret->exttsp_limit +=
-				edge->count * (edge->kind == LAYOUT_JUMP ? EXTTSP_FALL_JUMP : 1);
+			ret->exttsp_limit += edge->count * (edge->kind == LAYOUT_JUMP ? EXTTSP_FALL_JUMP : 1);
 		if (is_together(placed, edge->from, edge->to))
-			ret->exttsp +=
-				exttsp_edge(edge, placed->at[edge->from] + cfg->size[edge->from],
-					    placed->at[edge->to]);
+			ret->exttsp += exttsp_edge(edge, placed->at[edge->from] + cfg->size[edge->from],
+						   placed->at[edge->to]);
 	}
 }
 
@@ -265,11 +261,10 @@ static int heavier_first(const void *a, const void *b)
 	return x->weight > y->weight ? -1 : x->weight < y->weight;
 }
 
-int footprint_units(struct arena *arena, struct extent *extents, size_t n_extents,
-		    uint32_t unit_bytes, double share, uint64_t *retunits)
+int footprint_units(struct arena *arena, struct extent *extents, size_t n_extents, uint32_t unit_bytes,
+		    double share, uint64_t *retunits)
 {
-	struct spreader spreader = { unit_bytes, arena_array(arena, struct unit_run, n_extents * 3),
-				     0, 0 };
+	struct spreader spreader = { unit_bytes, arena_array(arena, struct unit_run, n_extents * 3), 0, 0 };
 	double total = 0, sum = 0;
 	uint64_t units = 0;
 

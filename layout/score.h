@@ -31,8 +31,8 @@
  */
 struct branch_costs {
 	double not_taken;
-	double taken;        /* conditional, to its target */
-	double jump;         /* direct and unconditional, the instruction included */
+	double taken;	     /* conditional, to its target */
+	double jump;	     /* direct and unconditional, the instruction included */
 	double indirect;     /* through a table */
 	double mispredicted; /* on top */
 };
@@ -40,15 +40,15 @@ struct branch_costs {
 extern const struct branch_costs branch_costs_default; /* a current out-of-order x86-64 */
 
 struct block_score {
-	double exttsp;       /* this order's score */
+	double exttsp;	     /* this order's score */
 	double exttsp_limit; /* no order can exceed this (every transfer a fall-through) */
 	double transfers;    /* executions of edges between blocks, unwinding left out */
 	double fall_through; /* of them: without a taken branch */
-	double taken;        /* of them: by a taken branch or jump, indirect ones included */
-	double jumps;        /* of them: by an unconditional jump that another order could spare */
-	double cost;         /* cycles by the table */
-	double padding;      /* executions x bytes of alignment padding run through */
-	uint64_t bytes;      /* of the ordered blocks, padding included, added jumps not */
+	double taken;	     /* of them: by a taken branch or jump, indirect ones included */
+	double jumps;	     /* of them: by an unconditional jump that another order could spare */
+	double cost;	     /* cycles by the table */
+	double padding;	     /* executions x bytes of alignment padding run through */
+	uint64_t bytes;	     /* of the ordered blocks, padding included, added jumps not */
 	uint32_t n_fixups;   /* jump instructions that must stand because no target is adjacent */
 };
 
@@ -69,12 +69,12 @@ int block_score(struct arena *arena, const struct layout_graph *graph, const uin
 void block_score_add(struct block_score *sum, const struct block_score *score);
 
 struct call_score {
-	double calls;       /* sum of the call counts, calls of a part into itself left out */
+	double calls;	    /* sum of the call counts, calls of a part into itself left out */
 	double crossings;   /* expected cache boundaries that one call crosses */
 	double same_page;   /* share of calls that stay in their 4 KiB page, at random alignment */
 	double distance;    /* mean bytes from call to callee's entry */
 	double page_misses; /* share of execution that finds its page in no TLB */
-	double cost;        /* crossings and page misses in one number; lower is better */
+	double cost;	    /* crossings and page misses in one number; lower is better */
 };
 
 /**
@@ -106,5 +106,5 @@ struct extent {
  * @retunits:	 the number of the busiest units that together carry at least @share
  * Return: 0 or -ENOMEM. Cost: O(n log n).
  */
-int footprint_units(struct arena *arena, struct extent *extents, size_t n_extents,
-		    uint32_t unit_bytes, double share, uint64_t *retunits);
+int footprint_units(struct arena *arena, struct extent *extents, size_t n_extents, uint32_t unit_bytes,
+		    double share, uint64_t *retunits);

@@ -118,8 +118,8 @@ static int parse_u32(const struct parser *p, const struct word *word, uint32_t *
 }
 
 /* "NAME=VALUE" with a value of at most @max: 1 if it is that, 0 if another word, or an error. */
-static int parse_setting(const struct parser *p, const struct word *word, const char *name,
-			 uint32_t max, uint8_t *ret)
+static int parse_setting(const struct parser *p, const struct word *word, const char *name, uint32_t max,
+			 uint8_t *ret)
 {
 	struct word value = { word->at + strlen(name), word->n - strlen(name) };
 	uint32_t number;
@@ -132,8 +132,7 @@ static int parse_setting(const struct parser *p, const struct word *word, const 
 	return 1;
 }
 
-static int parse_block_word(const struct parser *p, const struct word *word,
-			    struct layout_block *block)
+static int parse_block_word(const struct parser *p, const struct word *word, struct layout_block *block)
 {
 	int r;
 
@@ -157,8 +156,7 @@ static int parse_block(struct parser *p)
 		return bad(p, "expected 'block SIZE COUNT' in a function");
 	block = &p->function->graph.blocks[p->function->graph.n_blocks++];
 	block->confidence = 255;
-	if (parse_u32(p, &p->words[1], &block->size) < 0 ||
-	    parse_double(p, &p->words[2], &block->count) < 0)
+	if (parse_u32(p, &p->words[1], &block->size) < 0 || parse_double(p, &p->words[2], &block->count) < 0)
 		return -EBADMSG;
 	for (size_t i = 3; i < p->n_words && r == 0; i++)
 		r = parse_block_word(p, &p->words[i], block);
@@ -172,8 +170,7 @@ static int parse_edge(struct parser *p)
 	if (!p->function || p->n_words != 5)
 		return bad(p, "expected 'edge FROM TO COUNT KIND' in a function");
 	edge = &p->function->graph.edges[p->function->graph.n_edges++];
-	if (parse_u32(p, &p->words[1], &edge->from) < 0 ||
-	    parse_u32(p, &p->words[2], &edge->to) < 0 ||
+	if (parse_u32(p, &p->words[1], &edge->from) < 0 || parse_u32(p, &p->words[2], &edge->to) < 0 ||
 	    parse_double(p, &p->words[3], &edge->count) < 0)
 		return -EBADMSG;
 	while (edge->kind < LAYOUT_KIND_END && !word_is(&p->words[4], kind_names[edge->kind]))
@@ -209,8 +206,7 @@ static int parse_call(struct parser *p)
 		return bad(p, "expected 'call FROM TO COUNT [OFFSET]' in the program");
 	call = &program->calls[program->n_calls++];
 	call->offset = LAYOUT_NONE;
-	if (parse_u32(p, &p->words[1], &call->from) < 0 ||
-	    parse_u32(p, &p->words[2], &call->to) < 0 ||
+	if (parse_u32(p, &p->words[1], &call->from) < 0 || parse_u32(p, &p->words[2], &call->to) < 0 ||
 	    parse_double(p, &p->words[3], &call->count) < 0)
 		return -EBADMSG;
 	return p->n_words == 5 ? parse_u32(p, &p->words[4], &call->offset) : 0;
@@ -271,9 +267,7 @@ static int parser_count(struct parser *p)
 		if (p->n_words > MAX_WORDS)
 			return bad(p, "too many words");
 		if (kind == ARRAY_SIZE(lines))
-			return bad(
-				p,
-				"begins with none of function, block, edge, program, part, call");
+			return bad(p, "begins with none of function, block, edge, program, part, call");
 		if (lines[kind].parse == parse_program)
 			p->has_program = true;
 		else
@@ -292,10 +286,10 @@ static int parser_allocate(struct parser *p)
 	text->program.nodes = arena_array(p->arena, struct layout_node, p->n_nodes);
 	text->program.calls = arena_array(p->arena, struct layout_call, p->n_calls);
 	text->part_names = arena_array(p->arena, const char *, p->n_nodes);
-	return p->blocks && p->edges && text->functions && text->program.nodes &&
-			       text->program.calls && text->part_names
-		       ? 0
-		       : -ENOMEM;
+	return p->blocks && p->edges && text->functions && text->program.nodes && text->program.calls &&
+			       text->part_names ?
+		       0 :
+		       -ENOMEM;
 }
 
 static int parser_fill(struct parser *p)
@@ -372,9 +366,8 @@ void layout_text_dump(const struct layout_text *text, struct buffer *ret)
 	if (program->n_nodes || program->n_calls)
 		buffer_printf(ret, "program\n");
 	for (size_t i = 0; i < program->n_nodes; i++)
-		buffer_printf(ret, "part %u %.17g%s%s\n", program->nodes[i].size,
-			      program->nodes[i].count, *text->part_names[i] ? " " : "",
-			      text->part_names[i]);
+		buffer_printf(ret, "part %u %.17g%s%s\n", program->nodes[i].size, program->nodes[i].count,
+			      *text->part_names[i] ? " " : "", text->part_names[i]);
 	for (size_t i = 0; i < program->n_calls; i++) {
 		const struct layout_call *call = &program->calls[i];
 

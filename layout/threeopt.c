@@ -23,10 +23,10 @@
 #include "layout/branch.h"
 #include "layout/exttsp.h"
 
-#define SCAN_MAX 24u        /* cuts looked at for one that breaks no joint */
-#define KICK_MAX 30u        /* nodes in a segment of a random exchange */
-#define TRIES_MAX 200000.0  /* cost units for one function, see try_exchange() */
-#define EPSILON 1e-11       /* of the sum of all joints: less is rounding */
+#define SCAN_MAX 24u	   /* cuts looked at for one that breaks no joint */
+#define KICK_MAX 30u	   /* nodes in a segment of a random exchange */
+#define TRIES_MAX 200000.0 /* cost units for one function, see try_exchange() */
+#define EPSILON 1e-11	   /* of the sum of all joints: less is rounding */
 
 struct joint {
 	uint32_t node;
@@ -42,13 +42,13 @@ struct exchange {
 struct search {
 	const struct cfg *cfg;
 	bool by_exttsp;
-	uint32_t *order, *at;                 /* order[at[node]] == node */
-	int64_t *address;                     /* per node */
-	struct joint *out, *in;               /* per node, best first */
+	uint32_t *order, *at;		      /* order[at[node]] == node */
+	int64_t *address;		      /* per node */
+	struct joint *out, *in;		      /* per node, best first */
 	const uint32_t *out_first, *in_first; /* the graph's own */
 	uint32_t *queue, queue_head, n_queue;
 	bool *queued;
-	uint32_t *spare;          /* n nodes */
+	uint32_t *spare;	  /* n nodes */
 	struct exchange *journal; /* since the last kick */
 	size_t n_journal;
 	double epsilon, budget;
@@ -156,8 +156,7 @@ static int64_t address_at(const struct search *s, uint32_t position)
 {
 	uint32_t last = s->order[s->cfg->n - 1];
 
-	return position < s->cfg->n ? s->address[s->order[position]]
-				    : s->address[last] + s->cfg->size[last];
+	return position < s->cfg->n ? s->address[s->order[position]] : s->address[last] + s->cfg->size[last];
 }
 
 struct shift {
@@ -173,22 +172,20 @@ static unsigned segment_of(const struct search *s, const struct shift *shift, ui
 	return at < shift->i || at >= shift->k ? 0 : at < shift->j ? 1 : 2;
 }
 
-static double edge_change(const struct search *s, const struct shift *shift,
-			  const struct cfg_edge *edge, unsigned from_part, unsigned to_part)
+static double edge_change(const struct search *s, const struct shift *shift, const struct cfg_edge *edge,
+			  unsigned from_part, unsigned to_part)
 {
 	const int64_t moved[] = { 0, shift->first, shift->second };
 	int64_t end = s->address[edge->from] + s->cfg->size[edge->from], to = s->address[edge->to];
 
-	return exttsp_edge(edge, end + moved[from_part], to + moved[to_part]) -
-	       exttsp_edge(edge, end, to);
+	return exttsp_edge(edge, end + moved[from_part], to + moved[to_part]) - exttsp_edge(edge, end, to);
 }
 
 /*
  * All edges between the node and other parts; those between the two segments from their source
  * only.
  */
-static double node_change(const struct search *s, const struct shift *shift, uint32_t node,
-			  unsigned part)
+static double node_change(const struct search *s, const struct shift *shift, uint32_t node, unsigned part)
 {
 	const struct cfg *cfg = s->cfg;
 	double change = 0;
@@ -209,8 +206,8 @@ static double node_change(const struct search *s, const struct shift *shift, uin
 }
 
 /* Nodes deeper inside than a short jump reaches cannot tell that their segment moves. */
-static double segment_change(struct search *s, const struct shift *shift, uint32_t from,
-			     uint32_t to, unsigned part)
+static double segment_change(struct search *s, const struct shift *shift, uint32_t from, uint32_t to,
+			     unsigned part)
 {
 	int64_t reach = (int64_t)EXTTSP_FORWARD_BYTES, low = address_at(s, from) + reach;
 	int64_t high = address_at(s, to) - reach;
@@ -229,14 +226,12 @@ static double segment_change(struct search *s, const struct shift *shift, uint32
 static double gain_exttsp(struct search *s, uint32_t i, uint32_t j, uint32_t k)
 {
 	int64_t middle = address_at(s, j);
-	const struct shift shift = { i, j, k, address_at(s, k) - middle,
-				     address_at(s, i) - middle };
+	const struct shift shift = { i, j, k, address_at(s, k) - middle, address_at(s, i) - middle };
 
 	return segment_change(s, &shift, i, j, 1) + segment_change(s, &shift, j, k, 2);
 }
 
-static void try_exchange(struct search *s, uint32_t i, uint32_t j, uint32_t k,
-			 struct exchange *best)
+static void try_exchange(struct search *s, uint32_t i, uint32_t j, uint32_t k, struct exchange *best)
 {
 	double gain;
 

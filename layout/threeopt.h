@@ -16,7 +16,7 @@
 
 /* What makes an order better. */
 enum threeopt_measure {
-	THREEOPT_COST,   /* the branch cost of the whole order: only neighbours count (DTSP) */
+	THREEOPT_COST,	 /* the branch cost of the whole order: only neighbours count (DTSP) */
 	THREEOPT_EXTTSP, /* the ext-TSP score */
 };
 

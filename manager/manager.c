@@ -64,8 +64,8 @@ static int database_open(struct manager *m, struct fault *reterr)
 	if (origin == STATE_REPLACED_DAMAGED) {
 		log_warning("%s; it was set aside, and %u modules were taken from the store", why.text, n);
 		r = journal_event(m->state, 0, NULL, EVENT_DATABASE, reterr,
-				  "%s; it was set aside, and %u modules were taken from the store",
-				  why.text, n);
+				  "%s; it was set aside, and %u modules were taken from the store", why.text,
+				  n);
 	} else if (n) {
 		log_warning("there was no database; %u modules were taken from the store", n);
 	}
@@ -88,21 +88,22 @@ static int repair(struct manager *m, struct fault *reterr)
 	if (r == 0)
 		r = store_clean(m->store, reterr);
 	if (r == 0)
-		r = state_do(m->state, reterr,
-			     "UPDATE decision SET outcome = 'interrupted: morphd ended' WHERE outcome IS NULL",
-			     "");
+		r = state_do(
+			m->state, reterr,
+			"UPDATE decision SET outcome = 'interrupted: morphd ended' WHERE outcome IS NULL",
+			"");
 	if (r == 0)
 		r = installed_refresh(m, reterr);
 	if (r == 0)
 		r = watch_cpu(m, &n, reterr);
 	if (r == 0 && n)
 		log_warning("%u programs were put back as shipped: this is another CPU than the one they "
-			    "were compiled for", n);
+			    "were compiled for",
+			    n);
 	return r;
 }
 
-int manager_open(struct settings *settings, sd_event *event, struct manager **ret,
-		 struct fault *reterr)
+int manager_open(struct settings *settings, sd_event *event, struct manager **ret, struct fault *reterr)
 {
 	_clean_(manager_freep) struct manager *m = calloc(1, sizeof(*m));
 	struct fault fault = { "" };

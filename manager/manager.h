@@ -30,8 +30,7 @@ struct manager_clock {
  * @settings: taken over, also on error
  * @event: a reference is taken; NULL: no editor can be run
  */
-int manager_open(struct settings *settings, sd_event *event, struct manager **ret,
-		 struct fault *reterr);
+int manager_open(struct settings *settings, sd_event *event, struct manager **ret, struct fault *reterr);
 void manager_free(struct manager *manager); /* accepts NULL; kills an editor under way */
 DEFINE_CLEANUP(struct manager *, manager_free);
 

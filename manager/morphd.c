@@ -25,8 +25,16 @@
 
 #define FILES_AT_ONCE 16 /* taken between two looks at everything else */
 
-enum { OPTION_CONFIG = 256, OPTION_ROOT, OPTION_BUS, OPTION_SET, OPTION_ROLLBACK, OPTION_ROLLBACK_ALL,
-       OPTION_CHECK, OPTION_VERSION };
+enum {
+	OPTION_CONFIG = 256,
+	OPTION_ROOT,
+	OPTION_BUS,
+	OPTION_SET,
+	OPTION_ROLLBACK,
+	OPTION_ROLLBACK_ALL,
+	OPTION_CHECK,
+	OPTION_VERSION
+};
 
 struct morphd {
 	const char *config, *bus_address, *rollback;
@@ -285,35 +293,16 @@ static int options_parse(struct morphd *d, int argc, char **argv)
 			d->config = optarg;
 			d->config_is_given = true;
 			break;
-		case OPTION_ROOT:
-			r = override_add(d, "root=", optarg);
-			break;
-		case OPTION_SET:
-			r = override_add(d, "", optarg);
-			break;
-		case OPTION_BUS:
-			d->bus_address = optarg;
-			break;
-		case OPTION_CHECK:
-			d->check_only = true;
-			break;
-		case OPTION_ROLLBACK:
-			d->rollback = optarg;
-			break;
-		case OPTION_ROLLBACK_ALL:
-			d->rollback_all = true;
-			break;
-		case 'v':
-			log_init("morphd", LOG_LEVEL_DEBUG);
-			break;
-		case 'h':
-			help();
-			return 0;
-		case OPTION_VERSION:
-			puts("morphd " MORPH_VERSION);
-			return 0;
-		default:
-			return 2;
+		case OPTION_ROOT: r = override_add(d, "root=", optarg); break;
+		case OPTION_SET: r = override_add(d, "", optarg); break;
+		case OPTION_BUS: d->bus_address = optarg; break;
+		case OPTION_CHECK: d->check_only = true; break;
+		case OPTION_ROLLBACK: d->rollback = optarg; break;
+		case OPTION_ROLLBACK_ALL: d->rollback_all = true; break;
+		case 'v': log_init("morphd", LOG_LEVEL_DEBUG); break;
+		case 'h': help(); return 0;
+		case OPTION_VERSION: puts("morphd " MORPH_VERSION); return 0;
+		default: return 2;
 		}
 	}
 	if (r == 0 && optind == argc)

@@ -29,10 +29,10 @@ static inline bool array_reserve_(void **array, size_t n, size_t *capacity, size
 	return true;
 }
 
-#define array_reserve(array, n, capacity)                                                         \
-	({                                                                                        \
-		void *array_ = (array);                                                           \
-		bool ok_ = array_reserve_(&array_, (n), (capacity), sizeof(*(array)));            \
-		(array) = array_;                                                                 \
-		ok_;                                                                              \
+#define array_reserve(array, n, capacity)                                              \
+	({                                                                             \
+		void *array_ = (array);                                                \
+		bool ok_ = array_reserve_(&array_, (n), (capacity), sizeof(*(array))); \
+		(array) = array_;                                                      \
+		ok_;                                                                   \
 	})

@@ -36,12 +36,11 @@ enum feature {
 
 static int damaged(const struct reader *in, const char *what, struct fault *reterr)
 {
-	return fault_set(reterr, -EBADMSG, "address map damaged at byte %zu: %s", reader_offset(in),
-			 what);
+	return fault_set(reterr, -EBADMSG, "address map damaged at byte %zu: %s", reader_offset(in), what);
 }
 
-static int calls_read(struct block_builder *b, struct reader *in, struct block *block,
-		      uint64_t *retend, struct fault *reterr)
+static int calls_read(struct block_builder *b, struct reader *in, struct block *block, uint64_t *retend,
+		      struct fault *reterr)
 {
 	struct block_map *map = b->map;
 	uint64_t n = reader_uleb(in), end = 0;
@@ -93,8 +92,8 @@ static int block_read(struct block_builder *b, struct reader *in, unsigned featu
 	return 0;
 }
 
-static int range_read(struct block_builder *b, struct reader *in, unsigned features,
-		      uint64_t *retbase, struct fault *reterr)
+static int range_read(struct block_builder *b, struct reader *in, unsigned features, uint64_t *retbase,
+		      struct fault *reterr)
 {
 	uint64_t base = reader_u64(in), n = reader_uleb(in), end = base;
 
@@ -110,8 +109,8 @@ static int range_read(struct block_builder *b, struct reader *in, unsigned featu
 	return 0;
 }
 
-static int edges_read(struct block_builder *b, struct reader *in, unsigned features,
-		      struct block *block, struct fault *reterr)
+static int edges_read(struct block_builder *b, struct reader *in, unsigned features, struct block *block,
+		      struct fault *reterr)
 {
 	struct block_map *map = b->map;
 	uint64_t n = reader_uleb(in);
@@ -233,8 +232,7 @@ static int function_read(struct block_builder *b, struct reader *in, struct faul
 				 BB_ADDR_MAP_VERSION_MIN, BB_ADDR_MAP_VERSION_MAX);
 	features = version >= 5 ? reader_u16(in) : reader_u8(in);
 	if (features & ~(unsigned)FEATURE_ALL)
-		return fault_set(reterr, -EPROTONOSUPPORT, "address map with unknown features %#x",
-				 features);
+		return fault_set(reterr, -EPROTONOSUPPORT, "address map with unknown features %#x", features);
 	if (features & FEATURE_RANGES)
 		n_ranges = reader_uleb(in);
 	if (in->bad || n_ranges == 0)
@@ -260,8 +258,7 @@ static int function_read(struct block_builder *b, struct reader *in, struct faul
 	return 0;
 }
 
-int bb_addr_map_read(struct block_builder *builder, const void *bytes, size_t size,
-		     struct fault *reterr)
+int bb_addr_map_read(struct block_builder *builder, const void *bytes, size_t size, struct fault *reterr)
 {
 	struct reader in = reader_of(bytes, size);
 

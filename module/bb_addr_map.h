@@ -16,7 +16,7 @@
 
 /* A block map whose arrays still grow. Edge targets count from their function's first block. */
 struct block_builder {
-	struct block_map *map; /* borrowed */
+	struct block_map *map;					      /* borrowed */
 	size_t functions, blocks, edges, calls, probes, ir_functions; /* capacities */
 };
 
@@ -24,5 +24,4 @@ struct block_builder {
  * bb_addr_map_read() - append the functions, blocks, calls and edges of one section
  * Return: 0; -EBADMSG; -EPROTONOSUPPORT: version or feature unknown; -ENOMEM; @reterr filled.
  */
-int bb_addr_map_read(struct block_builder *builder, const void *bytes, size_t size,
-		     struct fault *reterr);
+int bb_addr_map_read(struct block_builder *builder, const void *bytes, size_t size, struct fault *reterr);

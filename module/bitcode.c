@@ -27,9 +27,20 @@
 
 /* Records of a function that end a block, and those that say what a variable is (llvm/Bitcode/LLVMBitCodes.h, LLVM 22). */
 enum function_code {
-	CODE_INVOKE = 5, CODE_RET = 10, CODE_BR = 11, CODE_SWITCH = 12, CODE_UNREACHABLE = 15, CODE_INDIRECTBR = 31,
-	CODE_RESUME = 39, CODE_CLEANUPRET = 48, CODE_CATCHRET = 49, CODE_CATCHSWITCH = 52, CODE_CALLBR = 57,
-	CODE_VARIABLE = 61, CODE_VARIABLE_ASSIGN = 63, CODE_VARIABLE_SIMPLE = 64,
+	CODE_INVOKE = 5,
+	CODE_RET = 10,
+	CODE_BR = 11,
+	CODE_SWITCH = 12,
+	CODE_UNREACHABLE = 15,
+	CODE_INDIRECTBR = 31,
+	CODE_RESUME = 39,
+	CODE_CLEANUPRET = 48,
+	CODE_CATCHRET = 49,
+	CODE_CATCHSWITCH = 52,
+	CODE_CALLBR = 57,
+	CODE_VARIABLE = 61,
+	CODE_VARIABLE_ASSIGN = 63,
+	CODE_VARIABLE_SIMPLE = 64,
 };
 
 enum scan_goal { GOAL_FACTS, GOAL_DEBUG_INFO, GOAL_LOOPS, GOAL_BLOB };
@@ -40,7 +51,7 @@ struct scan {
 	struct bitcode_facts facts;
 	enum scan_goal goal;
 	bool found;
-	bool complete; /* no later record says more */
+	bool complete;		   /* no later record says more */
 	size_t blob_at, blob_size; /* bytes, of the first blob */
 	/* of the function so far */
 	uint64_t n_blocks;
@@ -157,29 +168,22 @@ static void function_note(struct scan *s)
 	switch (w->values[0]) {
 	case CODE_VARIABLE:
 	case CODE_VARIABLE_ASSIGN:
-	case CODE_VARIABLE_SIMPLE:
-		s->has_variables = true;
-		return;
+	case CODE_VARIABLE_SIMPLE: s->has_variables = true; return;
 	case CODE_BR:
-		s->has_loop |= w->values[1] <= s->n_blocks || (w->n_values > 2 && w->values[2] <= s->n_blocks);
+		s->has_loop |=
+			w->values[1] <= s->n_blocks || (w->n_values > 2 && w->values[2] <= s->n_blocks);
 		break;
-	case CODE_INVOKE:
-		s->has_loop |= w->values[3] <= s->n_blocks;
-		break;
+	case CODE_INVOKE: s->has_loop |= w->values[3] <= s->n_blocks; break;
 	case CODE_SWITCH:
 	case CODE_INDIRECTBR:
-	case CODE_CALLBR:
-		s->has_loop = true;
-		break;
+	case CODE_CALLBR: s->has_loop = true; break;
 	case CODE_RET:
 	case CODE_UNREACHABLE:
 	case CODE_RESUME:
 	case CODE_CLEANUPRET:
 	case CODE_CATCHRET:
-	case CODE_CATCHSWITCH:
-		break;
-	default:
-		return;
+	case CODE_CATCHSWITCH: break;
+	default: return;
 	}
 	s->n_blocks++;
 }
@@ -190,9 +194,7 @@ static bool scan_record_end(struct bitstream_walk *w)
 	unsigned block = w->stack[w->depth - 1].id;
 
 	switch (s->goal) {
-	case GOAL_FACTS:
-		s->complete = block == MODULE_BLOCK && w->values[0] == MODULE_SOURCE_FILENAME;
-		break;
+	case GOAL_FACTS: s->complete = block == MODULE_BLOCK && w->values[0] == MODULE_SOURCE_FILENAME; break;
 	case GOAL_DEBUG_INFO:
 		s->found = s->complete = block == METADATA_BLOCK && w->values[0] == METADATA_COMPILE_UNIT;
 		break;
@@ -200,9 +202,7 @@ static bool scan_record_end(struct bitstream_walk *w)
 		if (block == FUNCTION_BLOCK)
 			function_note(s);
 		break;
-	case GOAL_BLOB:
-		s->complete = s->blob_size > 0;
-		break;
+	case GOAL_BLOB: s->complete = s->blob_size > 0; break;
 	}
 	return !s->complete;
 }
@@ -215,10 +215,13 @@ static bool scan_more(struct bitstream_walk *w, bool *ret)
 	return true;
 }
 
-static const struct bitstream_source scan_source = {
-	.fixed = scan_fixed, .vbr = scan_vbr, .align = scan_align, .block_begin = scan_block_begin,
-	.block_end = scan_block_end, .record_end = scan_record_end, .more = scan_more,
-};
+static const struct bitstream_source scan_source = { .fixed = scan_fixed,
+						     .vbr = scan_vbr,
+						     .align = scan_align,
+						     .block_begin = scan_block_begin,
+						     .block_end = scan_block_end,
+						     .record_end = scan_record_end,
+						     .more = scan_more };
 
 /* One top-level block: where it ends and what it is. Top-level blocks carry their length. */
 static int block_measure(const void *bytes, size_t size, size_t at, size_t *retend, uint64_t *retid,
@@ -322,8 +325,7 @@ int bitcode_has_described_loops(const void *bytes, size_t size, bool *ret, struc
 	return scan_find(GOAL_LOOPS, bytes, size, ret, reterr);
 }
 
-int bitcode_facts_read(const void *bytes, size_t size, struct bitcode_facts *ret,
-		       struct fault *reterr)
+int bitcode_facts_read(const void *bytes, size_t size, struct bitcode_facts *ret, struct fault *reterr)
 {
 	_clean_(freep) struct scan *s = scan_new(bytes, size);
 	int r;

@@ -52,11 +52,10 @@ int bitcode_has_described_loops(const void *bytes, size_t size, bool *ret, struc
 
 /* What a module says about itself; "" where it is silent, longer texts are cut. */
 struct bitcode_facts {
-	char producer[64];  /* "LLVM22.1.8" */
-	char triple[128];   /* "x86_64-pc-linux-gnu" */
-	char source[1024];  /* as the compiler was given it */
+	char producer[64]; /* "LLVM22.1.8" */
+	char triple[128];  /* "x86_64-pc-linux-gnu" */
+	char source[1024]; /* as the compiler was given it */
 };
 
 /** bitcode_facts_read() - 0; -EBADMSG with @reterr; -ENOMEM */
-int bitcode_facts_read(const void *bytes, size_t size, struct bitcode_facts *ret,
-		       struct fault *reterr);
+int bitcode_facts_read(const void *bytes, size_t size, struct bitcode_facts *ret, struct fault *reterr);

@@ -30,7 +30,7 @@ enum packing { PACKING_STORED = 0, PACKING_MODELLED = 1 };
 #define FUNCTION_CALL 34u
 #define CALL_TYPE_PLACE 3u /* of the function's type, in a call without fast-math flags */
 #define CALL_TYPES 256u
-#define CODES 64u /* of records that are told apart */
+#define CODES 64u	/* of records that are told apart */
 #define MAX_RATIO 4096u /* of any packing that is ours */
 
 struct history {
@@ -46,10 +46,10 @@ struct history {
  * as a value is known from the record's code, for calls from the type of the callee (LLVMBitCodes.h).
  */
 struct numbering {
-	uint64_t next;	 /* number of the next value, from the function's first instruction */
-	uint8_t *types;	 /* owned; per type ID: does a function of it return nothing? */
+	uint64_t next;	/* number of the next value, from the function's first instruction */
+	uint8_t *types; /* owned; per type ID: does a function of it return nothing? */
 	size_t n_types, capacity;
-	uint64_t void_type; /* ID of void */
+	uint64_t void_type;		  /* ID of void */
 	struct history calls[CALL_TYPES]; /* the latest call of a function type */
 };
 
@@ -57,16 +57,16 @@ struct packer {
 	struct bitstream_walk walk; /* first: the walk's functions find the packer by it */
 	struct value_coder *coder;
 	bool unpacks;
-	struct bit_reader in;	/* packing */
-	uint8_t *out;		/* the module's bytes, zero at first; packing: to compare */
+	struct bit_reader in; /* packing */
+	uint8_t *out;	      /* the module's bytes, zero at first; packing: to compare */
 	size_t out_size;
-	uint64_t out_at;	/* bits */
+	uint64_t out_at;			    /* bits */
 	uint64_t block_starts[BITSTREAM_MAX_DEPTH]; /* bit where the words of an open block begin */
 	struct history histories[BITSTREAM_MAX_BLOCK_IDS][CODES];
 	struct numbering numbering;
-	unsigned codes[3];	/* of the latest records, the newest first */
-	uint64_t length;	/* of the current record's array */
-	uint64_t third;		/* the value before the two that the walk keeps */
+	unsigned codes[3]; /* of the latest records, the newest first */
+	uint64_t length;   /* of the current record's array */
+	uint64_t third;	   /* the value before the two that the walk keeps */
 };
 
 static struct packer *packer_of(struct bitstream_walk *walk)
@@ -104,7 +104,8 @@ static void order_contexts(const struct packer *p, uint32_t base, uint32_t ret[V
 }
 
 /* Contexts of a value: its neighbours, the same place in the latest record of its kind, the kinds of records before. */
-static void value_contexts(const struct packer *p, uint32_t base, uint64_t before, uint32_t ret[VALUE_CONTEXTS])
+static void value_contexts(const struct packer *p, uint32_t base, uint64_t before,
+			   uint32_t ret[VALUE_CONTEXTS])
 {
 	const struct bitstream_walk *w = &p->walk;
 
@@ -163,7 +164,8 @@ static void facts_make(const struct packer *p, enum primitive_role role, unsigne
 			guesses_make(p, h, before, ret->guesses);
 	}
 	ret->kind = hash2(hash2(hash2(role, block), role == ROLE_VALUE ? code : 0),
-			  role == ROLE_VALUE ? place : 0) >> 22;
+			  role == ROLE_VALUE ? place : 0) >>
+		    22;
 }
 
 /* @fixed: the field has exactly @width bits */
@@ -273,8 +275,8 @@ static bool type_note(struct numbering *n, const struct bitstream_walk *w)
 /* Instructions without a result: control flow, stores, fences, debug locations. */
 static bool instruction_defines(const struct numbering *n, const struct bitstream_walk *w)
 {
-	static const uint8_t without[] = { 1, 10, 11, 12, 15, 24, 31, 33, 35, 36, 39, 42, 44, 45, 48, 49, 55, 60,
-					   61, 62, 63, 64, 65 };
+	static const uint8_t without[] = { 1,  10, 11, 12, 15, 24, 31, 33, 35, 36, 39, 42,
+					   44, 45, 48, 49, 55, 60, 61, 62, 63, 64, 65 };
 	uint64_t type = w->values[CALL_TYPE_PLACE];
 
 	if (w->values[0] == FUNCTION_CALL)
@@ -320,10 +322,13 @@ static bool pack_more(struct bitstream_walk *w, bool *ret)
 	return true;
 }
 
-static const struct bitstream_source pack_source = {
-	.fixed = pack_fixed, .vbr = pack_vbr, .align = pack_align, .block_begin = pack_block_begin,
-	.block_end = pack_block_end, .record_end = pack_record_end, .more = pack_more,
-};
+static const struct bitstream_source pack_source = { .fixed = pack_fixed,
+						     .vbr = pack_vbr,
+						     .align = pack_align,
+						     .block_begin = pack_block_begin,
+						     .block_end = pack_block_end,
+						     .record_end = pack_record_end,
+						     .more = pack_more };
 
 /*
  * One module of @size bytes, written to @out, which is zero; what was learnt stays, what the walk knew of

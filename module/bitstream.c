@@ -162,7 +162,8 @@ static bool blob_walk(struct bitstream_walk *w)
 /* Elements that take no bits could be claimed without end. */
 static bool element_takes_bits(const struct abbreviation_operand *element)
 {
-	return element->kind == ABBREVIATION_CHAR6 || (element->kind != ABBREVIATION_LITERAL && element->value > 0);
+	return element->kind == ABBREVIATION_CHAR6 ||
+	       (element->kind != ABBREVIATION_LITERAL && element->value > 0);
 }
 
 static bool array_walk(struct bitstream_walk *w, const struct abbreviation_operand *element)
@@ -267,7 +268,7 @@ static bool block_walk(struct bitstream_walk *w)
 			if (!w->source->align(w) || !w->source->block_end(w))
 				return false;
 			w->depth--;
-		} else if (id == ID_ENTER ? !block_enter(w) :
+		} else if (id == ID_ENTER  ? !block_enter(w) :
 			   id == ID_DEFINE ? !definition_walk(w) :
 					     !record_walk(w)) {
 			return false;

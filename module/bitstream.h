@@ -45,13 +45,13 @@ enum primitive_role {
 	ROLE_ABBREVIATION_ID, /* which kind of entry comes next */
 	ROLE_BLOCK_ID,
 	ROLE_BLOCK_WIDTH,
-	ROLE_BLOCK_WORDS,     /* length of the block; known only when it ends */
-	ROLE_DEFINITION,      /* of an abbreviation */
+	ROLE_BLOCK_WORDS, /* length of the block; known only when it ends */
+	ROLE_DEFINITION,  /* of an abbreviation */
 	ROLE_CODE,
-	ROLE_LENGTH,	      /* of a record, an array, a blob */
+	ROLE_LENGTH, /* of a record, an array, a blob */
 	ROLE_VALUE,
 	ROLE_BLOB,
-	ROLE_TOP,	      /* does another top-level block follow? */
+	ROLE_TOP, /* does another top-level block follow? */
 };
 
 struct bitstream_block {
@@ -67,9 +67,9 @@ struct bitstream_walk {
 	unsigned depth; /* of blocks; the current one is stack[depth - 1]; 0: top level */
 	/* the record that is being walked */
 	unsigned abbreviation_id;
-	uint64_t n_values;		      /* walked so far, the code included */
+	uint64_t n_values;			/* walked so far, the code included */
 	uint64_t values[BITSTREAM_RECORD_KEPT]; /* the leading ones */
-	uint64_t last, before_last;	      /* the latest two values */
+	uint64_t last, before_last;		/* the latest two values */
 	bool in_array;
 	/* private */
 	struct abbreviation **owned;
@@ -84,10 +84,10 @@ struct bitstream_source {
 	/* @width: bits; VBR: of a chunk */
 	bool (*fixed)(struct bitstream_walk *walk, enum primitive_role role, unsigned width, uint64_t *ret);
 	bool (*vbr)(struct bitstream_walk *walk, enum primitive_role role, unsigned width, uint64_t *ret);
-	bool (*align)(struct bitstream_walk *walk); /* to 32 bits, with zeros */
+	bool (*align)(struct bitstream_walk *walk);	  /* to 32 bits, with zeros */
 	bool (*block_begin)(struct bitstream_walk *walk); /* the 32-bit length stands here */
 	bool (*block_end)(struct bitstream_walk *walk);
-	bool (*record_end)(struct bitstream_walk *walk); /* may be NULL */
+	bool (*record_end)(struct bitstream_walk *walk);      /* may be NULL */
 	bool (*more)(struct bitstream_walk *walk, bool *ret); /* at top level: another block? */
 };
 

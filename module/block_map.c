@@ -197,9 +197,7 @@ static const struct block_function *function_at(const struct block_map *map, uin
 		else
 			high = middle;
 	}
-	return low < map->n_functions && map->functions[low].address == address ?
-		       &map->functions[low] :
-		       NULL;
+	return low < map->n_functions && map->functions[low].address == address ? &map->functions[low] : NULL;
 }
 
 /* 4: a probe belongs to its own function's code; an address just behind it is another function's. */
@@ -208,8 +206,7 @@ static uint32_t probe_block(const struct block_map *map, const struct pseudo_pro
 	const struct block_function *f = function_at(map, p->function);
 	uint32_t block = block_map_find(map, p->address);
 
-	if (!f || block == BLOCK_NONE || block < f->first_block ||
-	    block >= f->first_block + f->n_blocks)
+	if (!f || block == BLOCK_NONE || block < f->first_block || block >= f->first_block + f->n_blocks)
 		return BLOCK_NONE;
 	return block;
 }
@@ -241,8 +238,9 @@ static int probes_place(struct build *b)
 		struct block *block = block_of[i] == BLOCK_NONE ? NULL : &map->blocks[block_of[i]];
 
 		if (block)
-			map->probes[block->first_probe + block->n_probes++] = (struct block_probe){
-				.guid = in->probes[i].guid, .index = in->probes[i].index };
+			map->probes[block->first_probe + block->n_probes++] =
+				(struct block_probe){ .guid = in->probes[i].guid,
+						      .index = in->probes[i].index };
 	}
 	return 0;
 }

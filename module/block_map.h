@@ -29,7 +29,7 @@
 #define BLOCK_NONE UINT32_MAX
 
 enum block_flag {
-	BLOCK_RETURNS = 1 << 0,	     /* ends in a return */
+	BLOCK_RETURNS = 1 << 0, /* ends in a return */
 	BLOCK_TAIL_CALLS = 1 << 1,
 	BLOCK_IS_EH_PAD = 1 << 2,
 	BLOCK_FALLS_THROUGH = 1 << 3, /* control may run into the next block in layout order */
@@ -48,8 +48,8 @@ struct block {
 };
 
 struct block_edge {
-	uint32_t target;	/* index in blocks[], same function */
-	uint32_t probability;	/* static, numerator over 2^31; 0: unknown */
+	uint32_t target;      /* index in blocks[], same function */
+	uint32_t probability; /* static, numerator over 2^31; 0: unknown */
 };
 
 /*
@@ -79,7 +79,7 @@ struct block_ir_function {
 };
 
 struct block_map {
-	struct build_id build_id; /* of the file that it describes */
+	struct build_id build_id;	  /* of the file that it describes */
 	struct block_function *functions; /* sorted by address */
 	struct block *blocks;
 	struct block_edge *edges;

@@ -44,8 +44,8 @@ static const struct block_function *twin_find(const struct adoption *a, const st
 	return found ? *found : NULL;
 }
 
-static const struct block *block_of_id(const struct block_map *map, const struct block_function *f, uint32_t id,
-				       uint32_t guess)
+static const struct block *block_of_id(const struct block_map *map, const struct block_function *f,
+				       uint32_t id, uint32_t guess)
 {
 	/* Orders differ little or much, but IDs are mostly where they were, or a neighbour's. */
 	for (uint32_t i = 0; i < f->n_blocks; i++) {

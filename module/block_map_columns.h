@@ -10,16 +10,16 @@
  */
 
 enum column {
-	COLUMN_NAMES,	      /* NUL-terminated: one a function, then one an IR function told apart */
-	COLUMN_FUNCTIONS,     /* per function: gap to the previous one's end, number of blocks */
-	COLUMN_IR,	      /* per function: is it described, under its own name? */
-	COLUMN_GUID_KINDS,    /* per function, then per IR function told apart: enum guid_kind */
-	COLUMN_GUIDS,	      /* eight bytes each: of functions, of IR functions, of probes */
-	COLUMN_HASH_LOW,      /* per IR function: its CFG hash; the high half is nearly constant */
+	COLUMN_NAMES,	   /* NUL-terminated: one a function, then one an IR function told apart */
+	COLUMN_FUNCTIONS,  /* per function: gap to the previous one's end, number of blocks */
+	COLUMN_IR,	   /* per function: is it described, under its own name? */
+	COLUMN_GUID_KINDS, /* per function, then per IR function told apart: enum guid_kind */
+	COLUMN_GUIDS,	   /* eight bytes each: of functions, of IR functions, of probes */
+	COLUMN_HASH_LOW,   /* per IR function: its CFG hash; the high half is nearly constant */
 	COLUMN_HASH_HIGH,
-	COLUMN_IDS,	      /* per block: ID - (previous ID + 1) */
-	COLUMN_GAPS,	      /* per block: address - previous block's end */
-	COLUMN_SIZES,	      /* per block, like the next four */
+	COLUMN_IDS,   /* per block: ID - (previous ID + 1) */
+	COLUMN_GAPS,  /* per block: address - previous block's end */
+	COLUMN_SIZES, /* per block, like the next four */
 	COLUMN_FLAGS,
 	COLUMN_N_EDGES,
 	COLUMN_N_CALLS,

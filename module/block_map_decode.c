@@ -204,8 +204,8 @@ static int edges_decode(struct decoder *d, const struct block_function *f, struc
 		edge->target = (uint32_t)target + f->first_block;
 		if (probability == 0 && (i != block->n_edges - 1 || sum > PROBABILITY_ONE))
 			return damaged("probability", reterr);
-		edge->probability = probability ? d->dictionary[probability - 1] :
-						  (uint32_t)(PROBABILITY_ONE - sum);
+		edge->probability =
+			probability ? d->dictionary[probability - 1] : (uint32_t)(PROBABILITY_ONE - sum);
 		sum += edge->probability;
 	}
 	return 0;
@@ -265,8 +265,8 @@ static int block_shape_decode(struct decoder *d, struct block *block, struct fau
 	struct block_map *map = d->map;
 	int r;
 
-	r = share_take(&d->edges, map->n_edges, reader_uleb(&d->columns[COLUMN_N_EDGES]),
-		       &block->first_edge, &block->n_edges, reterr);
+	r = share_take(&d->edges, map->n_edges, reader_uleb(&d->columns[COLUMN_N_EDGES]), &block->first_edge,
+		       &block->n_edges, reterr);
 	if (r == 0)
 		r = share_take(&d->calls, map->n_calls, reader_uleb(&d->columns[COLUMN_N_CALLS]),
 			       &block->first_call, &block->n_calls, reterr);

@@ -13,12 +13,11 @@
 #include "base/text.h"
 #include "module/block_map.h"
 
-static const char *const flag_texts[] = {
-	" returns", " tail-calls", " EH-pad", " falls-through", " jumps-indirect",
-};
+static const char *const flag_texts[] = { " returns", " tail-calls", " EH-pad", " falls-through",
+					  " jumps-indirect" };
 
-static void block_dump(const struct block_map *map, const struct block_function *f,
-		       const struct block *b, FILE *out)
+static void block_dump(const struct block_map *map, const struct block_function *f, const struct block *b,
+		       FILE *out)
 {
 	fprintf(out, "  #%u 0x%" PRIx64 "+%u", b->id, b->address, b->size);
 	for (unsigned i = 0; i < ARRAY_SIZE(flag_texts); i++)
@@ -46,8 +45,9 @@ void block_map_dump(const struct block_map *map, FILE *out)
 {
 	char id[BUILD_ID_MAX_TEXT];
 
-	fprintf(out, "block map of build ID %s: %zu functions, %zu blocks, %zu edges, %zu calls, "
-		     "%zu probes (%" PRIu64 " unplaced), %zu IR functions\n",
+	fprintf(out,
+		"block map of build ID %s: %zu functions, %zu blocks, %zu edges, %zu calls, "
+		"%zu probes (%" PRIu64 " unplaced), %zu IR functions\n",
 		map->build_id.size ? build_id_text(&map->build_id, id) : "none", map->n_functions,
 		map->n_blocks, map->n_edges, map->n_calls, map->n_probes, map->n_unplaced,
 		map->n_ir_functions);
@@ -74,8 +74,8 @@ static void hex_json(struct json *json, const char *key, uint64_t value)
 	json_string(json, key, text);
 }
 
-static void probes_json(const struct block_map *map, const struct block_function *f,
-			const struct block *b, struct json *json)
+static void probes_json(const struct block_map *map, const struct block_function *f, const struct block *b,
+			struct json *json)
 {
 	json_array_begin(json, "probes");
 	for (uint32_t i = 0; i < b->n_probes; i++) {
@@ -90,8 +90,8 @@ static void probes_json(const struct block_map *map, const struct block_function
 	json_array_end(json);
 }
 
-static void block_json(const struct block_map *map, const struct block_function *f,
-		       const struct block *b, struct json *json)
+static void block_json(const struct block_map *map, const struct block_function *f, const struct block *b,
+		       struct json *json)
 {
 	json_object_begin(json, NULL);
 	json_u64(json, "id", b->id);

@@ -82,8 +82,7 @@ static int dictionary_make(struct encoder *e)
 	for (size_t i = 0; i < map->n_blocks; i++)
 		for (uint32_t j = 0; j < map->blocks[i].n_edges; j++)
 			if (!edge_is_rest(map, &map->blocks[i], j))
-				e->dictionary[n++] =
-					map->edges[map->blocks[i].first_edge + j].probability;
+				e->dictionary[n++] = map->edges[map->blocks[i].first_edge + j].probability;
 	qsort(e->dictionary, n, sizeof(*e->dictionary), value_compare);
 	for (size_t i = 0; i < n; i++) {
 		if (!n_distinct || by_count[n_distinct - 1].value != e->dictionary[i])
@@ -123,8 +122,8 @@ static void edges_encode(struct encoder *e, const struct block_function *f, cons
 	}
 }
 
-static void probes_encode(struct encoder *e, const struct block_function *f,
-			  const struct block *block, int64_t *index)
+static void probes_encode(struct encoder *e, const struct block_function *f, const struct block *block,
+			  int64_t *index)
 {
 	struct buffer *guids = &e->columns[COLUMN_PROBE_GUIDS];
 

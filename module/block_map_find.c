@@ -58,7 +58,8 @@ int block_map_index(struct block_map *map)
 	for (size_t i = 1; rises && i < map->n_blocks; i++)
 		rises = address_compare(&map->by_address[i - 1], &map->by_address[i], map->blocks) < 0;
 	if (!rises)
-		qsort_r(map->by_address, map->n_blocks, sizeof(*map->by_address), address_compare, map->blocks);
+		qsort_r(map->by_address, map->n_blocks, sizeof(*map->by_address), address_compare,
+			map->blocks);
 	return 0;
 }
 
@@ -108,9 +109,8 @@ const struct block_ir_function *block_map_ir_function(const struct block_map *ma
 		else
 			high = middle;
 	}
-	return low < map->n_ir_functions && map->ir_functions[low].guid == guid ?
-		       &map->ir_functions[low] :
-		       NULL;
+	return low < map->n_ir_functions && map->ir_functions[low].guid == guid ? &map->ir_functions[low] :
+										  NULL;
 }
 
 static int ir_function_compare(const void *a, const void *b)

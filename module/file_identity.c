@@ -25,7 +25,8 @@ static bool mapping_read(uint64_t start, struct file_identity *ret)
 		uint64_t from, inode;
 		unsigned major, minor;
 
-		if (sscanf(line, "%" SCNx64 "-%*x %*s %*x %x:%x %" SCNu64, &from, &major, &minor, &inode) != 4 ||
+		if (sscanf(line, "%" SCNx64 "-%*x %*s %*x %x:%x %" SCNu64, &from, &major, &minor, &inode) !=
+			    4 ||
 		    from != start)
 			continue;
 		ret->device = makedev(major, minor);
@@ -49,7 +50,9 @@ int file_identity_of_fd(int fd, struct file_identity *ret)
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
 	identity = (struct file_identity){
-		.device = st.st_dev, .inode = st.st_ino, .size = (uint64_t)st.st_size,
+		.device = st.st_dev,
+		.inode = st.st_ino,
+		.size = (uint64_t)st.st_size,
 		.changed_ns = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec,
 	};
 	/* Nobody can have mapped what cannot be mapped; then what stat(2) says does no harm. */

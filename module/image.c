@@ -107,8 +107,12 @@ static int section_read(struct image *image, size_t i, struct fault *reterr)
 	Elf64_Shdr h = section_header(image, i);
 	struct image_section *s = &image->sections[i];
 
-	*s = (struct image_section){ .name = "", .type = h.sh_type, .flags = h.sh_flags,
-				     .address = h.sh_addr, .offset = h.sh_offset, .size = h.sh_size };
+	*s = (struct image_section){ .name = "",
+				     .type = h.sh_type,
+				     .flags = h.sh_flags,
+				     .address = h.sh_addr,
+				     .offset = h.sh_offset,
+				     .size = h.sh_size };
 	if (h.sh_type == SHT_NOBITS || h.sh_type == SHT_NULL)
 		return 0;
 	if (!range_is_inside(image, h.sh_offset, h.sh_size))
@@ -125,8 +129,7 @@ static int sections_read(struct image *image, struct fault *reterr)
 	int r = section_counts(image, &n, &names);
 
 	if (r < 0)
-		return fault_set(reterr, r, "%s: damaged: section headers lie outside the file",
-				 image->path);
+		return fault_set(reterr, r, "%s: damaged: section headers lie outside the file", image->path);
 	image->sections = calloc(n ? n : 1, sizeof(*image->sections));
 	if (!image->sections)
 		return fault_errno(reterr, -ENOMEM, "%s", image->path);
@@ -154,8 +157,8 @@ static int symbol_compare(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static bool symbol_read(const struct image_section *table, const struct image_section *strings,
-			size_t i, struct image_symbol *ret)
+static bool symbol_read(const struct image_section *table, const struct image_section *strings, size_t i,
+			struct image_symbol *ret)
 {
 	const char *name;
 	Elf64_Sym sym;
@@ -164,8 +167,11 @@ static bool symbol_read(const struct image_section *table, const struct image_se
 	name = string_at(strings, sym.st_name);
 	if (!name || !*name || sym.st_shndx == SHN_UNDEF)
 		return false;
-	*ret = (struct image_symbol){ .name = name, .address = sym.st_value, .size = sym.st_size,
-				      .index = (uint32_t)i, .type = ELF64_ST_TYPE(sym.st_info),
+	*ret = (struct image_symbol){ .name = name,
+				      .address = sym.st_value,
+				      .size = sym.st_size,
+				      .index = (uint32_t)i,
+				      .type = ELF64_ST_TYPE(sym.st_info),
 				      .binding = ELF64_ST_BIND(sym.st_info) };
 	return true;
 }
@@ -212,8 +218,7 @@ static void build_id_read(struct image *image)
 	for (size_t i = 0; i < image->n_sections; i++) {
 		const struct image_section *s = &image->sections[i];
 
-		if (s->type == SHT_NOTE && s->data &&
-		    build_id_find_note(s->data, s->size, &image->build_id))
+		if (s->type == SHT_NOTE && s->data && build_id_find_note(s->data, s->size, &image->build_id))
 			return;
 	}
 }

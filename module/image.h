@@ -18,9 +18,9 @@ struct image;
 
 struct image_section {
 	const char *name;
-	uint32_t type;	  /* SHT_* */
-	uint64_t flags;	  /* SHF_* */
-	uint64_t address; /* virtual, before relocation; 0 if not allocated */
+	uint32_t type;	       /* SHT_* */
+	uint64_t flags;	       /* SHF_* */
+	uint64_t address;      /* virtual, before relocation; 0 if not allocated */
 	uint64_t offset, size; /* bytes in the file */
 	const uint8_t *data;   /* NULL for SHT_NOBITS */
 };
@@ -43,9 +43,10 @@ void image_free(struct image *image); /* accepts NULL */
 DEFINE_CLEANUP(struct image *, image_free);
 
 const char *image_path(const struct image *image);
-const struct stat *image_stat(const struct image *image); /* of the very file that was opened; zeros for bytes in memory */
-uint16_t image_machine(const struct image *image);   /* EM_X86_64, EM_AARCH64, ... */
-uint16_t image_elf_type(const struct image *image);  /* ET_EXEC, ET_DYN, ET_REL */
+const struct stat *
+image_stat(const struct image *image); /* of the very file that was opened; zeros for bytes in memory */
+uint16_t image_machine(const struct image *image);  /* EM_X86_64, EM_AARCH64, ... */
+uint16_t image_elf_type(const struct image *image); /* ET_EXEC, ET_DYN, ET_REL */
 const uint8_t *image_bytes(const struct image *image, size_t *retsize);
 const struct build_id *image_build_id(const struct image *image); /* size 0: has none */
 

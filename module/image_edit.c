@@ -115,8 +115,7 @@ static int symbols_copy(struct editor *e, const Elf64_Shdr *table, struct fault 
 		memcpy(&symbol, e->bytes + table->sh_offset + at, sizeof(symbol));
 		if (symbol.st_shndx < SHN_LORESERVE) {
 			if (!number_new(e, symbol.st_shndx, &number))
-				return damaged(e, "a symbol stands in a section that is left out",
-					       reterr);
+				return damaged(e, "a symbol stands in a section that is left out", reterr);
 			symbol.st_shndx = (uint16_t)number;
 		}
 		buffer_bytes(e->file, &symbol, sizeof(symbol));
@@ -232,9 +231,8 @@ static int file_finish(struct editor *e, struct fault *reterr)
 	return 0;
 }
 
-int image_edit(const struct image *image, const char *const *drop,
-	       const struct image_new_section *sections, size_t n, struct buffer *ret,
-	       struct fault *reterr)
+int image_edit(const struct image *image, const char *const *drop, const struct image_new_section *sections,
+	       size_t n, struct buffer *ret, struct fault *reterr)
 {
 	struct editor e = { .image = image, .file = ret };
 	int r = headers_read(&e, reterr);

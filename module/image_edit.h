@@ -29,6 +29,5 @@ struct image_new_section {
  * Return: 0; -EBADMSG when the file has no section headers, a section of a new name that stays, or
  * something in it refers to a section that is dropped; -ENOMEM.
  */
-int image_edit(const struct image *image, const char *const *drop,
-	       const struct image_new_section *sections, size_t n, struct buffer *ret,
-	       struct fault *reterr);
+int image_edit(const struct image *image, const char *const *drop, const struct image_new_section *sections,
+	       size_t n, struct buffer *ret, struct fault *reterr);

@@ -12,11 +12,17 @@
 /* ld.so(8): the trusted directories, with Debian's multiarch ones first. */
 static const char *const built_in[] = {
 #if defined(__x86_64__)
-	"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
+	"/lib/x86_64-linux-gnu",
+	"/usr/lib/x86_64-linux-gnu",
 #elif defined(__aarch64__)
-	"/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+	"/lib/aarch64-linux-gnu",
+	"/usr/lib/aarch64-linux-gnu",
 #endif
-	"/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib",
+	"/lib64",
+	"/usr/lib64",
+	"/lib",
+	"/usr/lib",
+	"/usr/local/lib",
 };
 
 static bool is_there(const char *directory, const char *soname, char ret[PATH_MAX])
@@ -66,5 +72,6 @@ int library_find(const char *soname, char ret[PATH_MAX], struct fault *reterr)
 	for (size_t i = 0; i < ARRAY_SIZE(built_in); i++)
 		if (is_there(built_in[i], soname, ret))
 			return 0;
-	return fault_set(reterr, -ENOENT, "%s: the program needs this library and it is not installed", soname);
+	return fault_set(reterr, -ENOENT, "%s: the program needs this library and it is not installed",
+			 soname);
 }

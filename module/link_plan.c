@@ -13,8 +13,8 @@
 
 #include "module/array.h"
 
-int link_plan_add(struct link_plan *plan, enum link_input_kind kind, const char *text,
-		  const void *bytes, size_t size)
+int link_plan_add(struct link_plan *plan, enum link_input_kind kind, const char *text, const void *bytes,
+		  size_t size)
 {
 	struct link_input *input;
 	char *copy = strdup(text ? text : "");

@@ -44,8 +44,8 @@ struct link_plan {
 };
 
 /** link_plan_add() - append; @text is copied, @bytes borrowed; 0 or -ENOMEM */
-int link_plan_add(struct link_plan *plan, enum link_input_kind kind, const char *text,
-		  const void *bytes, size_t size);
+int link_plan_add(struct link_plan *plan, enum link_input_kind kind, const char *text, const void *bytes,
+		  size_t size);
 void link_plan_free(struct link_plan *plan); /* accepts NULL */
 DEFINE_CLEANUP(struct link_plan *, link_plan_free);
 

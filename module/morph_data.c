@@ -228,7 +228,8 @@ static int modules_decode(struct morph_data *data, struct reader *in, struct fau
 	return 0;
 }
 
-static int decode(const void *container, size_t size, uint64_t max, struct morph_data **ret, struct fault *reterr)
+static int decode(const void *container, size_t size, uint64_t max, struct morph_data **ret,
+		  struct fault *reterr)
 {
 	_clean_(morph_data_freep) struct morph_data *data = calloc(1, sizeof(*data));
 	struct reader in;
@@ -236,7 +237,8 @@ static int decode(const void *container, size_t size, uint64_t max, struct morph
 
 	if (!data)
 		return fault_errno(reterr, -ENOMEM, ".morph data");
-	r = container_unpack_limited(container, size, CONTAINER_MORPH, MORPH_DATA_VERSION, max, &data->payload, reterr);
+	r = container_unpack_limited(container, size, CONTAINER_MORPH, MORPH_DATA_VERSION, max,
+				     &data->payload, reterr);
 	if (r < 0)
 		return r;
 	in = reader_of(data->payload.data, data->payload.size);
@@ -307,7 +309,8 @@ static uint64_t payload_max(const struct image *image, size_t sidecar_size)
 	size_t size;
 
 	image_bytes(image, &size);
-	return MIN(PAYLOAD_RATIO * ((uint64_t)size + sidecar_size) + PAYLOAD_BYTES, (uint64_t)CONTAINER_MAX_BYTES);
+	return MIN(PAYLOAD_RATIO * ((uint64_t)size + sidecar_size) + PAYLOAD_BYTES,
+		   (uint64_t)CONTAINER_MAX_BYTES);
 }
 
 static int sidecar_load(const struct image *image, const char *dir, struct morph_data **ret,

@@ -26,33 +26,35 @@
 enum morph_lto { MORPH_LTO_THIN = 1, MORPH_LTO_FULL = 2 };
 
 struct morph_module {
-	char *name;	       /* as the linker named it; for messages and golden files */
-	const uint8_t *bitcode; /* what codegen saw: optimized IR, borrowed from @ir; NULL before morph_data_unpack() */
+	char *name; /* as the linker named it; for messages and golden files */
+	const uint8_t *
+		bitcode; /* what codegen saw: optimized IR, borrowed from @ir; NULL before morph_data_unpack() */
 	size_t size;
 };
 
 struct morph_data {
 	struct build_id build_id; /* of the file that carries this */
-	struct build_id origin;	  /* of the shipped file that a generation was made from; size 0: shipped itself */
-	char *llvm_version;	  /* "22.1.8": the codegen that made the shipped text */
+	struct build_id
+		origin;	    /* of the shipped file that a generation was made from; size 0: shipped itself */
+	char *llvm_version; /* "22.1.8": the codegen that made the shipped text */
 	char *triple;
-	char *selftest;		  /* packager's command, or NULL */
+	char *selftest; /* packager's command, or NULL */
 	enum morph_lto lto;
-	unsigned opt_level;	  /* of the LTO codegen: 0..3 */
-	unsigned lto_level;	  /* of the LTO passes: 0..3 */
-	bool strips;		  /* the shipped link dropped the symbol table (-s) */
-	bool pic;		  /* relocation model of the codegen: PIC, else static */
-	char *cpu;		  /* -mcpu of the link, or NULL; functions carry their own, too */
-	char **options;		  /* owned; what the link said with -mllvm that is not ours, "-NAME=VALUE" */
+	unsigned opt_level; /* of the LTO codegen: 0..3 */
+	unsigned lto_level; /* of the LTO passes: 0..3 */
+	bool strips;	    /* the shipped link dropped the symbol table (-s) */
+	bool pic;	    /* relocation model of the codegen: PIC, else static */
+	char *cpu;	    /* -mcpu of the link, or NULL; functions carry their own, too */
+	char **options;	    /* owned; what the link said with -mllvm that is not ours, "-NAME=VALUE" */
 	size_t n_options;
-	struct block_map *map;	  /* of the shipped file; owned */
-	struct link_plan *plan;	  /* owned */
+	struct block_map *map;	      /* of the shipped file; owned */
+	struct link_plan *plan;	      /* owned */
 	struct morph_module *modules; /* in the linker's order */
 	size_t n_modules;
 	struct buffer payload; /* owned; what the plan and @packed borrow */
 	const uint8_t *packed; /* the IR as the container holds it */
 	size_t n_packed;
-	struct buffer ir;      /* owned; all modules */
+	struct buffer ir; /* owned; all modules */
 };
 
 /** morph_data_encode() - deterministic; 0 or -ENOMEM, -EFBIG */
@@ -63,8 +65,7 @@ int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer
  */
 int morph_data_hash(const struct morph_data *data, struct sha256 *hash);
 /** morph_data_decode() - foreign bytes; -EBADMSG, -EPROTONOSUPPORT, -ENOMEM with @reterr */
-int morph_data_decode(const void *container, size_t size, struct morph_data **ret,
-		      struct fault *reterr);
+int morph_data_decode(const void *container, size_t size, struct morph_data **ret, struct fault *reterr);
 /**
  * morph_data_unpack() - the IR of data that was decoded, for those who compile it
  * Most readers want the block map alone, and unpacking takes fifty times as long as everything else

@@ -7,10 +7,11 @@
 #include "base/json.h"
 #include "base/text.h"
 
-static const char *const kind_names[] = {
-	[LINK_ARGUMENT] = "argument", [LINK_OBJECT] = "object", [LINK_SHARED] = "library",
-	[LINK_FILE] = "file", [LINK_IR] = "IR",
-};
+static const char *const kind_names[] = { [LINK_ARGUMENT] = "argument",
+					  [LINK_OBJECT] = "object",
+					  [LINK_SHARED] = "library",
+					  [LINK_FILE] = "file",
+					  [LINK_IR] = "IR" };
 
 static void plan_dump(const struct link_plan *plan, FILE *out)
 {

@@ -58,7 +58,9 @@ int probe_bases_init(struct probe_bases *bases, const struct image *image)
 		if (s->type != STT_FUNC && s->type != STT_NOTYPE && s->type != STT_GNU_IFUNC)
 			continue;
 		bases->bases[bases->n_bases++] = (struct probe_base){
-			.guid = md5_guid(s->name, length), .address = s->address, .name = s->name,
+			.guid = md5_guid(s->name, length),
+			.address = s->address,
+			.name = s->name,
 			.symbol = s->index,
 		};
 	}
@@ -106,8 +108,8 @@ struct section {
 
 static int damaged(const struct section *s, const char *what)
 {
-	return fault_set(s->reterr, -EBADMSG, "pseudo probes damaged at byte %zu: %s",
-			 reader_offset(&s->in), what);
+	return fault_set(s->reterr, -EBADMSG, "pseudo probes damaged at byte %zu: %s", reader_offset(&s->in),
+			 what);
 }
 
 static int probe_keep(struct section *s, uint64_t guid, uint64_t index)
@@ -118,8 +120,8 @@ static int probe_keep(struct section *s, uint64_t guid, uint64_t index)
 		return damaged(s, "too many");
 	if (!array_reserve(p->probes, p->n_probes, &p->capacity))
 		return fault_errno(s->reterr, -ENOMEM, "pseudo probes");
-	p->probes[p->n_probes++] = (struct pseudo_probe){ .address = s->place, .guid = guid,
-							  .index = (uint32_t)index };
+	p->probes[p->n_probes++] =
+		(struct pseudo_probe){ .address = s->place, .guid = guid, .index = (uint32_t)index };
 	return 0;
 }
 
@@ -169,8 +171,8 @@ static int group_read(struct section *s, struct group *group, unsigned depth)
 	if (depth > MAX_DEPTH)
 		return damaged(s, "inlined too deeply");
 	if (group) {
-		*group = (struct group){ .guid = guid, .base_guid = guid,
-					 .first_probe = s->probes->n_probes };
+		*group =
+			(struct group){ .guid = guid, .base_guid = guid, .first_probe = s->probes->n_probes };
 		if (n_probes && sentinel_take(s, &group->base_guid))
 			n_probes--;
 	}
@@ -242,11 +244,12 @@ static uint64_t next_certain_base(const struct section *s, const struct probe_ba
  * Of the bases [@at, @limit), none of which is between @last and @certain: the one that is least far from there.
  * @above: the first that is not below @last, or @limit.
  */
-static size_t nearest_base(const struct probe_bases *bases, size_t at, size_t above, size_t limit, uint64_t last,
-			   uint64_t certain)
+static size_t nearest_base(const struct probe_bases *bases, size_t at, size_t above, size_t limit,
+			   uint64_t last, uint64_t certain)
 {
-	if (above == at || (above < limit && bases->bases[above].address - MIN(certain, bases->bases[above].address) <
-						     last - bases->bases[above - 1].address))
+	if (above == at ||
+	    (above < limit && bases->bases[above].address - MIN(certain, bases->bases[above].address) <
+				      last - bases->bases[above - 1].address))
 		return above;
 	return above - 1;
 }
@@ -289,8 +292,8 @@ static void run_place(struct section *s, const struct probe_bases *bases, size_t
 		*last_base = bases->bases[at].address + 1;
 }
 
-int pseudo_probes_read(struct pseudo_probes *probes, const struct probe_bases *bases,
-		       const void *bytes, size_t size, struct fault *reterr)
+int pseudo_probes_read(struct pseudo_probes *probes, const struct probe_bases *bases, const void *bytes,
+		       size_t size, struct fault *reterr)
 {
 	struct section s = { .probes = probes, .in = reader_of(bytes, size), .reterr = reterr };
 	uint64_t last_base = 0;
@@ -338,8 +341,7 @@ static void descriptors_unify(struct probe_descriptors *d)
 	d->n_descriptors = n;
 }
 
-int probe_descriptors_read(struct probe_descriptors *d, const void *bytes, size_t size,
-			   struct fault *reterr)
+int probe_descriptors_read(struct probe_descriptors *d, const void *bytes, size_t size, struct fault *reterr)
 {
 	struct reader in = reader_of(bytes, size);
 

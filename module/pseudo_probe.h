@@ -13,7 +13,7 @@
 #include "module/image.h"
 
 struct probe_base {
-	uint64_t guid;	  /* of the symbol's name */
+	uint64_t guid; /* of the symbol's name */
 	uint64_t address;
 	const char *name; /* borrowed from the image */
 	uint32_t symbol;
@@ -47,8 +47,8 @@ struct pseudo_probes {
  * (SHF_LINK_ORDER): that is what tells static functions of one name apart.
  * Return: 0; -EBADMSG; -ENOMEM; @reterr filled.
  */
-int pseudo_probes_read(struct pseudo_probes *probes, const struct probe_bases *bases,
-		       const void *bytes, size_t size, struct fault *reterr);
+int pseudo_probes_read(struct pseudo_probes *probes, const struct probe_bases *bases, const void *bytes,
+		       size_t size, struct fault *reterr);
 void pseudo_probes_done(struct pseudo_probes *probes);
 
 struct probe_descriptor {

@@ -41,7 +41,8 @@ static int note_make(const void *bytes, size_t size, struct buffer *ret)
 	return r < 0 || ret->bad ? -ENOMEM : 0;
 }
 
-int sidecar_split(const struct image *image, const void *bytes, size_t size, struct buffer *ret, struct fault *reterr)
+int sidecar_split(const struct image *image, const void *bytes, size_t size, struct buffer *ret,
+		  struct fault *reterr)
 {
 	static const char *const dropped[] = { ".morph", SIDECAR_NOTE_SECTION, NULL };
 	_clean_(buffer_donep) struct buffer note = { 0 };
@@ -49,10 +50,12 @@ int sidecar_split(const struct image *image, const void *bytes, size_t size, str
 	if (note_make(bytes, size, &note) < 0)
 		return fault_errno(reterr, -ENOMEM, "%s", image_path(image));
 	return image_edit(image, dropped,
-			  &(struct image_new_section){ SIDECAR_NOTE_SECTION, SHT_NOTE, note.data, note.size }, 1, ret, reterr);
+			  &(struct image_new_section){ SIDECAR_NOTE_SECTION, SHT_NOTE, note.data, note.size },
+			  1, ret, reterr);
 }
 
-int sidecar_check(const struct image *image, const void *bytes, size_t size, const char *path, struct fault *reterr)
+int sidecar_check(const struct image *image, const void *bytes, size_t size, const char *path,
+		  struct fault *reterr)
 {
 	const struct image_section *section = image_section_find(image, SIDECAR_NOTE_SECTION);
 	_clean_(buffer_donep) struct buffer note = { 0 };
@@ -60,12 +63,14 @@ int sidecar_check(const struct image *image, const void *bytes, size_t size, con
 	if (note_make(bytes, size, &note) < 0)
 		return fault_errno(reterr, -ENOMEM, "%s", path);
 	if (!section || !section->data)
-		return fault_set(reterr, -EBADMSG, "%s: is not taken, for %s names no sidecar; split it with `morph split`",
+		return fault_set(reterr, -EBADMSG,
+				 "%s: is not taken, for %s names no sidecar; split it with `morph split`",
 				 path, image_path(image));
 	if (section->size != note.size || memcmp(section->data, note.data, note.size) != 0)
-		return fault_set(reterr, -EBADMSG,
-				 "%s: is not the sidecar that %s was split from; install the one that came with it", path,
-				 image_path(image));
+		return fault_set(
+			reterr, -EBADMSG,
+			"%s: is not the sidecar that %s was split from; install the one that came with it",
+			path, image_path(image));
 	return 0;
 }
 

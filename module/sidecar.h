@@ -24,13 +24,15 @@ int sidecar_path(const struct build_id *id, const char *dir, char *ret, size_t s
  * sidecar_split() - @image's file without its section .morph, and with the note of a sidecar of @bytes, into @ret
  * Return: 0; -errno with @reterr
  */
-int sidecar_split(const struct image *image, const void *bytes, size_t size, struct buffer *ret, struct fault *reterr);
+int sidecar_split(const struct image *image, const void *bytes, size_t size, struct buffer *ret,
+		  struct fault *reterr);
 
 /**
  * sidecar_check() - are @bytes the sidecar that @image names? @path is for messages
  * Return: 0; -EBADMSG: another one, or it names none; -ENOMEM: with @reterr
  */
-int sidecar_check(const struct image *image, const void *bytes, size_t size, const char *path, struct fault *reterr);
+int sidecar_check(const struct image *image, const void *bytes, size_t size, const char *path,
+		  struct fault *reterr);
 
 /**
  * sidecar_open() - the sidecar that @image names, from @dir (NULL: SIDECAR_DIR), checked

@@ -35,7 +35,8 @@
 
 struct learned {
 	int16_t weights[KINDS][N_PADDED];
-	uint16_t trust[KINDS][VALUE_GUESSES][GUESS_STEPS][2]; /* probability of a 1 where the guess has 0, 1 */
+	uint16_t trust[KINDS][VALUE_GUESSES][GUESS_STEPS]
+		      [2]; /* probability of a 1 where the guess has 0, 1 */
 };
 
 struct value_coder {
@@ -48,7 +49,7 @@ struct value_coder {
 	const struct value_facts *facts; /* of the current number */
 	unsigned step;			 /* decisions of the number so far */
 	bool is_wrong[VALUE_GUESSES];
-	uint32_t low, high, code;    /* arithmetic coder: the interval, and where in it the input is */
+	uint32_t low, high, code; /* arithmetic coder: the interval, and where in it the input is */
 	bool decodes;
 	struct reader in;
 	unsigned n_beyond; /* bytes taken behind the end of the input */
@@ -84,7 +85,7 @@ static int squash(int x)
 /* How much of an input counts, in 1/16, and how far a probability moves, in 1/65536, by its count. */
 static const int32_t confidence[16] = { 0, 6, 9, 11, 13, 14, 15, 16, 16, 17, 17, 18, 18, 19, 19, 20 };
 static const int32_t rate[16] = { 43690, 26214, 18724, 14563, 11915, 10082, 8738, 7710,
-				  6898,	 6241,	5698,  5242,  4854,  4519,  4228,  3276 };
+				  6898,	 6241,	5698,  5242,  4854,  4519,  4228, 3276 };
 
 static uint16_t slot_learned(uint16_t slot, bool bit)
 {
@@ -254,7 +255,8 @@ static void learn(struct value_coder *c, int16_t *weights, int p, unsigned node,
 	/* input x error / 2^17, rounded; in 16 bits, so that one vector instruction does eight */
 	for (unsigned i = 0; i < N_PADDED; i++) {
 		int16_t step = (int16_t)(((c->inputs[i] * error >> 16) + 1) >> 1);
-		int16_t low = (int16_t)(-WEIGHT_MAX - MIN(step, 0)), high = (int16_t)(WEIGHT_MAX - MAX(step, 0));
+		int16_t low = (int16_t)(-WEIGHT_MAX - MIN(step, 0)),
+			high = (int16_t)(WEIGHT_MAX - MAX(step, 0));
 
 		weights[i] = (int16_t)(MAX(MIN(weights[i], high), low) + step);
 	}

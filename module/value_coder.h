@@ -24,7 +24,7 @@
 struct value_facts {
 	uint32_t contexts[VALUE_CONTEXTS]; /* hashes */
 	uint64_t guesses[VALUE_GUESSES];   /* what the number may well be */
-	unsigned width; /* the number has that many bits at most, if 1 to 8; else 0 */
+	unsigned width;			   /* the number has that many bits at most, if 1 to 8; else 0 */
 	unsigned kind; /* of number, 0 to 1023: by it weights are chosen, and guesses believed */
 };
 

@@ -27,8 +27,8 @@
 
 #define FIRST_INTERVAL_NS 2000000000u
 #define MIN_INTERVAL_NS 100000000u
-#define URGENT_NS 500000000u	  /* a death waits this long for company */
-#define RETRY_NS 10000000000u	  /* between attempts to write events */
+#define URGENT_NS 500000000u  /* a death waits this long for company */
+#define RETRY_NS 10000000000u /* between attempts to write events */
 #define FILL_HIGH 0.5
 #define FILL_LOW 0.2
 #define CLOCK_MAX_HZ 99.0	  /* of a lone clock that nobody gave a rate */
@@ -59,7 +59,7 @@ struct monitor {
 	struct mean means[SAMPLER_TABLES];
 	uint64_t interval_ns, cycle_ns, next_ns; /* CLOCK_MONOTONIC */
 	uint64_t start_ns;			 /* CLOCK_REALTIME of the log in the making */
-	uint64_t urgent_ns; /* when events must be written, if before next_ns */
+	uint64_t urgent_ns;			 /* when events must be written, if before next_ns */
 	uint64_t opened_ns, events_retry_ns;
 	double used_cpu_s;
 	bool reference_ran; /* all the interval */
@@ -172,8 +172,9 @@ int monitor_open(const struct monitor_settings *settings, struct monitor **ret, 
 	cost->own = monitor->status.budget * GUESSED_OWN_PART;
 	if (source_clock_is_denied(monitor->settings) || budget_measure(&cost->interrupt_ns, &fault) < 0)
 		cost->interrupt_ns = 0;
-	monitor->status.clock_hz = settings->rate_hz > 0 ? settings->rate_hz :
-							   budget_clock_hz(settings->budget, cost, CLOCK_MAX_HZ);
+	monitor->status.clock_hz = settings->rate_hz > 0 ?
+					   settings->rate_hz :
+					   budget_clock_hz(settings->budget, cost, CLOCK_MAX_HZ);
 	r = source_open(settings, monitor->status.clock_hz, &monitor->source, reterr);
 	if (r < 0)
 		return r;
@@ -233,9 +234,9 @@ int monitor_work(struct monitor *monitor, int timeout_ms, struct fault *reterr)
 	if (monitor->source.recorder)
 		r = recorder_wait(monitor->source.recorder, monitor->epoll, timeout_ms, reterr);
 	else
-		r = epoll_wait(monitor->epoll, events, ARRAY_SIZE(events), timeout_ms) < 0 &&
-			    errno != EINTR ?
-			    fault_errno(reterr, -errno, "epoll") : 0;
+		r = epoll_wait(monitor->epoll, events, ARRAY_SIZE(events), timeout_ms) < 0 && errno != EINTR ?
+			    fault_errno(reterr, -errno, "epoll") :
+			    0;
 	if (r < 0)
 		return r;
 	if (monitor->source.sampler)
@@ -398,15 +399,17 @@ static void rates_set(struct monitor *monitor)
 		if (monitor->settings->rate_hz <= 0 && status->source == MONITOR_CPU_CLOCK)
 			status->clock_hz = budget_clock_hz(status->budget, &status->cost, CLOCK_MAX_HZ);
 		r = pace_set(&monitor->pace, monitor->source.sampler, status->clock_hz, false);
-		status->rates.total_share = status->clock_hz *
-					    (status->cost.interrupt_ns + status->cost.clock_ns) / 1e9 +
-					    status->cost.own;
+		status->rates.total_share =
+			status->clock_hz * (status->cost.interrupt_ns + status->cost.clock_ns) / 1e9 +
+			status->cost.own;
 	} else {
 		status->rates = budget_rates(status->budget, &status->cost, status->tick_hz);
 		sampler_set_tick_divisor(monitor->source.sampler, status->rates.tick_divisor);
-		reference_hz = *status->reference_reason || status->on_battery ? 0 :
-										 status->rates.reference_hz;
-		r = *status->reference_reason ? 0 : pace_set(&monitor->pace, monitor->source.sampler, reference_hz, true);
+		reference_hz =
+			*status->reference_reason || status->on_battery ? 0 : status->rates.reference_hz;
+		r = *status->reference_reason ?
+			    0 :
+			    pace_set(&monitor->pace, monitor->source.sampler, reference_hz, true);
 		monitor->reference_ran = reference_hz > 0 && r == 0;
 	}
 	if (r < 0)
@@ -459,8 +462,8 @@ static void burst_begin(struct monitor *monitor, const struct control_burst *req
 	struct fault fault;
 	double hz;
 
-	if (!monitor->source.sampler || monitor->burst.is_on || (has_reference && *status->reference_reason &&
-							   source_clock_is_denied(monitor->settings))) {
+	if (!monitor->source.sampler || monitor->burst.is_on ||
+	    (has_reference && *status->reference_reason && source_clock_is_denied(monitor->settings))) {
 		log_warning("a burst was asked for, but cannot be had now");
 		return;
 	}
@@ -517,7 +520,9 @@ void monitor_requests(struct monitor *monitor)
 	if (monitor->control.fd < 0 || !monitor->source.sampler)
 		return;
 	snprintf(path, sizeof(path), "%s/" CONTROL_WATCH, monitor->control.directory);
-	r = monitor->settings->lifecycle ? lives_watch(monitor->lives, monitor->source.sampler, path, &fault) : 0;
+	r = monitor->settings->lifecycle ?
+		    lives_watch(monitor->lives, monitor->source.sampler, path, &fault) :
+		    0;
 	if (r < 0)
 		log_warning("%s", fault.text);
 	else
@@ -577,13 +582,16 @@ static int recorder_cycle(struct monitor *monitor, bool last, struct fault *rete
 	}
 	monitor->cycle_ns = now_ns(CLOCK_MONOTONIC);
 	r = write_log(monitor, log, reterr);
-	return r < 0 || last ? r : source_renew(monitor->settings, monitor->status.clock_hz, &monitor->source, reterr);
+	return r < 0 || last ?
+		       r :
+		       source_renew(monitor->settings, monitor->status.clock_hz, &monitor->source, reterr);
 }
 
 static int sampler_cycle(struct monitor *monitor, bool last, struct fault *reterr)
 {
 	double elapsed_s = (double)(now_ns(CLOCK_MONOTONIC) - monitor->cycle_ns) / 1e9, fill = 0;
-	bool has_reference = monitor->status.source == MONITOR_TICK && !source_clock_is_denied(monitor->settings);
+	bool has_reference =
+		monitor->status.source == MONITOR_TICK && !source_clock_is_denied(monitor->settings);
 	bool burst_is_over;
 	int r = drain(monitor, SAMPLER_MAIN, elapsed_s, &fill, reterr);
 	uint64_t now;
@@ -621,8 +629,8 @@ static void schedule(struct monitor *monitor)
 
 	monitor->next_ns = now + monitor->interval_ns;
 	if (monitor->burst.is_on)
-		monitor->next_ns = now + MIN(burst_drain_ns(monitor), monitor->burst.end_ns > now ?
-							      monitor->burst.end_ns - now : 0);
+		monitor->next_ns = now + MIN(burst_drain_ns(monitor),
+					     monitor->burst.end_ns > now ? monitor->burst.end_ns - now : 0);
 }
 
 int monitor_cycle(struct monitor *monitor, bool last, struct fault *reterr)
@@ -635,7 +643,7 @@ int monitor_cycle(struct monitor *monitor, bool last, struct fault *reterr)
 		return 0;
 	}
 	r = monitor->source.recorder ? recorder_cycle(monitor, last, reterr) :
-				sampler_cycle(monitor, last, reterr);
+				       sampler_cycle(monitor, last, reterr);
 	if (r < 0)
 		return r;
 	monitor->status.n_cycles++;

@@ -22,7 +22,7 @@ struct monitor;
 /* What is published. */
 struct monitor_status {
 	enum monitor_source source;
-	const char *source_reason; /* why not a better one; "" when it is the best; borrowed */
+	const char *source_reason;    /* why not a better one; "" when it is the best; borrowed */
 	const char *reference_reason; /* why there is no reference clock; "" when there is */
 	struct budget_cost cost;
 	struct budget_rates rates;

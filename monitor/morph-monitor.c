@@ -74,20 +74,13 @@ static const struct option options[] = {
 static const char *setting_of(int option)
 {
 	switch (option) {
-	case 's':
-		return "spool";
-	case 'r':
-		return "run_directory";
-	case 'i':
-		return "interval";
-	case 'S':
-		return "source";
-	case 'F':
-		return "rate";
-	case 'b':
-		return "overhead_budget";
-	default:
-		return NULL;
+	case 's': return "spool";
+	case 'r': return "run_directory";
+	case 'i': return "interval";
+	case 'S': return "source";
+	case 'F': return "rate";
+	case 'b': return "overhead_budget";
+	default: return NULL;
 	}
 }
 
@@ -97,7 +90,8 @@ static int usage(FILE *out)
 	      "           [--interval TIME] [--source auto|tick|cpu-clock|cycles|perf|user] [--rate HZ]\n"
 	      "           [--budget SHARE] [--output FILE] [--once] [--duration SECONDS]\n"
 	      "           [--status-file FILE] [--foreground] [--quiet | --verbose]\n"
-	      "See morph-monitor(8).\n", out);
+	      "See morph-monitor(8).\n",
+	      out);
 	return out == stderr ? EXIT_USAGE : EXIT_DONE;
 }
 
@@ -109,32 +103,22 @@ static int replace_text(char **text, const char *value)
 }
 
 /* One option that is not a setting; -EINVAL: its value is no good. */
-static int option_take(int option, const char *value, struct monitor_settings *settings,
-		       struct fault *reterr)
+static int option_take(int option, const char *value, struct monitor_settings *settings, struct fault *reterr)
 {
 	char *end;
 
 	switch (option) {
-	case OPTION_OUTPUT:
-		return replace_text(&settings->output, value);
-	case OPTION_STATUS:
-		return replace_text(&settings->status_file, value);
-	case OPTION_ONCE:
-		settings->once = true;
-		return 0;
+	case OPTION_OUTPUT: return replace_text(&settings->output, value);
+	case OPTION_STATUS: return replace_text(&settings->status_file, value);
+	case OPTION_ONCE: settings->once = true; return 0;
 	case OPTION_DURATION:
 		settings->duration_s = strtod(value, &end);
 		if (end == value || *end || !(settings->duration_s > 0 && settings->duration_s < 1e9))
 			return fault_set(reterr, -EINVAL, "--duration %s: give seconds", value);
 		return 0;
-	case 'q':
-		log_init(PROGRAM, LOG_LEVEL_WARNING);
-		return 0;
-	case 'v':
-		log_init(PROGRAM, LOG_LEVEL_DEBUG);
-		return 0;
-	default:
-		return 0;
+	case 'q': log_init(PROGRAM, LOG_LEVEL_WARNING); return 0;
+	case 'v': log_init(PROGRAM, LOG_LEVEL_DEBUG); return 0;
+	default: return 0;
 	}
 }
 
@@ -218,8 +202,8 @@ static void former_report(const struct monitor_settings *settings)
 	if (settings->output || config_file_read(path, state_keys, &state, &fault) < 0 || !state.pid)
 		return;
 	log_warning("the former monitor (process %" PRIu64 ") did not end properly; samples since its last "
-		    "drain, %.1f s ago, are lost", state.pid,
-		    now > state.drained_ns ? (double)(now - state.drained_ns) / 1e9 : 0.0);
+		    "drain, %.1f s ago, are lost",
+		    state.pid, now > state.drained_ns ? (double)(now - state.drained_ns) / 1e9 : 0.0);
 }
 
 static void state_write(const struct monitor_settings *settings, bool is_running)

@@ -27,10 +27,9 @@ static const struct config_key keys[] = {
 	{ NULL, 0, 0, 0, 0 },
 };
 
-static const char *const source_names[] = {
-	[MONITOR_AUTO] = "auto",     [MONITOR_TICK] = "tick", [MONITOR_CPU_CLOCK] = "cpu-clock",
-	[MONITOR_CYCLES] = "cycles", [MONITOR_PERF] = "perf", [MONITOR_USER] = "user",
-};
+static const char *const source_names[] = { [MONITOR_AUTO] = "auto",	       [MONITOR_TICK] = "tick",
+					    [MONITOR_CPU_CLOCK] = "cpu-clock", [MONITOR_CYCLES] = "cycles",
+					    [MONITOR_PERF] = "perf",	       [MONITOR_USER] = "user" };
 
 const char *monitor_source_name(enum monitor_source source)
 {
@@ -49,8 +48,7 @@ int monitor_settings_init(struct monitor_settings *settings)
 		.reference = true,
 		.lifecycle = true,
 	};
-	if (settings->spool && settings->run_directory && settings->overhead_budget &&
-	    settings->source_name)
+	if (settings->spool && settings->run_directory && settings->overhead_budget && settings->source_name)
 		return 0;
 	monitor_settings_done(settings);
 	return -ENOMEM;
@@ -106,10 +104,12 @@ static int user_path(char **path, const char *standard, const char *variable, co
 
 static int user_paths(struct monitor_settings *settings)
 {
-	int r = user_path(&settings->spool, MONITOR_SPOOL, "XDG_STATE_HOME", ".local/state", MONITOR_USER_SPOOL);
+	int r = user_path(&settings->spool, MONITOR_SPOOL, "XDG_STATE_HOME", ".local/state",
+			  MONITOR_USER_SPOOL);
 
-	return r < 0 ? r : user_path(&settings->run_directory, MONITOR_RUN_DIRECTORY, "XDG_RUNTIME_DIR", ".cache",
-				     MONITOR_USER_RUN_DIRECTORY);
+	return r < 0 ? r :
+		       user_path(&settings->run_directory, MONITOR_RUN_DIRECTORY, "XDG_RUNTIME_DIR", ".cache",
+				 MONITOR_USER_RUN_DIRECTORY);
 }
 
 int monitor_settings_finish(struct monitor_settings *settings, struct fault *reterr)

@@ -18,7 +18,7 @@
 #define MONITOR_USER_RUN_DIRECTORY "morph/monitor"
 
 enum monitor_source {
-	MONITOR_AUTO,	   /* the first of the following that works */
+	MONITOR_AUTO, /* the first of the following that works */
 	MONITOR_TICK,
 	MONITOR_CPU_CLOCK, /* BPF on perf's software clock */
 	MONITOR_CYCLES,	   /* BPF on the PMU */
@@ -32,12 +32,12 @@ struct monitor_settings {
 	char *status_file;   /* NULL: RUN_DIRECTORY/status.json */
 	char *output;	     /* NULL, or: one log into this file instead of the spool */
 	char *overhead_budget, *source_name;
-	double budget;	     /* share of CPU time */
+	double budget; /* share of CPU time */
 	enum monitor_source source;
 	double rate_hz;	     /* 0: from the budget */
 	uint64_t interval_s; /* between logs, at most */
 	uint64_t spool_limit_bytes;
-	double duration_s;   /* 0: until stopped */
+	double duration_s; /* 0: until stopped */
 	bool reference, lifecycle;
 	bool once;
 	bool is_denied_allowed; /* use what deny.h forbids */

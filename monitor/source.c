@@ -51,8 +51,8 @@ bool source_clock_is_denied(const struct monitor_settings *settings)
 	return deny_reason(DENY_CPU_CLOCK, NULL) && !settings->is_denied_allowed;
 }
 
-static int open_sampler(const struct monitor_settings *settings, double clock_hz, enum monitor_source kind, struct source *ret,
-			struct fault *reterr)
+static int open_sampler(const struct monitor_settings *settings, double clock_hz, enum monitor_source kind,
+			struct source *ret, struct fault *reterr)
 {
 	bool is_tick = kind == MONITOR_TICK;
 	struct sampler_options options = {
@@ -91,7 +91,9 @@ static int open_sampler(const struct monitor_settings *settings, double clock_hz
 static int open_recorder(const struct monitor_settings *settings, double clock_hz, enum monitor_source kind,
 			 struct source *ret, struct fault *reterr)
 {
-	struct recorder_options options = { .target = RECORDER_ALL, .rate_hz = clock_hz, .tells_files = true };
+	struct recorder_options options = { .target = RECORDER_ALL,
+					    .rate_hz = clock_hz,
+					    .tells_files = true };
 	struct rlimit files;
 	int r;
 
@@ -111,8 +113,8 @@ static int open_recorder(const struct monitor_settings *settings, double clock_h
 	return r;
 }
 
-static int open_one(const struct monitor_settings *settings, double clock_hz, enum monitor_source kind, struct source *ret,
-		    struct fault *reterr)
+static int open_one(const struct monitor_settings *settings, double clock_hz, enum monitor_source kind,
+		    struct source *ret, struct fault *reterr)
 {
 	ret->kind = kind;
 	return kind >= MONITOR_PERF ? open_recorder(settings, clock_hz, kind, ret, reterr) :
@@ -120,7 +122,8 @@ static int open_one(const struct monitor_settings *settings, double clock_hz, en
 }
 
 /* The fallback ladder. A user without privilege gets the last rung only on request. */
-int source_open(const struct monitor_settings *settings, double clock_hz, struct source *ret, struct fault *reterr)
+int source_open(const struct monitor_settings *settings, double clock_hz, struct source *ret,
+		struct fault *reterr)
 {
 	static const enum monitor_source ladder[] = { MONITOR_TICK, MONITOR_CPU_CLOCK, MONITOR_PERF };
 	int r = -EINVAL;
@@ -141,7 +144,8 @@ int source_open(const struct monitor_settings *settings, double clock_hz, struct
 			 geteuid() ? "; --source user samples your own processes" : "");
 }
 
-int source_renew(const struct monitor_settings *settings, double clock_hz, struct source *source, struct fault *reterr)
+int source_renew(const struct monitor_settings *settings, double clock_hz, struct source *source,
+		 struct fault *reterr)
 {
 	if (recorder_is_stale(source->recorder)) {
 		/* First: its descriptors and memory may be what the new one needs. */

@@ -11,8 +11,8 @@
 
 struct source {
 	enum monitor_source kind;
-	struct sampler *sampler;   /* owned; NULL: the other one */
-	struct recorder *recorder; /* owned */
+	struct sampler *sampler;	   /* owned; NULL: the other one */
+	struct recorder *recorder;	   /* owned */
 	uint32_t capacity[SAMPLER_TABLES]; /* rows per CPU of the sampler's tables */
 	bool sees_kernel_addresses;
 	const char *reference_reason; /* why no reference clock runs beside it; "" when one does; static */
@@ -23,9 +23,11 @@ struct source {
  * source_open() - @ret: all zeros before
  * @clock_hz: of sources that have no rate of their own. -EOPNOTSUPP, -EPERM, ...: @reterr has the first reason
  */
-int source_open(const struct monitor_settings *settings, double clock_hz, struct source *ret, struct fault *reterr);
+int source_open(const struct monitor_settings *settings, double clock_hz, struct source *ret,
+		struct fault *reterr);
 /** source_renew() - of a recorder, whose samples have been taken: which processes and CPUs are there by now? */
-int source_renew(const struct monitor_settings *settings, double clock_hz, struct source *source, struct fault *reterr);
+int source_renew(const struct monitor_settings *settings, double clock_hz, struct source *source,
+		 struct fault *reterr);
 void source_close(struct source *source);
 
 /** source_in_logs() - what sample logs call it */

@@ -21,24 +21,26 @@ static const char *const allowed_calls[] = {
 	/* files */
 	"read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev", "lseek", "close",
 	"close_range", "open", "openat", "openat2", "creat", "stat", "fstat", "lstat", "newfstatat", "statx",
-	"statfs", "fstatfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getdents64", "fcntl",
-	"flock", "dup", "dup2", "dup3", "pipe", "pipe2", "poll", "ppoll", "select", "pselect6", "fsync", "fdatasync",
-	"ftruncate", "fallocate", "fadvise64", "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir",
-	"mkdirat", "rmdir", "symlink", "symlinkat", "umask", "fchmod", "getcwd", "chdir", "fchdir",
-	"copy_file_range", "sendfile", "memfd_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
-	"eventfd2",
+	"statfs", "fstatfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getdents64",
+	"fcntl", "flock", "dup", "dup2", "dup3", "pipe", "pipe2", "poll", "ppoll", "select", "pselect6",
+	"fsync", "fdatasync", "ftruncate", "fallocate", "fadvise64", "rename", "renameat", "renameat2",
+	"unlink", "unlinkat", "mkdir", "mkdirat", "rmdir", "symlink", "symlinkat", "umask", "fchmod",
+	"getcwd", "chdir", "fchdir", "copy_file_range", "sendfile", "memfd_create", "epoll_create1",
+	"epoll_ctl", "epoll_wait", "epoll_pwait", "eventfd2",
 	/* memory */
 	"mmap", "munmap", "mremap", "mprotect", "madvise", "msync", "brk", "mincore",
 	/* processes, threads, signals */
-	"fork", "vfork", "execve", "execveat", "exit", "exit_group", "wait4", "waitid", "kill", "tgkill", "tkill",
-	"pidfd_open", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend", "rt_sigtimedwait",
-	"rt_sigpending", "sigaltstack", "alarm", "setitimer", "getpid", "gettid", "getppid", "getpgrp", "getpgid", "getsid",
-	"getuid", "geteuid", "getgid", "getegid", "getgroups", "getresuid", "getresgid", "setpgid", "setsid",
-	"set_tid_address", "set_robust_list", "get_robust_list", "rseq", "futex", "futex_waitv", "membarrier",
-	"sched_yield", "sched_getaffinity", "sched_getparam", "sched_getscheduler", "getpriority", "arch_prctl", "restart_syscall", "getrlimit", "setrlimit", "getrusage",
+	"fork", "vfork", "execve", "execveat", "exit", "exit_group", "wait4", "waitid", "kill", "tgkill",
+	"tkill", "pidfd_open", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend",
+	"rt_sigtimedwait", "rt_sigpending", "sigaltstack", "alarm", "setitimer", "getpid", "gettid",
+	"getppid", "getpgrp", "getpgid", "getsid", "getuid", "geteuid", "getgid", "getegid", "getgroups",
+	"getresuid", "getresgid", "setpgid", "setsid", "set_tid_address", "set_robust_list",
+	"get_robust_list", "rseq", "futex", "futex_waitv", "membarrier", "sched_yield", "sched_getaffinity",
+	"sched_getparam", "sched_getscheduler", "getpriority", "arch_prctl", "restart_syscall", "getrlimit",
+	"setrlimit", "getrusage",
 	/* time, system */
-	"nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday", "time", "times", "sysinfo",
-	"uname", "getrandom", "getcpu",
+	"nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday", "time", "times",
+	"sysinfo", "uname", "getrandom", "getcpu"
 };
 
 /* Requests that change nothing outside of the process. Not among them: TIOCSTI, which types into a terminal. */
@@ -49,7 +51,8 @@ static const uint32_t allowed_prctls[] = { PR_SET_NAME,	    PR_GET_NAME,	 PR_SET
 					   PR_CAPBSET_READ, PR_GET_SECCOMP,	 PR_SET_VMA_NOW };
 
 /* The kernel looks at 32 bits of a request, whatever else is in the register. */
-static int allow_requests(scmp_filter_ctx filter, int call, unsigned argument, const uint32_t *requests, size_t n)
+static int allow_requests(scmp_filter_ctx filter, int call, unsigned argument, const uint32_t *requests,
+			  size_t n)
 {
 	int r = 0;
 
@@ -81,10 +84,11 @@ static int rules_add(scmp_filter_ctx filter)
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 0));
 	if (r == 0)
-		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setaffinity), 1, SCMP_A0(SCMP_CMP_EQ, 0));
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setaffinity), 1,
+				     SCMP_A0(SCMP_CMP_EQ, 0));
 	if (r == 0)
-		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2, SCMP_A0(SCMP_CMP_EQ, 0),
-				     SCMP_A1(SCMP_CMP_EQ, 0));
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2,
+				     SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A1(SCMP_CMP_EQ, 0));
 	if (r == 0)
 		r = allow_requests(filter, SCMP_SYS(ioctl), 1, allowed_ioctls, ARRAY_SIZE(allowed_ioctls));
 	if (r == 0)

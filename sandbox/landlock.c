@@ -23,13 +23,15 @@
 #define SCOPE_SIGNAL (1ull << 1)
 
 #define RIGHTS_READ (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-#define RIGHTS_WRITE                                                                                               \
-	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |           \
-	 LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_FIFO |                 \
+#define RIGHTS_WRITE                                                                                      \
+	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
+	 LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_FIFO |       \
 	 LANDLOCK_ACCESS_FS_MAKE_SYM)
-#define RIGHTS_NEVER (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SOCK)
-#define RIGHTS_OF_FILES \
-	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | RIGHT_TRUNCATE)
+#define RIGHTS_NEVER \
+	(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SOCK)
+#define RIGHTS_OF_FILES                                                                              \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | \
+	 RIGHT_TRUNCATE)
 
 struct ruleset_attr {
 	uint64_t fs, net, scoped;
@@ -42,12 +44,18 @@ static const struct level {
 	uint64_t in_directory; /* given back in the directory that may be written */
 	const char *without;   /* what can still be done on kernels before it */
 } levels[] = {
-	{ 1, { .fs = RIGHTS_READ | RIGHTS_WRITE | RIGHTS_NEVER }, RIGHTS_READ | RIGHTS_WRITE, "reach any file" },
+	{ 1,
+	  { .fs = RIGHTS_READ | RIGHTS_WRITE | RIGHTS_NEVER },
+	  RIGHTS_READ | RIGHTS_WRITE,
+	  "reach any file" },
 	{ 2, { .fs = RIGHT_REFER }, RIGHT_REFER, NULL },
 	{ 3, { .fs = RIGHT_TRUNCATE }, RIGHT_TRUNCATE, "truncate files" },
 	{ 4, { .net = NET_BIND_TCP | NET_CONNECT_TCP }, 0, "use TCP" },
 	{ 5, { .fs = RIGHT_IOCTL_DEV }, 0, "control devices" },
-	{ 6, { .scoped = SCOPE_ABSTRACT_SOCKET | SCOPE_SIGNAL }, 0, "signal processes outside, connect to abstract sockets" },
+	{ 6,
+	  { .scoped = SCOPE_ABSTRACT_SOCKET | SCOPE_SIGNAL },
+	  0,
+	  "signal processes outside, connect to abstract sockets" },
 };
 
 int landlock_abi(void)
@@ -99,7 +107,9 @@ int landlock_enter(const char *directory, const char *const *readable, struct fa
 		return fault_errno(reterr, -errno, "sandbox: landlock: no rules can be made");
 	r = rule_add(ruleset, directory, in_directory);
 	if (r == 0)
-		r = rule_add(ruleset, "/dev/null", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | (attr.fs & RIGHT_TRUNCATE));
+		r = rule_add(ruleset, "/dev/null",
+			     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |
+				     (attr.fs & RIGHT_TRUNCATE));
 	for (; r == 0 && *readable; readable++)
 		r = rule_add(ruleset, *readable, RIGHTS_READ);
 	if (r == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)

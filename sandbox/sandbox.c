@@ -54,7 +54,8 @@ static int user_become(const struct sandbox_options *o, struct fault *reterr)
 {
 	if (o->uid == (uid_t)-1)
 		return 0;
-	if (setgroups(0, NULL) < 0 || setresgid(o->gid, o->gid, o->gid) < 0 || setresuid(o->uid, o->uid, o->uid) < 0)
+	if (setgroups(0, NULL) < 0 || setresgid(o->gid, o->gid, o->gid) < 0 ||
+	    setresuid(o->uid, o->uid, o->uid) < 0)
 		return fault_errno(reterr, -errno, "sandbox: cannot become user %u", (unsigned)o->uid);
 	if (setuid(0) == 0)
 		return fault_set(reterr, -EPERM, "sandbox: user %u can become root again", (unsigned)o->uid);
@@ -277,7 +278,8 @@ static uint64_t now_ms(void)
 /* Until the work is done (the pipe of the news ends), or for too long. */
 static int wait_and_print(const struct sandbox_options *o, const struct run *run, struct said *said)
 {
-	struct pollfd fds[] = { { .fd = run->said[0], .events = POLLIN }, { .fd = run->news[0], .events = POLLIN } };
+	struct pollfd fds[] = { { .fd = run->said[0], .events = POLLIN },
+				{ .fd = run->news[0], .events = POLLIN } };
 	uint64_t start_ms = now_ms();
 
 	for (;;) {
@@ -294,8 +296,8 @@ static int wait_and_print(const struct sandbox_options *o, const struct run *run
 	}
 }
 
-static int follow(const struct sandbox_options *o, struct run *run, struct sandbox_report *ret, int *retstatus,
-		  struct fault *reterr)
+static int follow(const struct sandbox_options *o, struct run *run, struct sandbox_report *ret,
+		  int *retstatus, struct fault *reterr)
 {
 	struct said said = { 0 };
 	struct news news;
@@ -334,7 +336,8 @@ static int run_in(struct run *run, struct sandbox_report *ret, int *retstatus, s
 {
 	pid_t pid, caller = getpid();
 
-	if (pipe2(run->said, O_CLOEXEC) < 0 || pipe2(run->news, O_CLOEXEC) < 0 || pipe2(run->life, O_CLOEXEC) < 0)
+	if (pipe2(run->said, O_CLOEXEC) < 0 || pipe2(run->news, O_CLOEXEC) < 0 ||
+	    pipe2(run->life, O_CLOEXEC) < 0)
 		return fault_errno(reterr, -errno, "sandbox: cannot make a pipe");
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return fault_errno(reterr, -errno, "sandbox: cannot take over orphans");
@@ -353,10 +356,12 @@ static int run_in(struct run *run, struct sandbox_report *ret, int *retstatus, s
 	return follow(run->options, run, ret, retstatus, reterr);
 }
 
-int sandbox_run(const struct sandbox_options *options, int (*work)(void *userdata), struct sandbox_report *ret,
-		int *retstatus, struct fault *reterr)
+int sandbox_run(const struct sandbox_options *options, int (*work)(void *userdata),
+		struct sandbox_report *ret, int *retstatus, struct fault *reterr)
 {
-	struct run run = { .options = options, .work = work, .said = { -1, -1 }, .news = { -1, -1 }, .life = { -1, -1 } };
+	struct run run = {
+		.options = options, .work = work, .said = { -1, -1 }, .news = { -1, -1 }, .life = { -1, -1 }
+	};
 	int r = run_in(&run, ret, retstatus, reterr);
 
 	pipe_close(run.said);
@@ -374,8 +379,9 @@ static int nothing(_unused_ void *userdata)
 int sandbox_probe(const char *directory, struct sandbox_report *ret, struct fault *reterr)
 {
 	static const char *const readable[] = { NULL };
-	struct sandbox_options options = { .uid = (uid_t)-1, .directory = directory, .readable = readable,
-					   .timeout_s = 10, .keep_fd = -1 };
+	struct sandbox_options options = {
+		.uid = (uid_t)-1, .directory = directory, .readable = readable, .timeout_s = 10, .keep_fd = -1
+	};
 	int status;
 
 	return sandbox_run(&options, nothing, ret, &status, reterr);
@@ -383,8 +389,9 @@ int sandbox_probe(const char *directory, struct sandbox_report *ret, struct faul
 
 static size_t gap_add(char *ret, size_t size, size_t at, const char *what, const char *why)
 {
-	int n = at < size ? snprintf(ret + at, size - at, "%s%s%s%s%s", at ? "; " : "", what, why ? " (" : "", why ? why : "",
-				     why ? ")" : "") : 0;
+	int n = at < size ? snprintf(ret + at, size - at, "%s%s%s%s%s", at ? "; " : "", what, why ? " (" : "",
+				     why ? why : "", why ? ")" : "") :
+			    0;
 
 	return n < 0 ? at : at + (size_t)n;
 }
@@ -392,7 +399,8 @@ static size_t gap_add(char *ret, size_t size, size_t at, const char *what, const
 const char *sandbox_gaps(const struct sandbox_report *report, char *ret, size_t size)
 {
 	const struct spaces *spaces = &report->spaces;
-	const char *why = spaces->error ? strerror(spaces->error) : NULL, *lacks = landlock_lacks(report->landlock);
+	const char *why = spaces->error ? strerror(spaces->error) : NULL,
+		   *lacks = landlock_lacks(report->landlock);
 	size_t at = 0;
 
 	ret[0] = '\0';

@@ -30,13 +30,14 @@
 struct sandbox_options {
 	uid_t uid; /* whom to become; (uid_t)-1: stay who we are (only root can change) */
 	gid_t gid;
-	const char *directory;	      /* absolute: the one place that may be written; its owner is @uid */
-	const char *const *readable;  /* NULL-terminated: what may be read and executed besides */
+	const char *directory;	     /* absolute: the one place that may be written; its owner is @uid */
+	const char *const *readable; /* NULL-terminated: what may be read and executed besides */
 	struct sandbox_limits limits;
-	unsigned timeout_s;	      /* of the clock on the wall; 0: none */
-	int keep_fd;		      /* the one descriptor that stays open inside; -1: none */
-	int (*tick)(void *userdata);  /* called four times a second and after signals; not 0: end it. May be NULL */
-	void *userdata;		      /* for both */
+	unsigned timeout_s; /* of the clock on the wall; 0: none */
+	int keep_fd;	    /* the one descriptor that stays open inside; -1: none */
+	int (*tick)(
+		void *userdata); /* called four times a second and after signals; not 0: end it. May be NULL */
+	void *userdata;		 /* for both */
 };
 
 /* Which walls stood. */
@@ -54,8 +55,8 @@ struct sandbox_report {
  * @retstatus: of the process, as waitpid(2) gives it; @work's value is its exit status
  * Return: 0; -ETIMEDOUT; -ECANCELED: @tick said so; other -errno when no sandbox could be made; with @reterr
  */
-int sandbox_run(const struct sandbox_options *options, int (*work)(void *userdata), struct sandbox_report *ret,
-		int *retstatus, struct fault *reterr);
+int sandbox_run(const struct sandbox_options *options, int (*work)(void *userdata),
+		struct sandbox_report *ret, int *retstatus, struct fault *reterr);
 
 /** sandbox_end_children() - SIGKILL for all descendants, and wait until there are none; the caller reaps orphans (prctl(2)) */
 void sandbox_end_children(void);

@@ -82,7 +82,8 @@ void spaces_furnish(const char *directory, struct spaces *spaces)
 	(void)!sethostname("sandbox", strlen("sandbox"));
 	r = make_read_only(directory);
 	spaces->read_only = r == 0 && chdir(directory) == 0;
-	spaces->own_proc = mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, NULL) == 0;
+	spaces->own_proc =
+		mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, NULL) == 0;
 	if (!spaces->own_proc && r == 0)
 		r = -errno;
 	spaces->error = -r;

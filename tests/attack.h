@@ -15,10 +15,10 @@
 
 #include "tests/test.h"
 
-#define ATTACK(name, repelled)                                                                    \
-	do {                                                                                      \
-		bool held_ = (repelled);                                                          \
-		printf("attack %s: %s\n", name, held_ ? "held" : "succeeded");                    \
-		if (!held_)                                                                       \
-			FAIL("attack %s succeeded: not true: %s", name, #repelled);               \
+#define ATTACK(name, repelled)                                                      \
+	do {                                                                        \
+		bool held_ = (repelled);                                            \
+		printf("attack %s: %s\n", name, held_ ? "held" : "succeeded");      \
+		if (!held_)                                                         \
+			FAIL("attack %s succeeded: not true: %s", name, #repelled); \
 	} while (0)

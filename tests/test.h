@@ -28,49 +28,49 @@ static struct test *test_first, **test_last = &test_first;
 static jmp_buf test_out;
 enum test_result { TEST_PASSED, TEST_FAILED, TEST_SKIPPED };
 
-#define TEST(id)                                                                                  \
-	static void test_##id(void);                                                              \
-	__attribute__((constructor)) static void test_register_##id(void)                         \
-	{                                                                                         \
-		static struct test test = { #id, test_##id, NULL };                               \
-		*test_last = &test;                                                               \
-		test_last = &test.next;                                                           \
-	}                                                                                         \
+#define TEST(id)                                                          \
+	static void test_##id(void);                                      \
+	__attribute__((constructor)) static void test_register_##id(void) \
+	{                                                                 \
+		static struct test test = { #id, test_##id, NULL };       \
+		*test_last = &test;                                       \
+		test_last = &test.next;                                   \
+	}                                                                 \
 	static void test_##id(void)
 
-#define FAIL(...)                                                                                 \
-	do {                                                                                      \
-		fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                   \
-		fprintf(stderr, __VA_ARGS__);                                                     \
-		fputc('\n', stderr);                                                              \
-		longjmp(test_out, TEST_FAILED);                                                   \
+#define FAIL(...)                                               \
+	do {                                                    \
+		fprintf(stderr, "%s:%d: ", __FILE__, __LINE__); \
+		fprintf(stderr, __VA_ARGS__);                   \
+		fputc('\n', stderr);                            \
+		longjmp(test_out, TEST_FAILED);                 \
 	} while (0)
 
-#define CHECK(condition)                                                                          \
-	do {                                                                                      \
-		if (!(condition))                                                                 \
-			FAIL("not true: %s", #condition);                                         \
+#define CHECK(condition)                                  \
+	do {                                              \
+		if (!(condition))                         \
+			FAIL("not true: %s", #condition); \
 	} while (0)
 
-#define CHECK_INT(actual, expected)                                                               \
-	do {                                                                                      \
-		long long a_ = (long long)(actual), e_ = (long long)(expected);                   \
-		if (a_ != e_)                                                                     \
-			FAIL("%s is %lld, not %lld", #actual, a_, e_);                            \
+#define CHECK_INT(actual, expected)                                             \
+	do {                                                                    \
+		long long a_ = (long long)(actual), e_ = (long long)(expected); \
+		if (a_ != e_)                                                   \
+			FAIL("%s is %lld, not %lld", #actual, a_, e_);          \
 	} while (0)
 
-#define CHECK_STR(actual, expected)                                                               \
-	do {                                                                                      \
-		const char *a_ = (actual), *e_ = (expected);                                      \
-		if (strcmp(a_, e_) != 0)                                                          \
-			FAIL("%s is \"%s\", not \"%s\"", #actual, a_, e_);                        \
+#define CHECK_STR(actual, expected)                                        \
+	do {                                                               \
+		const char *a_ = (actual), *e_ = (expected);               \
+		if (strcmp(a_, e_) != 0)                                   \
+			FAIL("%s is \"%s\", not \"%s\"", #actual, a_, e_); \
 	} while (0)
 
-#define SKIP(...)                                                                                 \
-	do {                                                                                      \
-		printf("  skipped: " __VA_ARGS__);                                                \
-		putchar('\n');                                                                    \
-		longjmp(test_out, TEST_SKIPPED);                                                  \
+#define SKIP(...)                                  \
+	do {                                       \
+		printf("  skipped: " __VA_ARGS__); \
+		putchar('\n');                     \
+		longjmp(test_out, TEST_SKIPPED);   \
 	} while (0)
 
 static inline enum test_result test_run(const struct test *test)
@@ -110,8 +110,8 @@ static inline int test_main(int argc, char **argv)
 	return n[TEST_FAILED] ? 1 : n[TEST_PASSED] ? 0 : 77;
 }
 
-#define TEST_MAIN()                                                                               \
-	int main(int argc, char **argv)                                                           \
-	{                                                                                         \
-		return test_main(argc, argv);                                                     \
+#define TEST_MAIN()                           \
+	int main(int argc, char **argv)       \
+	{                                     \
+		return test_main(argc, argv); \
 	}

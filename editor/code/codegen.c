@@ -67,7 +67,7 @@ _noreturn_ static void compile(const struct codegen_input *inputs, size_t n_inpu
 	cg = thinlto_create_codegen();
 	thinlto_codegen_set_codegen_only(cg, true);
 	thinlto_codegen_set_pic_model(cg, options->pic ? LTO_CODEGEN_PIC_MODEL_DYNAMIC :
-							  LTO_CODEGEN_PIC_MODEL_STATIC);
+							 LTO_CODEGEN_PIC_MODEL_STATIC);
 	if (options->cpu)
 		thinlto_codegen_set_cpu(cg, options->cpu);
 	for (size_t i = 0; i < n_inputs; i++)
@@ -98,9 +98,8 @@ static void first_line(FILE *file, char *ret, size_t size)
 		ret[strcspn(ret, "\n")] = '\0';
 }
 
-int codegen_run(const struct codegen_input *inputs, size_t n_inputs,
-		const struct codegen_options *options, const char *directory, const char *prefix,
-		struct fault *reterr)
+int codegen_run(const struct codegen_input *inputs, size_t n_inputs, const struct codegen_options *options,
+		const char *directory, const char *prefix, struct fault *reterr)
 {
 	char line[400];
 	int fd = memfd_create("errors", MFD_CLOEXEC);

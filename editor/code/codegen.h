@@ -33,6 +33,5 @@ struct codegen_options {
  * codegen_run() - compile each input to DIRECTORY/PREFIX-<i>.o
  * Return: 0; -ECHILD when the compiler crashed or refused (@reterr says what it printed last); -errno.
  */
-int codegen_run(const struct codegen_input *inputs, size_t n_inputs,
-		const struct codegen_options *options, const char *directory, const char *prefix,
-		struct fault *reterr);
+int codegen_run(const struct codegen_input *inputs, size_t n_inputs, const struct codegen_options *options,
+		const char *directory, const char *prefix, struct fault *reterr);

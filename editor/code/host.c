@@ -17,7 +17,9 @@
 static const struct level {
 	const char *name, *features[12];
 } levels[] = {
-	{ "x86-64-v3", { "+avx2", "+bmi", "+bmi2", "+f16c", "+fma", "+lzcnt", "+movbe", "+xsave", "+popcnt", "+sse4.2", "+cx16" } },
+	{ "x86-64-v3",
+	  { "+avx2", "+bmi", "+bmi2", "+f16c", "+fma", "+lzcnt", "+movbe", "+xsave", "+popcnt", "+sse4.2",
+	    "+cx16" } },
 	{ "x86-64-v2", { "+popcnt", "+sse4.2", "+cx16", "+sahf" } },
 	{ "x86-64", { NULL } },
 };
@@ -27,7 +29,8 @@ static bool has_word(const char *list, size_t size, const char *word)
 {
 	size_t n = strlen(word);
 
-	for (const char *at = list, *found; (found = memmem(at, size - (size_t)(at - list), word, n)); at = found + 1)
+	for (const char *at = list, *found; (found = memmem(at, size - (size_t)(at - list), word, n));
+	     at = found + 1)
 		if ((found == list || found[-1] == ',') && (found + n == list + size || found[n] == ','))
 			return true;
 	return false;
@@ -66,8 +69,9 @@ char *host_tune(void)
 /* What a function adds to its target or takes away: "+fma,-sse" */
 static const char *features_of(LLVMValueRef function, unsigned *retsize)
 {
-	LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-							   "target-features", strlen("target-features"));
+	LLVMAttributeRef a =
+		LLVMGetStringAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+					      "target-features", strlen("target-features"));
 
 	*retsize = 0;
 	return a ? LLVMGetStringAttributeValue(a, retsize) : "";

@@ -83,7 +83,8 @@ int imports_note(struct imports *imports, LLVMBasicBlockRef block, uint64_t exec
 {
 	int r = 0;
 
-	for (LLVMValueRef i = LLVMGetFirstInstruction(block); i && executions && r == 0; i = LLVMGetNextInstruction(i)) {
+	for (LLVMValueRef i = LLVMGetFirstInstruction(block); i && executions && r == 0;
+	     i = LLVMGetNextInstruction(i)) {
 		LLVMValueRef callee = is_call(i) ? LLVMIsAFunction(LLVMGetCalledValue(i)) : NULL;
 
 		if (callee)

@@ -34,7 +34,7 @@ struct back_edge {
 };
 
 struct loops {
-	struct arena *arena; /* of one function */
+	struct arena *arena;	 /* of one function */
 	struct back_edge *edges; /* owned */
 	size_t n, capacity;
 };
@@ -64,7 +64,8 @@ static double entry_count(LLVMValueRef function)
 }
 
 /* Step 1: @retfrequencies per block; NULL where it is too much work. */
-static int frequencies_find(struct arena *arena, const struct ir_graph *graph, double entries, double **retfrequencies)
+static int frequencies_find(struct arena *arena, const struct ir_graph *graph, double entries,
+			    double **retfrequencies)
 {
 	struct markov_edge *edges = arena_array(arena, struct markov_edge, graph->n_edges);
 	double *probabilities = arena_array(arena, double, graph->n_edges);

@@ -23,8 +23,8 @@ struct cut {
 	partition_is_hot is_hot;
 	void *user;
 	const struct name_set *assembly; /* names in assembly, which stays in the hot half */
-	bool is_bound;	      /* by it: assembly_binds() */
-	struct name_set *hot; /* names of functions that stay in the hot half */
+	bool is_bound;			 /* by it: assembly_binds() */
+	struct name_set *hot;		 /* names of functions that stay in the hot half */
 };
 
 static bool is_local(LLVMValueRef value)
@@ -298,8 +298,9 @@ static void declare_instead(LLVMModuleRef module, LLVMValueRef value)
 	LLVMValueRef variable = LLVMIsAGlobalAlias(value) ? variable_behind(value) : NULL, declared;
 
 	LLVMSetValueName2(value, "", 0);
-	declared = LLVMGetTypeKind(type) == LLVMFunctionTypeKind ? LLVMAddFunction(module, name ? name : "", type) :
-								   LLVMAddGlobal(module, type, name ? name : "");
+	declared = LLVMGetTypeKind(type) == LLVMFunctionTypeKind ?
+			   LLVMAddFunction(module, name ? name : "", type) :
+			   LLVMAddGlobal(module, type, name ? name : "");
 	LLVMSetVisibility(declared, LLVMGetVisibility(value));
 	if (variable && LLVMIsAGlobalVariable(declared))
 		LLVMSetThreadLocalMode(declared, LLVMGetThreadLocalMode(variable));
@@ -338,8 +339,8 @@ static int drop_given_away(LLVMModuleRef module, struct fault *reterr)
 	return 0;
 }
 
-int partition_choose(LLVMModuleRef whole, const struct name_set *assembly, partition_is_hot is_hot, void *user,
-		     struct name_set *ret)
+int partition_choose(LLVMModuleRef whole, const struct name_set *assembly, partition_is_hot is_hot,
+		     void *user, struct name_set *ret)
 {
 	struct cut cut = { .is_hot = is_hot, .user = user, .assembly = assembly, .hot = ret };
 

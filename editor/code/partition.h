@@ -24,8 +24,8 @@
 typedef bool (*partition_is_hot)(LLVMModuleRef module, LLVMValueRef function, void *user);
 
 /** partition_choose() - add the names of functions that would stay in the hot half; the module is as it was. 0 or -ENOMEM */
-int partition_choose(LLVMModuleRef whole, const struct name_set *assembly, partition_is_hot is_hot, void *user,
-		     struct name_set *ret);
+int partition_choose(LLVMModuleRef whole, const struct name_set *assembly, partition_is_hot is_hot,
+		     void *user, struct name_set *ret);
 
 /**
  * partition_split() - @whole stays the hot half, @retcold gets the other

@@ -95,8 +95,8 @@ static int expectation_read(LLVMValueRef terminator, struct flow_edge *edges, ui
 	return 0;
 }
 
-static int flow_of(const struct ir_graph *graph, const struct profile_function *function,
-		   struct arena *arena, uint64_t **retblocks, uint64_t **retedges)
+static int flow_of(const struct ir_graph *graph, const struct profile_function *function, struct arena *arena,
+		   uint64_t **retblocks, uint64_t **retedges)
 {
 	struct flow_block *blocks = arena_array(arena, struct flow_block, graph->n_blocks);
 	struct flow_edge *edges = arena_array(arena, struct flow_edge, graph->n_edges);
@@ -111,11 +111,13 @@ static int flow_of(const struct ir_graph *graph, const struct profile_function *
 		for (uint32_t k = 0; k < graph->blocks[b].n_edges; k++) {
 			uint32_t e = graph->blocks[b].first_edge + k, to = graph->targets[e];
 
-			edges[e] = (struct flow_edge){ .from = b, .to = to,
+			edges[e] = (struct flow_edge){ .from = b,
+						       .to = to,
 						       .unlikely = is_unlikely(graph->blocks[to].block) };
 		}
 		if (expectation_read(LLVMGetBasicBlockTerminator(graph->blocks[b].block),
-				     &edges[graph->blocks[b].first_edge], graph->blocks[b].n_edges, arena) < 0)
+				     &edges[graph->blocks[b].first_edge], graph->blocks[b].n_edges,
+				     arena) < 0)
 			return -ENOMEM;
 	}
 	return flow_infer(arena, &flow, NULL, *retblocks, *retedges);
@@ -153,8 +155,9 @@ static void weights_attach(LLVMValueRef terminator, const uint64_t *edges, const
 
 		operands[k + 1] = ir_md_int(LLVMInt32TypeInContext(ir_context()), (uint64_t)weight);
 	}
-	LLVMSetMetadata(terminator, LLVMGetMDKindIDInContext(ir_context(), "prof", 4),
-			LLVMMetadataAsValue(ir_context(), LLVMMDNodeInContext2(ir_context(), operands, n + 1)));
+	LLVMSetMetadata(
+		terminator, LLVMGetMDKindIDInContext(ir_context(), "prof", 4),
+		LLVMMetadataAsValue(ir_context(), LLVMMDNodeInContext2(ir_context(), operands, n + 1)));
 }
 
 static bool takes_weights(LLVMValueRef terminator)
@@ -164,10 +167,8 @@ static bool takes_weights(LLVMValueRef terminator)
 	case LLVMSwitch:
 	case LLVMIndirectBr:
 	case LLVMInvoke:
-	case LLVMCallBr:
-		return LLVMGetNumSuccessors(terminator) > 1;
-	default:
-		return false;
+	case LLVMCallBr: return LLVMGetNumSuccessors(terminator) > 1;
+	default: return false;
 	}
 }
 
@@ -340,7 +341,7 @@ int annotate_module(LLVMModuleRef module, const struct profile *profile, annotat
 		    struct annotate_stats *ret, struct fault *reterr)
 {
 	struct annotation annotation = {
-		.profile = profile, .visit = visit, .user = user, .attaches = true, .stats = ret,
+		.profile = profile, .visit = visit, .user = user, .attaches = true, .stats = ret
 	};
 
 	return module_annotate(&annotation, module, reterr);

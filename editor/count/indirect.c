@@ -145,8 +145,8 @@ struct table {
 	double *calls; /* row by row */
 };
 
-static int table_build(const struct indirect *indirect, const struct site *sites, size_t n_sites, struct arena *arena,
-		       struct table *ret)
+static int table_build(const struct indirect *indirect, const struct site *sites, size_t n_sites,
+		       struct arena *arena, struct table *ret)
 {
 	struct table table = { .sites = sites, .n_sites = n_sites };
 
@@ -161,7 +161,7 @@ static int table_build(const struct indirect *indirect, const struct site *sites
 	}
 	if (table.n_targets > MAX_TABLE / n_sites)
 		table.n_targets = 0;
-	table.calls = arena_array(arena, double, n_sites * table.n_targets);
+	table.calls = arena_array(arena, double, n_sites *table.n_targets);
 	if (!table.calls)
 		return -ENOMEM;
 	for (size_t s = 0; s < n_sites; s++)
@@ -182,7 +182,8 @@ static int table_build(const struct indirect *indirect, const struct site *sites
  */
 static int table_fit(const struct indirect *indirect, struct table *table, struct arena *arena)
 {
-	double *row = arena_array(arena, double, table->n_sites), *column = arena_array(arena, double, table->n_targets);
+	double *row = arena_array(arena, double, table->n_sites),
+	       *column = arena_array(arena, double, table->n_targets);
 	size_t n = table->n_targets;
 
 	if (!row || !column)
@@ -222,7 +223,8 @@ static int value_of(const struct indirect *indirect, LLVMValueRef function, uint
 	const char *name = LLVMGetValueName2(function, &size);
 	const char *file = LLVMGetSourceFileName(indirect->module, &file_size);
 	char *whole;
-	int n = asprintf(&whole, "%.*s%s%.*s", is_local ? (int)file_size : 0, file, is_local ? ";" : "", (int)size, name);
+	int n = asprintf(&whole, "%.*s%s%.*s", is_local ? (int)file_size : 0, file, is_local ? ";" : "",
+			 (int)size, name);
 
 	if (n < 0)
 		return -ENOMEM;
@@ -232,8 +234,9 @@ static int value_of(const struct indirect *indirect, LLVMValueRef function, uint
 }
 
 /* The column with most calls that pays; its calls become 0, so that it is not found again. */
-static bool best_take(const struct indirect *indirect, const struct inlining *inlining, const struct table *table,
-		      size_t s, double scale, double min, uint32_t *retfunction, double *retcalls)
+static bool best_take(const struct indirect *indirect, const struct inlining *inlining,
+		      const struct table *table, size_t s, double scale, double min, uint32_t *retfunction,
+		      double *retcalls)
 {
 	LLVMValueRef call = table->sites[s].call;
 	double *calls = &table->calls[s * table->n_targets], most = min / scale;
@@ -255,8 +258,8 @@ static bool best_take(const struct indirect *indirect, const struct inlining *in
 	return true;
 }
 
-static int site_mark(const struct indirect *indirect, const struct inlining *inlining, const struct table *table, size_t s,
-		     struct indirect_stats *stats)
+static int site_mark(const struct indirect *indirect, const struct inlining *inlining,
+		     const struct table *table, size_t s, struct indirect_stats *stats)
 {
 	LLVMContextRef context = ir_context();
 	LLVMTypeRef i32 = LLVMInt32TypeInContext(context), i64 = LLVMInt64TypeInContext(context);
@@ -271,7 +274,8 @@ static int site_mark(const struct indirect *indirect, const struct inlining *inl
 	if (explained < MIN_EXPLAINED * site->executions)
 		return 0;
 	while (n < ARRAY_SIZE(operands) && rest >= 1 &&
-	       best_take(indirect, inlining, table, s, site->executions / explained, MIN_SHARE * rest, &f, &calls)) {
+	       best_take(indirect, inlining, table, s, site->executions / explained, MIN_SHARE * rest, &f,
+			 &calls)) {
 		uint64_t value;
 
 		if (value_of(indirect, indirect->index.functions[f], &value) < 0)
@@ -312,7 +316,8 @@ int indirect_mark(struct indirect *indirect, const struct inlining *inlining, st
 	for (size_t s = 0, n; s < indirect->n_sites && r == 0; s += n) {
 		struct table table;
 
-		for (n = 1; s + n < indirect->n_sites && indirect->sites[s + n].type == indirect->sites[s].type;)
+		for (n = 1;
+		     s + n < indirect->n_sites && indirect->sites[s + n].type == indirect->sites[s].type;)
 			n++;
 		r = table_build(indirect, &indirect->sites[s], n, arena, &table);
 		if (r == 0)

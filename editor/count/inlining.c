@@ -45,11 +45,12 @@
 #define MAX_FRAME_BYTES 512
 
 struct function {
-	uint64_t size;	 /* instructions, with the copies chosen so far */
-	double often;	 /* of them those that run at least once in SELDOM calls, the others by how often they do */
-	uint64_t copies; /* of it, in others */
+	uint64_t size; /* instructions, with the copies chosen so far */
+	double often; /* of them those that run at least once in SELDOM calls, the others by how often they do */
+	uint64_t copies;	  /* of it, in others */
 	double executed, entered; /* instructions; times */
-	double *tested, *accessed; /* by parameter: instructions that fold when it is a constant; the address of a variable */
+	double *tested,
+		*accessed; /* by parameter: instructions that fold when it is a constant; the address of a variable */
 	unsigned n_parameters;
 	bool takes_copies, gives_copies;
 	uint32_t first_chosen; /* of its calls, a site; UINT32_MAX: none */
@@ -117,15 +118,13 @@ static bool may_be_copied(LLVMModuleRef module, LLVMValueRef function)
 	case LLVMInternalLinkage:
 	case LLVMPrivateLinkage:
 	case LLVMLinkOnceODRLinkage:
-	case LLVMWeakODRLinkage:
-		break;
+	case LLVMWeakODRLinkage: break;
 	case LLVMExternalLinkage:
 		/* Another definition may take its place when the program is loaded. */
 		if (LLVMGetModuleFlag(module, "SemanticInterposition", strlen("SemanticInterposition")))
 			return false;
 		break;
-	default:
-		return false;
+	default: return false;
 	}
 	if (function_has(function, "noinline") || function_has(function, "optnone") ||
 	    function_has(function, "naked") || function_has(function, "returns_twice") ||
@@ -199,7 +198,8 @@ void inlining_free(struct inlining *inlining)
 /* Code for another CPU, or of another language's exceptions, must stay in a function of its own. */
 static bool are_alike(LLVMValueRef a, LLVMValueRef b)
 {
-	static const char *const names[] = { "target-cpu", "target-features", "probe-stack", "null-pointer-is-valid" };
+	static const char *const names[] = { "target-cpu", "target-features", "probe-stack",
+					     "null-pointer-is-valid" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		unsigned size = (unsigned)strlen(names[i]), x_size = 0, y_size = 0;
@@ -273,7 +273,8 @@ static void folding_note(struct function *function, LLVMValueRef i, double execu
 	} else if (opcode == LLVMICmp) {
 		for (unsigned k = 0; k < 2; k++)
 			if (LLVMIsAConstant(LLVMGetOperand(i, 1 - k)))
-				parameter_add(function, LLVMGetOperand(i, k), function->tested, TEST_COST * executions);
+				parameter_add(function, LLVMGetOperand(i, k), function->tested,
+					      TEST_COST * executions);
 	} else if (LLVMIsABinaryOperator(i)) {
 		for (unsigned k = 0; k < 2; k++)
 			parameter_add(function, LLVMGetOperand(i, k), function->tested, executions);
@@ -300,7 +301,8 @@ static double call_saves(const struct function *callee, LLVMValueRef call)
 
 static bool is_possible(const struct inlining *inlining, const struct site *site)
 {
-	return inlining->functions[site->callee].gives_copies && inlining->functions[site->caller].takes_copies &&
+	return inlining->functions[site->callee].gives_copies &&
+	       inlining->functions[site->caller].takes_copies &&
 	       are_alike(inlining->index.functions[site->caller], inlining->index.functions[site->callee]);
 }
 
@@ -335,7 +337,8 @@ int inlining_note(LLVMBasicBlockRef block, uint64_t executions, void *user)
 			continue;
 		site.callee = function_index_find(&inlining->index, LLVMGetCalledValue(i));
 		if (site.callee == FUNCTION_NONE || !is_possible(inlining, &site) ||
-		    LLVMGetCalledFunctionType(i) != LLVMGlobalGetValueType(inlining->index.functions[site.callee]) ||
+		    LLVMGetCalledFunctionType(i) !=
+			    LLVMGlobalGetValueType(inlining->index.functions[site.callee]) ||
 		    LLVMGetCallSiteEnumAttribute(i, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, noinline))
 			continue;
 		r = site_add(inlining, &site);
@@ -356,10 +359,12 @@ static double site_size(const struct inlining *inlining, const struct site *site
 
 static double site_density(const struct inlining *inlining, const struct site *site)
 {
-	return (double)site->executions * site->saved / inlining->executed / MAX(site_size(inlining, site), 1.0);
+	return (double)site->executions * site->saved / inlining->executed /
+	       MAX(site_size(inlining, site), 1.0);
 }
 
-bool inlining_pays(const struct inlining *inlining, LLVMValueRef call, LLVMValueRef callee, uint64_t executions)
+bool inlining_pays(const struct inlining *inlining, LLVMValueRef call, LLVMValueRef callee,
+		   uint64_t executions)
 {
 	LLVMValueRef caller = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
 	struct site site = { .call = call,
@@ -385,7 +390,8 @@ static bool is_cycle(struct inlining *inlining, uint32_t caller, uint32_t callee
 
 		if (function == &inlining->functions[caller])
 			return true;
-		for (uint32_t s = function->first_chosen; s != UINT32_MAX; s = inlining->sites[s].next_chosen) {
+		for (uint32_t s = function->first_chosen; s != UINT32_MAX;
+		     s = inlining->sites[s].next_chosen) {
 			uint32_t g = inlining->sites[s].callee;
 
 			if (inlining->functions[g].seen == search)
@@ -399,7 +405,8 @@ static bool is_cycle(struct inlining *inlining, uint32_t caller, uint32_t callee
 
 static void site_choose(struct inlining *inlining, struct site *site, struct inlining_stats *stats)
 {
-	struct function *caller = &inlining->functions[site->caller], *callee = &inlining->functions[site->callee];
+	struct function *caller = &inlining->functions[site->caller],
+			*callee = &inlining->functions[site->callee];
 
 	site->is_chosen = true;
 	stats->n_chosen++;
@@ -428,7 +435,8 @@ int inlining_choose(struct inlining *inlining, double room, struct inlining_stat
 	struct candidate best;
 	struct heap heap;
 
-	*ret = (struct inlining_stats){ .n_calls = inlining->n_sites, .room = room / COPY_BYTES,
+	*ret = (struct inlining_stats){ .n_calls = inlining->n_sites,
+					.room = room / COPY_BYTES,
 					.executed = inlining->executed };
 	if (!arena)
 		return -ENOMEM;

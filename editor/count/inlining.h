@@ -22,10 +22,11 @@
 struct inlining;
 
 struct inlining_stats {
-	size_t n_calls, n_chosen;   /* candidates: direct calls that ran and could be inlined; of them to be */
-	uint64_t size, growth;	    /* of the module before, and of the copies, in IR instructions */
-	double room;		    /* what the copies might have been together, likewise */
-	double executed, saved;	    /* instructions executed, and of them those that the copies save, by the counts */
+	size_t n_calls, n_chosen; /* candidates: direct calls that ran and could be inlined; of them to be */
+	uint64_t size, growth;	  /* of the module before, and of the copies, in IR instructions */
+	double room;		  /* what the copies might have been together, likewise */
+	double executed,
+		saved; /* instructions executed, and of them those that the copies save, by the counts */
 };
 
 /** inlining_new() - @module: must outlive the result; NULL when memory is short */
@@ -40,7 +41,8 @@ int inlining_note(LLVMBasicBlockRef block, uint64_t executions, void *user);
  * inlining_pays() - would a copy of @callee earn its place at @call, if that called it @executions times?
  * To be asked when all blocks are noted, of a call that goes through a pointer.
  */
-bool inlining_pays(const struct inlining *inlining, LLVMValueRef call, LLVMValueRef callee, uint64_t executions);
+bool inlining_pays(const struct inlining *inlining, LLVMValueRef call, LLVMValueRef callee,
+		   uint64_t executions);
 
 /**
  * inlining_choose() - mark the calls

@@ -53,7 +53,9 @@ static double executions(const struct profile *profile, const struct block_probe
 {
 	const struct profile_function *f = profile_find(profile, probe->guid);
 
-	return f && probe->index && probe->index <= f->n_counts ? (double)f->counts[probe->index - 1].executions : 0;
+	return f && probe->index && probe->index <= f->n_counts ?
+		       (double)f->counts[probe->index - 1].executions :
+		       0;
 }
 
 static bool is_wanted(const struct predictor *p, const struct block_function *f)
@@ -74,9 +76,11 @@ static int copies_collect(struct predictor *p)
 
 		for (uint32_t b = f->first_block; is_wanted(p, f) && b < f->first_block + f->n_blocks; b++)
 			for (uint32_t k = 0; k < p->map->blocks[b].n_probes; k++) {
-				const struct block_probe *probe = &p->map->probes[p->map->blocks[b].first_probe + k];
+				const struct block_probe *probe =
+					&p->map->probes[p->map->blocks[b].first_probe + k];
 
-				p->copies[n++] = (struct copies){ probe->guid, probe->index, 1, p->map->blocks[b].count };
+				p->copies[n++] = (struct copies){ probe->guid, probe->index, 1,
+								  p->map->blocks[b].count };
 			}
 	}
 	qsort(p->copies, n, sizeof(*p->copies), by_probe);
@@ -162,7 +166,8 @@ static int function_add(struct predictor *p, const struct block_function *f)
 		for (uint32_t k = 0; k < blocks[b].n_edges; k++) {
 			const struct block_edge *edge = &p->map->edges[blocks[b].first_edge + k];
 
-			edges[at++] = (struct flow_edge){ .from = b, .to = edge->target - f->first_block,
+			edges[at++] = (struct flow_edge){ .from = b,
+							  .to = edge->target - f->first_block,
 							  .probability = edge->probability };
 		}
 	}
@@ -211,13 +216,14 @@ static double scale_choose(const struct profile *profile)
 	return fmin(WEIGHT_MAX / most, 1);
 }
 
-int prediction_make(const struct image *shipped, const struct block_map *shipped_map, const struct image *made,
-		    const struct block_map *made_map, const struct heat *heat, const struct profile *profile,
-		    struct executed *retbefore, struct executed *retafter)
+int prediction_make(const struct image *shipped, const struct block_map *shipped_map,
+		    const struct image *made, const struct block_map *made_map, const struct heat *heat,
+		    const struct profile *profile, struct executed *retbefore, struct executed *retafter)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new(), *scratch = arena_new();
 	double scale = scale_choose(profile);
-	struct predictor before = { shipped, shipped_map, heat, profile, arena, scratch, NULL, 0, scale, retbefore };
+	struct predictor before = { shipped, shipped_map, heat, profile, arena,
+				    scratch, NULL,	  0,	scale,	 retbefore };
 	struct predictor after = { made, made_map, NULL, profile, arena, scratch, NULL, 0, scale, retafter };
 	int r = file_predict(&before);
 

@@ -34,6 +34,6 @@ double prediction_gain(const struct executed *before, const struct executed *aft
  * prediction_make() - @made_map: of @made, with probes and the compiler's counts (block_map_adopt_probes())
  * Return: 0 or -ENOMEM. Cost: O(blocks log blocks) and flow inference of the hot functions.
  */
-int prediction_make(const struct image *shipped, const struct block_map *shipped_map, const struct image *made,
-		    const struct block_map *made_map, const struct heat *heat, const struct profile *profile,
-		    struct executed *retbefore, struct executed *retafter);
+int prediction_make(const struct image *shipped, const struct block_map *shipped_map,
+		    const struct image *made, const struct block_map *made_map, const struct heat *heat,
+		    const struct profile *profile, struct executed *retbefore, struct executed *retafter);

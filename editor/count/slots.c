@@ -165,7 +165,8 @@ static int instruction_follow(struct journey *journey, LLVMValueRef user, LLVMVa
 		LLVMValueRef callee = LLVMGetCalledValue(user);
 
 		if (LLVMGetOperand(user, k) == value)
-			r = keep(journey, LLVMIsAFunction(callee) ? parameter_of(journey->module, callee, k) : SLOT_UNKNOWN);
+			r = keep(journey, LLVMIsAFunction(callee) ? parameter_of(journey->module, callee, k) :
+								    SLOT_UNKNOWN);
 	}
 	return r;
 }
@@ -174,8 +175,8 @@ static int constant_follow(struct journey *journey, LLVMValueRef constant, int64
 			   unsigned depth);
 
 /* @value stands in @aggregate, perhaps several times, @offset bytes behind its beginning. */
-static int aggregate_follow(struct journey *journey, LLVMValueRef aggregate, LLVMValueRef value, int64_t offset,
-			    bool is_fixed, unsigned depth)
+static int aggregate_follow(struct journey *journey, LLVMValueRef aggregate, LLVMValueRef value,
+			    int64_t offset, bool is_fixed, unsigned depth)
 {
 	LLVMTargetDataRef layout = LLVMGetModuleDataLayout(journey->module);
 	LLVMTypeRef type = LLVMTypeOf(aggregate);
@@ -190,7 +191,8 @@ static int aggregate_follow(struct journey *journey, LLVMValueRef aggregate, LLV
 			continue;
 		if (is_struct)
 			at = (int64_t)LLVMOffsetOfElement(layout, type, (unsigned)i);
-		else if (LLVMIsAFunction(value)) /* of a vtable; calls through other tables have no constant offset */
+		else if (LLVMIsAFunction(
+				 value)) /* of a vtable; calls through other tables have no constant offset */
 			at = (i - VTABLE_HEADER) * (int64_t)LLVMPointerSize(layout);
 		/* Of an array of structures, each begins anew. */
 		r = constant_follow(journey, aggregate, is_fixed ? offset : offset + at,
@@ -205,7 +207,8 @@ static int constant_follow(struct journey *journey, LLVMValueRef constant, int64
 	bool is_deep = depth > MAX_DEPTH;
 	int r = is_deep ? keep(journey, SLOT_UNKNOWN) : 0;
 
-	for (LLVMUseRef use = LLVMGetFirstUse(constant); use && !is_deep && r == 0; use = LLVMGetNextUse(use)) {
+	for (LLVMUseRef use = LLVMGetFirstUse(constant); use && !is_deep && r == 0;
+	     use = LLVMGetNextUse(use)) {
 		LLVMValueRef user = LLVMGetUser(use);
 		size_t size;
 
@@ -232,8 +235,8 @@ static int value_follow(struct journey *journey, LLVMValueRef value, unsigned de
 			break;
 		if (LLVMIsAInstruction(user))
 			r = instruction_follow(journey, user, value, depth);
-		else if (!LLVMIsAConstantStruct(user) && !LLVMIsAConstantArray(user) && !LLVMIsAGlobalVariable(user) &&
-			 !LLVMIsABlockAddress(user))
+		else if (!LLVMIsAConstantStruct(user) && !LLVMIsAConstantArray(user) &&
+			 !LLVMIsAGlobalVariable(user) && !LLVMIsABlockAddress(user))
 			r = keep(journey, SLOT_UNKNOWN); /* an alias, or reckoning with addresses */
 	}
 	return r;

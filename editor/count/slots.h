@@ -20,7 +20,7 @@
 
 struct slots;
 
-struct slots *slots_new(void); /* NULL when memory is short */
+struct slots *slots_new(void);	      /* NULL when memory is short */
 void slots_free(struct slots *slots); /* accepts NULL */
 DEFINE_CLEANUP(struct slots *, slots_free);
 

@@ -43,10 +43,13 @@ static int function_words_visit(LLVMValueRef function, int (*word)(const char *,
 	int r = 0;
 
 	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
-		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i && r == 0; i = LLVMGetNextInstruction(i)) {
+		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i && r == 0;
+		     i = LLVMGetNextInstruction(i)) {
 			LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
-			LLVMValueRef called = opcode == LLVMCall || opcode == LLVMInvoke || opcode == LLVMCallBr ?
-						      LLVMIsAInlineAsm(LLVMGetCalledValue(i)) : NULL;
+			LLVMValueRef called =
+				opcode == LLVMCall || opcode == LLVMInvoke || opcode == LLVMCallBr ?
+					LLVMIsAInlineAsm(LLVMGetCalledValue(i)) :
+					NULL;
 			size_t size;
 			const char *text = called ? LLVMGetInlineAsmAsmString(called, &size) : NULL;
 
@@ -164,7 +167,8 @@ static bool is_local_and_named(LLVMValueRef value, const struct name_set *names)
 	size_t size;
 	const char *name = LLVMGetValueName2(value, &size);
 
-	return (linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage) && name_set_has(names, name, size);
+	return (linkage == LLVMInternalLinkage || linkage == LLVMPrivateLinkage) &&
+	       name_set_has(names, name, size);
 }
 
 bool assembly_binds(LLVMModuleRef module, const struct name_set *names)

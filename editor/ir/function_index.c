@@ -11,7 +11,8 @@
 static int by_address(const void *a, const void *b, void *user)
 {
 	const LLVMValueRef *functions = user;
-	uintptr_t x = (uintptr_t)functions[*(const uint32_t *)a], y = (uintptr_t)functions[*(const uint32_t *)b];
+	uintptr_t x = (uintptr_t)functions[*(const uint32_t *)a],
+		  y = (uintptr_t)functions[*(const uint32_t *)b];
 
 	return (x > y) - (x < y);
 }

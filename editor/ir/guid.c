@@ -70,7 +70,8 @@ uint64_t guid_of_function(LLVMModuleRef module, LLVMValueRef function)
 {
 	LLVMValueRef probe = LLVMGetNamedFunction(module, "llvm.pseudoprobe");
 
-	for (LLVMBasicBlockRef b = probe ? LLVMGetFirstBasicBlock(function) : NULL; b; b = LLVMGetNextBasicBlock(b))
+	for (LLVMBasicBlockRef b = probe ? LLVMGetFirstBasicBlock(function) : NULL; b;
+	     b = LLVMGetNextBasicBlock(b))
 		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
 			if (LLVMGetInstructionOpcode(i) == LLVMCall && LLVMGetCalledValue(i) == probe)
 				return LLVMConstIntGetZExtValue(LLVMGetOperand(i, 0));

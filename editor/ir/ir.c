@@ -36,8 +36,7 @@ LLVMContextRef ir_context(void)
 	return context;
 }
 
-int ir_parse(const void *bitcode, size_t size, const char *name, LLVMModuleRef *ret,
-	     struct fault *reterr)
+int ir_parse(const void *bitcode, size_t size, const char *name, LLVMModuleRef *ret, struct fault *reterr)
 {
 	LLVMMemoryBufferRef memory;
 	LLVMBool failed;

@@ -23,14 +23,13 @@ struct name_set;
 struct name_set *name_set_new(void);
 void name_set_free(struct name_set *set); /* accepts NULL */
 DEFINE_CLEANUP(struct name_set *, name_set_free);
-int name_set_add(struct name_set *set, const char *name, size_t size); /* 0 or -ENOMEM */
+int name_set_add(struct name_set *set, const char *name, size_t size);	 /* 0 or -ENOMEM */
 int name_set_add_all(struct name_set *set, const struct name_set *more); /* likewise */
 bool name_set_has(const struct name_set *set, const char *name, size_t size);
 size_t name_set_count(const struct name_set *set);
 
 /** ir_parse() - bitcode to a module; @name is for messages. Return: 0; -EBADMSG with @reterr */
-int ir_parse(const void *bitcode, size_t size, const char *name, LLVMModuleRef *ret,
-	     struct fault *reterr);
+int ir_parse(const void *bitcode, size_t size, const char *name, LLVMModuleRef *ret, struct fault *reterr);
 /** ir_write() - a module to bitcode; 0 or -ENOMEM */
 int ir_write(LLVMModuleRef module, struct buffer *ret);
 /** ir_link() - move everything of @from, which is consumed, into @into; -EBADMSG when they contradict */

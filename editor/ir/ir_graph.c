@@ -38,8 +38,7 @@ static void probe_find(struct ir_block *block, LLVMValueRef probe)
 	}
 }
 
-int ir_graph_build(LLVMValueRef function, LLVMValueRef probe, struct arena *arena,
-		   struct ir_graph *ret)
+int ir_graph_build(LLVMValueRef function, LLVMValueRef probe, struct arena *arena, struct ir_graph *ret)
 {
 	struct ir_graph graph = { .n_blocks = LLVMCountBasicBlocks(function) };
 	struct index_entry *index = arena_array(arena, struct index_entry, graph.n_blocks);

@@ -12,8 +12,8 @@
 
 struct ir_block {
 	LLVMBasicBlockRef block;
-	uint64_t guid;	/* of the first probe in it; 0: the block has none */
-	uint32_t probe; /* its index */
+	uint64_t guid;		      /* of the first probe in it; 0: the block has none */
+	uint32_t probe;		      /* its index */
 	uint32_t first_edge, n_edges; /* successors, in the order of the terminator's operands */
 };
 
@@ -27,5 +27,4 @@ struct ir_graph {
  * ir_graph_build() - @probe: the module's @llvm.pseudoprobe, may be NULL
  * Everything comes from @arena. Return: 0 or -ENOMEM. Cost: O(instructions + edges).
  */
-int ir_graph_build(LLVMValueRef function, LLVMValueRef probe, struct arena *arena,
-		   struct ir_graph *ret);
+int ir_graph_build(LLVMValueRef function, LLVMValueRef probe, struct arena *arena, struct ir_graph *ret);

@@ -181,7 +181,8 @@ static bool is_import(const struct image *program, uint64_t index, const Elf64_S
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
 
 	if (symbol->st_shndx == SHN_UNDEF)
-		return (type == STT_FUNC || type == STT_NOTYPE) && (!is_library || has_version(program, index));
+		return (type == STT_FUNC || type == STT_NOTYPE) &&
+		       (!is_library || has_version(program, index));
 	return is_library && (type == STT_FUNC || type == STT_GNU_IFUNC) &&
 	       ELF64_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT;
 }

@@ -34,10 +34,10 @@ struct object {
 	Elf32_Word *wide; /* section numbers that do not fit into a symbol, or NULL */
 	const char *strings;
 	size_t n_strings;
-	enum fate *fates;   /* per section */
-	uint32_t *owner;    /* per section that goes: the symbol that stands for its start; 0: none */
+	enum fate *fates;    /* per section */
+	uint32_t *owner;     /* per section that goes: the symbol that stands for its start; 0: none */
 	uint32_t *n_staying; /* per section: names in it that do not move */
-	unsigned *users;    /* per section: fates of those that know it as a place, as bits */
+	unsigned *users;     /* per section: fates of those that know it as a place, as bits */
 	struct buffer symbols_new, wide_new, strings_new;
 };
 
@@ -72,15 +72,17 @@ static bool sections_find(struct object *object)
 {
 	const Elf64_Ehdr *header = array_at(object, 0, 1, sizeof(Elf64_Ehdr));
 
-	if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    header->e_type != ET_REL || header->e_shentsize != sizeof(Elf64_Shdr))
+	if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_type != ET_REL ||
+	    header->e_shentsize != sizeof(Elf64_Shdr))
 		return false;
 	object->sections = array_at(object, header->e_shoff, 1, sizeof(Elf64_Shdr));
 	if (!object->sections)
 		return false;
 	/* What the header cannot count stands in the first section's header. */
 	object->n_sections = header->e_shnum ? header->e_shnum : (uint32_t)object->sections[0].sh_size;
-	object->section_names = header->e_shstrndx == SHN_XINDEX ? object->sections[0].sh_link : header->e_shstrndx;
+	object->section_names =
+		header->e_shstrndx == SHN_XINDEX ? object->sections[0].sh_link : header->e_shstrndx;
 	return object->section_names < object->n_sections &&
 	       array_at(object, header->e_shoff, object->n_sections, sizeof(Elf64_Shdr));
 }
@@ -102,10 +104,12 @@ static bool symbols_find(struct object *object)
 	object->n_strings = object->sections[object->strtab].sh_size;
 	if (object->wide_section) {
 		object->wide = section_array(object, object->wide_section, sizeof(Elf32_Word));
-		if (!object->wide || object->sections[object->wide_section].sh_size / sizeof(Elf32_Word) < object->n_symbols)
+		if (!object->wide ||
+		    object->sections[object->wide_section].sh_size / sizeof(Elf32_Word) < object->n_symbols)
 			return false;
 	}
-	return object->symbols && object->strings && object->n_strings && !object->strings[object->n_strings - 1];
+	return object->symbols && object->strings && object->n_strings &&
+	       !object->strings[object->n_strings - 1];
 }
 
 static int object_read(struct object *object, const char *path, struct fault *reterr)
@@ -126,7 +130,8 @@ static int object_read(struct object *object, const char *path, struct fault *re
 	object->n_staying = calloc(object->n_sections, sizeof(object->n_staying[0]));
 	object->users = calloc(object->n_sections, sizeof(object->users[0]));
 	return object->fates && object->owner && object->n_staying && object->users ?
-		       0 : fault_errno(reterr, -ENOMEM, "%s", path);
+		       0 :
+		       fault_errno(reterr, -ENOMEM, "%s", path);
 }
 
 /* The section that defines the @i-th symbol; 0: none of the file's. */
@@ -245,7 +250,8 @@ static bool is_unwind(const struct object *object, const Elf64_Shdr *section)
 	const Elf64_Shdr *names = &object->sections[object->section_names];
 	const char *all = section_array(object, object->section_names, 1);
 
-	return all && section->sh_name < names->sh_size && sizeof(unwind) <= names->sh_size - section->sh_name &&
+	return all && section->sh_name < names->sh_size &&
+	       sizeof(unwind) <= names->sh_size - section->sh_name &&
 	       memcmp(all + section->sh_name, unwind, sizeof(unwind)) == 0;
 }
 
@@ -256,7 +262,8 @@ static Elf64_Rela *relocations(const struct object *object, uint32_t i, size_t *
 
 	*retn = s->sh_size / sizeof(Elf64_Rela);
 	if (s->sh_type != SHT_RELA || s->sh_info >= object->n_sections ||
-	    !(object->sections[s->sh_info].sh_flags & SHF_ALLOC) || is_unwind(object, &object->sections[s->sh_info]))
+	    !(object->sections[s->sh_info].sh_flags & SHF_ALLOC) ||
+	    is_unwind(object, &object->sections[s->sh_info]))
 		return NULL;
 	return section_array(object, i, sizeof(Elf64_Rela));
 }
@@ -292,7 +299,8 @@ static void users_note(struct object *object)
 		const Elf64_Rela *list = relocations(object, i, &n);
 
 		for (size_t k = 0; list && k < n; k++)
-			object->users[place_of(object, &list[k])] |= 1u << object->fates[object->sections[i].sh_info];
+			object->users[place_of(object, &list[k])] |=
+				1u << object->fates[object->sections[i].sh_info];
 	}
 }
 
@@ -301,8 +309,8 @@ static bool is_forsaken(const struct object *object, uint32_t i)
 {
 	const Elf64_Shdr *s = &object->sections[i];
 
-	return s->sh_type == SHT_PROGBITS && (s->sh_flags & SHF_ALLOC) && !(s->sh_flags & (SHF_EXECINSTR | SHF_MERGE)) &&
-	       object->users[i] == 1u << GOES;
+	return s->sh_type == SHT_PROGBITS && (s->sh_flags & SHF_ALLOC) &&
+	       !(s->sh_flags & (SHF_EXECINSTR | SHF_MERGE)) && object->users[i] == 1u << GOES;
 }
 
 static bool is_description(const struct object *object, const Elf64_Shdr *s)
@@ -351,7 +359,8 @@ static bool redirect(const struct object *object, Elf64_Rela *relocation)
 }
 
 /* Return: 0; -ENOTSUP when something that stays points to what has no name; -ENOMEM. */
-static int relocations_redirect(struct object *object, const struct name_set *moved, struct name_set *expected)
+static int relocations_redirect(struct object *object, const struct name_set *moved,
+				struct name_set *expected)
 {
 	int r = 0;
 
@@ -381,7 +390,8 @@ static void names_undefine(struct object *object, const struct name_set *moved)
 		Elf64_Sym *symbol = &object->symbols[i];
 		const char *name = name_of(object, symbol);
 
-		if (symbol->st_shndx != SHN_UNDEF && !is_local(symbol) && name_set_has(moved, name, strlen(name)))
+		if (symbol->st_shndx != SHN_UNDEF && !is_local(symbol) &&
+		    name_set_has(moved, name, strlen(name)))
 			undefine(symbol);
 	}
 	for (uint32_t i = 1; i < object->n_sections; i++)
@@ -430,8 +440,8 @@ int object_ungroup(const char *path, struct fault *reterr)
 	return r < 0 || !has_groups ? r : file_write(path, object.out.data, object.out.size, 0600, reterr);
 }
 
-int object_give_away(const char *path, const struct name_set *moved, const char *suffix, struct name_set *expected,
-		     struct fault *reterr)
+int object_give_away(const char *path, const struct name_set *moved, const char *suffix,
+		     struct name_set *expected, struct fault *reterr)
 {
 	_clean_(object_done) struct object object = { 0 };
 	int r = object_read(&object, path, reterr);
@@ -439,7 +449,8 @@ int object_give_away(const char *path, const struct name_set *moved, const char 
 	if (r < 0)
 		return r;
 	if (!relocations_fit(&object))
-		return fault_set(reterr, -EBADMSG, "%s: relocations against symbols that are not there", path);
+		return fault_set(reterr, -EBADMSG, "%s: relocations against symbols that are not there",
+				 path);
 	if (!names_choose(&object, moved, suffix))
 		return object.strings_new.bad ? fault_errno(reterr, -ENOMEM, "%s", path) : -ENOTSUP;
 	sections_follow(&object);

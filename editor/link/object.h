@@ -32,5 +32,5 @@ int object_ungroup(const char *path, struct fault *reterr);
  * Return: 0; -ENOTSUP when what remains is woven with what goes, or a name is not to be found: the file is as it
  * was; -EBADMSG no ELF64 object as LLVM writes them, -errno: with @reterr.
  */
-int object_give_away(const char *path, const struct name_set *moved, const char *suffix, struct name_set *expected,
-		     struct fault *reterr);
+int object_give_away(const char *path, const struct name_set *moved, const char *suffix,
+		     struct name_set *expected, struct fault *reterr);

@@ -29,7 +29,7 @@ struct part {
 struct builder {
 	const struct image *image;
 	const struct block_map *map;
-	struct arena *arena;   /* lives as long as the builder */
+	struct arena *arena; /* lives as long as the builder */
 	struct part *parts;
 	uint32_t *part_of;     /* block -> part, LAYOUT_NONE: not placed */
 	uint32_t *part_offset; /* block -> bytes from the start of its part */
@@ -55,7 +55,8 @@ static int graph_of(const struct block_map *map, const struct block_function *fu
 	for (uint32_t b = 0; b < function->n_blocks; b++)
 		n_edges += blocks[b].n_edges;
 	*ret = (struct layout_graph){ arena_array(arena, struct layout_block, function->n_blocks),
-				      arena_array(arena, struct layout_edge, n_edges), function->n_blocks, 0 };
+				      arena_array(arena, struct layout_edge, n_edges), function->n_blocks,
+				      0 };
 	if (!ret->blocks || !ret->edges)
 		return -ENOMEM;
 	for (uint32_t b = 0; b < function->n_blocks; b++) {
@@ -185,8 +186,7 @@ static bool target_decode(const struct image *image, uint64_t end, uint64_t *ret
 		distance = (int32_t)(word << 6) >> 4;
 		*ret = end - 4 + (uint64_t)(int64_t)distance;
 		return true;
-	default:
-		return false;
+	default: return false;
 	}
 }
 

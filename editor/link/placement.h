@@ -18,9 +18,9 @@
 #include "module/image.h"
 
 struct placement {
-	struct buffer clusters, symbols; /* owned */
-	size_t n_functions;   /* laid out */
-	size_t n_cold_blocks; /* of them, out of line */
+	struct buffer clusters, symbols;  /* owned */
+	size_t n_functions;		  /* laid out */
+	size_t n_cold_blocks;		  /* of them, out of line */
 	double score_before, score_after; /* ext-TSP score: as the compiler had them; as they will be */
 	double taken_before, taken_after; /* expected taken branches, executions */
 };

@@ -57,7 +57,8 @@ static int bytes_add(const struct relink *relink, size_t i, const char *prefix, 
 	char path[PATH_MAX], *text = NULL;
 	int r = 0;
 
-	snprintf(path, sizeof(path), "%s/plan-%zu%s", relink->directory, i, input->kind == LINK_OBJECT ? ".o" : "");
+	snprintf(path, sizeof(path), "%s/plan-%zu%s", relink->directory, i,
+		 input->kind == LINK_OBJECT ? ".o" : "");
 	if (access(path, F_OK) < 0)
 		r = file_write(path, input->bytes, input->size, 0600, reterr);
 	if (r == 0 && (asprintf(&text, "%s%s", prefix, path) < 0 || argument_add(arguments, text) < 0))
@@ -89,23 +90,20 @@ static int input_add(const struct relink *relink, size_t i, struct arguments *ar
 	const struct link_input *input = &relink->plan->inputs[i];
 
 	switch (input->kind) {
-	case LINK_ARGUMENT:
-		return argument_add(arguments, strdup(input->text));
-	case LINK_OBJECT:
-		return bytes_add(relink, i, "", arguments, reterr);
-	case LINK_FILE:
-		return bytes_add(relink, i, input->text, arguments, reterr);
-	case LINK_SHARED:
-		return library_add(input->text, arguments, reterr);
-	case LINK_IR:
-		return objects_add(relink, arguments);
+	case LINK_ARGUMENT: return argument_add(arguments, strdup(input->text));
+	case LINK_OBJECT: return bytes_add(relink, i, "", arguments, reterr);
+	case LINK_FILE: return bytes_add(relink, i, input->text, arguments, reterr);
+	case LINK_SHARED: return library_add(input->text, arguments, reterr);
+	case LINK_IR: return objects_add(relink, arguments);
 	}
-	return fault_set(reterr, -EBADMSG, "the link plan has an entry of unknown kind %u", (unsigned)input->kind);
+	return fault_set(reterr, -EBADMSG, "the link plan has an entry of unknown kind %u",
+			 (unsigned)input->kind);
 }
 
 int relink_run(const struct relink *relink, const char *out, struct fault *reterr)
 {
-	struct child_options options = { .directory = relink->directory, .timeout_s = LINK_TIMEOUT_S,
+	struct child_options options = { .directory = relink->directory,
+					 .timeout_s = LINK_TIMEOUT_S,
 					 .retout = relink->retsaid };
 	_clean_(arguments_done) struct arguments arguments = { 0 };
 	int r = argument_add(&arguments, strdup(MORPH_LLVM_DIR "/bin/ld.lld"));

@@ -18,11 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const class_names[] = {
-	"assumed", "loaded", "types", "scopes", "loops", "values", "effects", "wrap", "bounds", "floats",
-	"aligned", "assembly", "undefined", "shifts", "lifetimes", "unreached", "null", "variables", "calls", "questions",
-	"merged", "bools",
-};
+static const char *const class_names[] = { "assumed",	"loaded",   "types",	 "scopes", "loops",
+					   "values",	"effects",  "wrap",	 "bounds", "floats",
+					   "aligned",	"assembly", "undefined", "shifts", "lifetimes",
+					   "unreached", "null",	    "variables", "calls",  "questions",
+					   "merged",	"bools" };
 
 const char *facts_class_name(unsigned i)
 {
@@ -57,10 +57,12 @@ static bool begins_with_one(const char *const *list, size_t n, const char *name,
 
 #define BEGINS_WITH_ONE(list, name, size) begins_with_one(list, ARRAY_SIZE(list), name, size)
 
-static const char *const claims_assumed[] = { "llvm.assume", "llvm.experimental.noalias.scope.decl", "llvm.invariant." };
+static const char *const claims_assumed[] = { "llvm.assume", "llvm.experimental.noalias.scope.decl",
+					      "llvm.invariant." };
 static const char *const claims_lifetimes[] = { "llvm.lifetime." };
 
 /* What these do is their definition, and the code generator has no choice. */
+// clang-format off: a list
 static const char *const known_intrinsics[] = {
 	"llvm.memcpy.", "llvm.memmove.", "llvm.memset.", "llvm.abs.", "llvm.smax.", "llvm.smin.", "llvm.umax.", "llvm.umin.", "llvm.ct",
 	"llvm.bswap.", "llvm.bitreverse.", "llvm.fsh", "llvm.sadd.", "llvm.uadd.", "llvm.ssub.", "llvm.usub.", "llvm.smul.with", "llvm.umul.with",
@@ -71,8 +73,9 @@ static const char *const known_intrinsics[] = {
 	"llvm.stacksave", "llvm.stackrestore", "llvm.va_", "llvm.frameaddress", "llvm.returnaddress", "llvm.addressofreturnaddress", "llvm.eh.",
 	"llvm.pseudoprobe", "llvm.prefetch", "llvm.threadlocal.address", "llvm.expect", "llvm.load.relative", "llvm.readcyclecounter", "llvm.dbg.",
 	"llvm.assume", "llvm.experimental.noalias.scope.decl", "llvm.invariant.", "llvm.lifetime.", "llvm.is.constant.", "llvm.objectsize.",
-	"llvm.set.rounding", "llvm.get.rounding", "llvm.launder.", "llvm.strip.", "llvm.ptrmask.",
+	"llvm.set.rounding", "llvm.get.rounding", "llvm.launder.", "llvm.strip.", "llvm.ptrmask."
 };
+// clang-format on
 
 static bool is_call(LLVMValueRef i)
 {
@@ -119,8 +122,9 @@ static void assembly_mark(LLVMValueRef call)
 		return;
 	text = LLVMGetInlineAsmAsmString(old, &n_text);
 	constraints = LLVMGetInlineAsmConstraintString(old, &n_constraints);
-	marked = LLVMGetInlineAsm(LLVMGetInlineAsmFunctionType(old), text, n_text, constraints, n_constraints, true,
-				  LLVMGetInlineAsmNeedsAlignedStack(old), LLVMGetInlineAsmDialect(old), LLVMGetInlineAsmCanUnwind(old));
+	marked = LLVMGetInlineAsm(LLVMGetInlineAsmFunctionType(old), text, n_text, constraints, n_constraints,
+				  true, LLVMGetInlineAsmNeedsAlignedStack(old), LLVMGetInlineAsmDialect(old),
+				  LLVMGetInlineAsmCanUnwind(old));
 	LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1, marked);
 }
 
@@ -129,15 +133,18 @@ static void zero_define(LLVMValueRef call)
 {
 	size_t size;
 	const char *name = intrinsic_of(call, &size);
-	bool is_count = name && size > 10 && (memcmp(name, "llvm.ctlz.", 10) == 0 || memcmp(name, "llvm.cttz.", 10) == 0);
+	bool is_count = name && size > 10 &&
+			(memcmp(name, "llvm.ctlz.", 10) == 0 || memcmp(name, "llvm.cttz.", 10) == 0);
 	LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
-	LLVMAttributeRef features = LLVMGetStringAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-								  "target-features", strlen("target-features"));
+	LLVMAttributeRef features =
+		LLVMGetStringAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+					      "target-features", strlen("target-features"));
 	const char *needed = is_count && name[7] == 'l' ? "+lzcnt" : "+bmi";
 	unsigned n = 0;
 	const char *list = features ? LLVMGetStringAttributeValue(features, &n) : "";
 
-	if (is_count ? memmem(list, n, needed, strlen(needed)) != NULL : name && size > 9 && memcmp(name, "llvm.abs.", 9) == 0)
+	if (is_count ? memmem(list, n, needed, strlen(needed)) != NULL :
+		       name && size > 9 && memcmp(name, "llvm.abs.", 9) == 0)
 		LLVMSetOperand(call, 1, LLVMConstInt(LLVMInt1TypeInContext(ir_context()), 0, false));
 }
 
@@ -193,8 +200,7 @@ static void flags_strip(LLVMValueRef i, unsigned classes)
 		if (classes & FACTS_BOUNDS)
 			LLVMGEPSetNoWrapFlags(i, 0);
 		break;
-	default:
-		break;
+	default: break;
 	}
 	if (classes & FACTS_FLOATS && LLVMCanValueUseFastMathFlags(i))
 		LLVMSetFastMathFlags(i, LLVMFastMathNone);
@@ -213,11 +219,8 @@ static void alignment_strip(LLVMValueRef i)
 	case LLVMIntegerTypeKind:
 	case LLVMFloatTypeKind:
 	case LLVMDoubleTypeKind:
-	case LLVMPointerTypeKind:
-		LLVMSetAlignment(i, 1);
-		break;
-	default:
-		break;
+	case LLVMPointerTypeKind: LLVMSetAlignment(i, 1); break;
+	default: break;
 	}
 }
 
@@ -249,7 +252,8 @@ static bool has_values(LLVMTypeRef type)
 {
 	LLVMTypeKind kind = LLVMGetTypeKind(type);
 
-	return kind != LLVMMetadataTypeKind && kind != LLVMTokenTypeKind && kind != LLVMLabelTypeKind && kind != LLVMTargetExtTypeKind;
+	return kind != LLVMMetadataTypeKind && kind != LLVMTokenTypeKind && kind != LLVMLabelTypeKind &&
+	       kind != LLVMTargetExtTypeKind;
 }
 
 /*
@@ -326,9 +330,11 @@ static void shift_define(LLVMValueRef i)
 		mask = LLVMConstInt(type, width - 1, false);
 		LLVMSetOperand(i, 1, LLVMBuildAnd(builder, amount, mask, ""));
 	} else {
-		amount = LLVMBuildAnd(builder, LLVMBuildZExt(builder, amount, int32, ""), LLVMConstInt(int32, 31, false), "");
+		amount = LLVMBuildAnd(builder, LLVMBuildZExt(builder, amount, int32, ""),
+				      LLVMConstInt(int32, 31, false), "");
 		wide = LLVMGetOperand(i, 0);
-		wide = opcode == LLVMAShr ? LLVMBuildSExt(builder, wide, int32, "") : LLVMBuildZExt(builder, wide, int32, "");
+		wide = opcode == LLVMAShr ? LLVMBuildSExt(builder, wide, int32, "") :
+					    LLVMBuildZExt(builder, wide, int32, "");
 		result = LLVMBuildTrunc(builder, LLVMBuildBinOp(builder, opcode, wide, amount, ""), type, "");
 		LLVMReplaceAllUsesWith(i, result);
 	}
@@ -340,9 +346,25 @@ static void shift_define(LLVMValueRef i)
 /* The C library's, and compilers': in every program, and known not to come back. */
 static bool ends_program(LLVMValueRef call)
 {
-	static const char *const names[] = { "exit", "_exit", "_Exit", "quick_exit", "abort", "__assert_fail", "__stack_chk_fail", "__fortify_fail",
-					     "__chk_fail", "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "pthread_exit", "_Unwind_Resume",
-					     "__cxa_throw", "__cxa_rethrow", "__clang_call_terminate", "_ZSt9terminatev" };
+	static const char *const names[] = { "exit",
+					     "_exit",
+					     "_Exit",
+					     "quick_exit",
+					     "abort",
+					     "__assert_fail",
+					     "__stack_chk_fail",
+					     "__fortify_fail",
+					     "__chk_fail",
+					     "longjmp",
+					     "_longjmp",
+					     "siglongjmp",
+					     "__longjmp_chk",
+					     "pthread_exit",
+					     "_Unwind_Resume",
+					     "__cxa_throw",
+					     "__cxa_rethrow",
+					     "__clang_call_terminate",
+					     "_ZSt9terminatev" };
 	LLVMValueRef callee = callee_of(call);
 	size_t size;
 	const char *name = callee ? LLVMGetValueName2(callee, &size) : NULL;
@@ -352,7 +374,8 @@ static bool ends_program(LLVMValueRef call)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strlen(names[i]) == size && memcmp(names[i], name, size) == 0)
 			return LLVMIsDeclaration(callee);
-	return (size == 9 && memcmp(name, "llvm.trap", 9) == 0) || (size >= 15 && memcmp(name, "llvm.ubsantrap", 14) == 0);
+	return (size == 9 && memcmp(name, "llvm.trap", 9) == 0) ||
+	       (size >= 15 && memcmp(name, "llvm.ubsantrap", 14) == 0);
 }
 
 static unsigned destinations_count(LLVMValueRef switch_instruction)
@@ -362,7 +385,8 @@ static unsigned destinations_count(LLVMValueRef switch_instruction)
 	for (unsigned i = 1; i < n; i++) {
 		unsigned k = 1;
 
-		while (k < i && LLVMGetSuccessor(switch_instruction, k) != LLVMGetSuccessor(switch_instruction, i))
+		while (k < i &&
+		       LLVMGetSuccessor(switch_instruction, k) != LLVMGetSuccessor(switch_instruction, i))
 			k++;
 		n_different += k == i;
 	}
@@ -377,7 +401,8 @@ static bool is_table_only(LLVMBasicBlockRef block)
 	for (; use; use = LLVMGetNextUse(use)) {
 		LLVMValueRef user = LLVMGetUser(use);
 
-		if (!LLVMIsASwitchInst(user) || LLVMGetSwitchDefaultDest(user) != block || destinations_count(user) < 4)
+		if (!LLVMIsASwitchInst(user) || LLVMGetSwitchDefaultDest(user) != block ||
+		    destinations_count(user) < 4)
 			return false;
 	}
 	return true;
@@ -403,7 +428,8 @@ static void unreached_trap(LLVMModuleRef module, LLVMBasicBlockRef block, LLVMVa
 		return;
 	builder = LLVMCreateBuilderInContext(ir_context());
 	LLVMPositionBuilderBefore(builder, end);
-	LLVMBuildCall2(builder, LLVMIntrinsicGetType(ir_context(), id, NULL, 0), LLVMGetIntrinsicDeclaration(module, id, NULL, 0), NULL, 0, "");
+	LLVMBuildCall2(builder, LLVMIntrinsicGetType(ir_context(), id, NULL, 0),
+		       LLVMGetIntrinsicDeclaration(module, id, NULL, 0), NULL, 0, "");
 	LLVMDisposeBuilder(builder);
 }
 

@@ -23,28 +23,34 @@
 
 /* Kinds of facts, as bits. */
 enum facts_class {
-	FACTS_ASSUMED = 1 << 0,	    /* llvm.assume, scopes of noalias, what is declared invariant */
-	FACTS_LOADED = 1 << 1,	    /* metadata about a value or an access: !range, !nonnull, !invariant.load ... */
-	FACTS_TYPES = 1 << 2,	    /* !tbaa, !tbaa.struct */
-	FACTS_SCOPES = 1 << 3,	    /* !alias.scope, !noalias */
-	FACTS_LOOPS = 1 << 4,	    /* parallel accesses, progress, reordering of floating point */
-	FACTS_VALUES = 1 << 5,	    /* attributes of parameters and returned values: nonnull, range, align ... */
-	FACTS_EFFECTS = 1 << 6,	    /* attributes of functions and pointers: memory, nounwind, noalias, captures ... */
-	FACTS_WRAP = 1 << 7,	    /* nuw, nsw, exact, disjoint, nneg, samesign */
-	FACTS_BOUNDS = 1 << 8,	    /* inbounds, nusw, nuw of getelementptr */
-	FACTS_FLOATS = 1 << 9,	    /* fast-math flags */
-	FACTS_ALIGNED = 1 << 10,    /* alignment that no instruction of the access checks */
-	FACTS_ASSEMBLY = 1 << 11,   /* inline assembly without side effects */
-	FACTS_UNDEFINED = 1 << 12,  /* undef and poison as operands, and results that are undefined for some input */
-	FACTS_SHIFTS = 1 << 13,	    /* a shift by as many bits as the type has, or more */
-	FACTS_LIFETIMES = 1 << 14,  /* of local variables */
-	FACTS_UNREACHED = 1 << 15,  /* unreachable: it is a trap where no instruction of the text says so */
-	FACTS_NULL = 1 << 16,	    /* that what is accessed is not at address 0 */
-	FACTS_VARIABLES = 1 << 17,  /* constants, values and bodies that others define; addresses that nobody compares */
-	FACTS_CALLS = 1 << 18,	    /* calling conventions and types that differ between call and callee, builtin */
-	FACTS_QUESTIONS = 1 << 19,  /* is this a constant, how large is that: answered as code generation does */
-	FACTS_MERGED = 1 << 20,	    /* undef and poison as what a value is when control comes from some block */
-	FACTS_BOOLS = 1 << 21,	    /* that a byte is 0 or 1 */
+	FACTS_ASSUMED = 1 << 0, /* llvm.assume, scopes of noalias, what is declared invariant */
+	FACTS_LOADED =
+		1 << 1,	      /* metadata about a value or an access: !range, !nonnull, !invariant.load ... */
+	FACTS_TYPES = 1 << 2, /* !tbaa, !tbaa.struct */
+	FACTS_SCOPES = 1 << 3, /* !alias.scope, !noalias */
+	FACTS_LOOPS = 1 << 4,  /* parallel accesses, progress, reordering of floating point */
+	FACTS_VALUES = 1 << 5, /* attributes of parameters and returned values: nonnull, range, align ... */
+	FACTS_EFFECTS =
+		1 << 6, /* attributes of functions and pointers: memory, nounwind, noalias, captures ... */
+	FACTS_WRAP = 1 << 7,	  /* nuw, nsw, exact, disjoint, nneg, samesign */
+	FACTS_BOUNDS = 1 << 8,	  /* inbounds, nusw, nuw of getelementptr */
+	FACTS_FLOATS = 1 << 9,	  /* fast-math flags */
+	FACTS_ALIGNED = 1 << 10,  /* alignment that no instruction of the access checks */
+	FACTS_ASSEMBLY = 1 << 11, /* inline assembly without side effects */
+	FACTS_UNDEFINED =
+		1 << 12, /* undef and poison as operands, and results that are undefined for some input */
+	FACTS_SHIFTS = 1 << 13,	   /* a shift by as many bits as the type has, or more */
+	FACTS_LIFETIMES = 1 << 14, /* of local variables */
+	FACTS_UNREACHED = 1 << 15, /* unreachable: it is a trap where no instruction of the text says so */
+	FACTS_NULL = 1 << 16,	   /* that what is accessed is not at address 0 */
+	FACTS_VARIABLES =
+		1 << 17, /* constants, values and bodies that others define; addresses that nobody compares */
+	FACTS_CALLS =
+		1 << 18, /* calling conventions and types that differ between call and callee, builtin */
+	FACTS_QUESTIONS =
+		1 << 19,	/* is this a constant, how large is that: answered as code generation does */
+	FACTS_MERGED = 1 << 20, /* undef and poison as what a value is when control comes from some block */
+	FACTS_BOOLS = 1 << 21,	/* that a byte is 0 or 1 */
 	FACTS_ALL = (1 << 22) - 1,
 
 	/*
@@ -56,8 +62,8 @@ enum facts_class {
 	 * ships a program vouches for these (docs/decisions/0016-trust-covers-every-loaded-byte.md).
 	 */
 	FACTS_TAKEN = FACTS_ALL & ~(FACTS_LIFETIMES | FACTS_MERGED),
-	FACTS_PROVED = FACTS_TAKEN & ~(FACTS_WRAP | FACTS_SHIFTS | FACTS_ALIGNED | FACTS_UNDEFINED | FACTS_UNREACHED |
-				       FACTS_BOOLS | FACTS_VARIABLES),
+	FACTS_PROVED = FACTS_TAKEN & ~(FACTS_WRAP | FACTS_SHIFTS | FACTS_ALIGNED | FACTS_UNDEFINED |
+				       FACTS_UNREACHED | FACTS_BOOLS | FACTS_VARIABLES),
 };
 
 /** facts_class_name() - "assumed" ... of the @i-th bit; NULL: there is none */
@@ -73,7 +79,8 @@ int facts_strip(LLVMModuleRef module, unsigned classes, struct fault *reterr);
 int facts_rederive(LLVMModuleRef module, struct fault *reterr);
 
 /* Generate code of two modules into two files: as the shipped text was. 0, or negative errno with @reterr. */
-typedef int (*facts_generate)(const struct buffer bitcode[2], char path[2][4096], void *user, struct fault *reterr);
+typedef int (*facts_generate)(const struct buffer bitcode[2], char path[2][4096], void *user,
+			      struct fault *reterr);
 
 /**
  * facts_prove() - find the functions whose code hangs on facts
@@ -83,8 +90,8 @@ typedef int (*facts_generate)(const struct buffer bitcode[2], char path[2][4096]
  *	does not know, are added
  * Return: 0; -EBADMSG, -ENOMEM, or what @generate says, with @reterr. Cost: two code generations of @wanted.
  */
-int facts_prove(LLVMModuleRef module, const struct name_set *wanted, facts_generate generate,
-		void *user, struct name_set *retbound, struct fault *reterr);
+int facts_prove(LLVMModuleRef module, const struct name_set *wanted, facts_generate generate, void *user,
+		struct name_set *retbound, struct fault *reterr);
 
 /* ---- between the files of this unit ---- */
 

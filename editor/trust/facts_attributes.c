@@ -14,32 +14,89 @@
 #include "editor/trust/facts.h"
 
 /* How an argument is passed: both sides must agree, and the text shows it. */
-static const char *const passing[] = { "zeroext", "signext", "noext", "byval", "sret", "inreg", "nest", "inalloca", "preallocated",
-				       "elementtype", "immarg", "swiftself", "swifterror", "swiftasync", "byref", "alignstack" };
+static const char *const passing[] = { "zeroext",      "signext",     "noext",	"byval",
+				       "sret",	       "inreg",	      "nest",	"inalloca",
+				       "preallocated", "elementtype", "immarg", "swiftself",
+				       "swifterror",   "swiftasync",  "byref",	"alignstack" };
 
 /* Of functions: none lets the optimizer do more than it may without. */
-static const char *const restraints[] = {
-	"alwaysinline", "cold", "convergent", "hot", "inlinehint", "jumptable", "minsize", "naked", "nobuiltin", "nocf_check", "noduplicate",
-	"noimplicitfloat", "noinline", "nomerge", "nonlazybind", "noprofile", "noredzone", "null_pointer_is_valid", "optdebug",
-	"optforfuzzing", "optnone", "optsize", "presplitcoroutine", "returns_twice", "safestack", "sanitize_address",
-	"sanitize_hwaddress", "sanitize_memory", "sanitize_memtag", "sanitize_thread", "shadowcallstack", "skipprofile",
-	"speculative_load_hardening", "ssp", "sspreq", "sspstrong", "strictfp", "uwtable", "alignstack", "disable_sanitizer_instrumentation",
-};
+static const char *const restraints[] = { "alwaysinline",
+					  "cold",
+					  "convergent",
+					  "hot",
+					  "inlinehint",
+					  "jumptable",
+					  "minsize",
+					  "naked",
+					  "nobuiltin",
+					  "nocf_check",
+					  "noduplicate",
+					  "noimplicitfloat",
+					  "noinline",
+					  "nomerge",
+					  "nonlazybind",
+					  "noprofile",
+					  "noredzone",
+					  "null_pointer_is_valid",
+					  "optdebug",
+					  "optforfuzzing",
+					  "optnone",
+					  "optsize",
+					  "presplitcoroutine",
+					  "returns_twice",
+					  "safestack",
+					  "sanitize_address",
+					  "sanitize_hwaddress",
+					  "sanitize_memory",
+					  "sanitize_memtag",
+					  "sanitize_thread",
+					  "shadowcallstack",
+					  "skipprofile",
+					  "speculative_load_hardening",
+					  "ssp",
+					  "sspreq",
+					  "sspstrong",
+					  "strictfp",
+					  "uwtable",
+					  "alignstack",
+					  "disable_sanitizer_instrumentation" };
 
 /* Claims about values; all others (memory, noalias, captures ...) are about effects. */
-static const char *const about_values[] = { "nonnull", "noundef", "range", "align", "dereferenceable", "dereferenceable_or_null",
-					    "nofpclass", "returned", "initializes" };
+static const char *const about_values[] = { "nonnull",	 "noundef",	    "range",
+					    "align",	 "dereferenceable", "dereferenceable_or_null",
+					    "nofpclass", "returned",	    "initializes" };
 
-static const char *const words_kept[] = {
-	"frame-pointer", "target-cpu", "target-features", "tune-cpu", "stack-protector-buffer-size", "no-jump-tables", "probe-stack",
-	"stack-probe-size", "no-stack-arg-probe", "prefer-vector-width", "min-legal-vector-width", "use-soft-float", "no-builtins",
-	"patchable-function", "patchable-function-entry", "patchable-function-prefix", "no-trapping-math", "zero-call-used-regs",
-	"warn-stack-size", "disable-tail-calls", "cf-protection", "indirect-tls-seg-refs",
-	"no-frame-pointer-elim", "no-frame-pointer-elim-non-leaf", "backchain", "stackrealign", "split-stack",
-};
+static const char *const words_kept[] = { "frame-pointer",
+					  "target-cpu",
+					  "target-features",
+					  "tune-cpu",
+					  "stack-protector-buffer-size",
+					  "no-jump-tables",
+					  "probe-stack",
+					  "stack-probe-size",
+					  "no-stack-arg-probe",
+					  "prefer-vector-width",
+					  "min-legal-vector-width",
+					  "use-soft-float",
+					  "no-builtins",
+					  "patchable-function",
+					  "patchable-function-entry",
+					  "patchable-function-prefix",
+					  "no-trapping-math",
+					  "zero-call-used-regs",
+					  "warn-stack-size",
+					  "disable-tail-calls",
+					  "cf-protection",
+					  "indirect-tls-seg-refs",
+					  "no-frame-pointer-elim",
+					  "no-frame-pointer-elim-non-leaf",
+					  "backchain",
+					  "stackrealign",
+					  "split-stack" };
 
 /* About speed, or for people. */
-static const char *const metadata_kept[] = { "dbg", "prof", "srcloc", "unpredictable", "pcsections", "annotation" };
+static const char *const metadata_kept[] = { "dbg",	      "prof",	    "srcloc",
+					     "unpredictable", "pcsections", "annotation" };
 static const char *const metadata_types[] = { "tbaa", "tbaa.struct" };
 static const char *const metadata_scopes[] = { "alias.scope", "noalias" };
 
@@ -79,7 +136,8 @@ static bool goes(LLVMAttributeRef a, bool of_function, unsigned classes)
 
 	if (LLVMIsStringAttribute(a)) {
 		name = LLVMGetStringAttributeKind(a, &size);
-		return classes & FACTS_EFFECTS && !IS_LISTED(words_kept, name, size) && strncmp(name, "no-builtin-", 11) != 0;
+		return classes & FACTS_EFFECTS && !IS_LISTED(words_kept, name, size) &&
+		       strncmp(name, "no-builtin-", 11) != 0;
 	}
 	if (!of_functions) {
 		of_functions = kinds_of(restraints, ARRAY_SIZE(restraints));
@@ -87,12 +145,9 @@ static bool goes(LLVMAttributeRef a, bool of_function, unsigned classes)
 	}
 	kind = LLVMGetEnumAttributeKind(a);
 	switch ((of_function ? of_functions : of_values)[kind]) {
-	case KEEP:
-		return false;
-	case VALUE:
-		return classes & FACTS_VALUES;
-	default:
-		return classes & FACTS_EFFECTS;
+	case KEEP: return false;
+	case VALUE: return classes & FACTS_VALUES;
+	default: return classes & FACTS_EFFECTS;
 	}
 }
 
@@ -103,7 +158,9 @@ struct site {
 
 static void site_strip(struct site s, LLVMAttributeIndex index, unsigned classes)
 {
-	unsigned n = s.is_call ? LLVMGetCallSiteAttributeCount(s.value, index) : LLVMGetAttributeCountAtIndex(s.value, index), size;
+	unsigned n = s.is_call ? LLVMGetCallSiteAttributeCount(s.value, index) :
+				 LLVMGetAttributeCountAtIndex(s.value, index),
+		 size;
 	LLVMAttributeRef few[64], *list = n <= ARRAY_SIZE(few) ? few : calloc(n, sizeof(LLVMAttributeRef));
 
 	if (!list)
@@ -119,7 +176,8 @@ static void site_strip(struct site s, LLVMAttributeIndex index, unsigned classes
 			continue;
 		if (LLVMIsStringAttribute(list[i])) {
 			name = LLVMGetStringAttributeKind(list[i], &size);
-			(s.is_call ? LLVMRemoveCallSiteStringAttribute : LLVMRemoveStringAttributeAtIndex)(s.value, index, name, size);
+			(s.is_call ? LLVMRemoveCallSiteStringAttribute :
+				     LLVMRemoveStringAttributeAtIndex)(s.value, index, name, size);
 		} else {
 			(s.is_call ? LLVMRemoveCallSiteEnumAttribute : LLVMRemoveEnumAttributeAtIndex)(
 				s.value, index, LLVMGetEnumAttributeKind(list[i]));
@@ -143,13 +201,16 @@ void facts_call_attributes_strip(LLVMValueRef call, unsigned classes)
 static void function_kind_add(LLVMValueRef function, const char *name)
 {
 	LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-				LLVMCreateEnumAttribute(ir_context(), LLVMGetEnumAttributeKindForName(name, strlen(name)), 0));
+				LLVMCreateEnumAttribute(ir_context(),
+							LLVMGetEnumAttributeKindForName(name, strlen(name)),
+							0));
 }
 
 /* Functions that come back a second time; compilers know them by name, too. */
 static bool comes_back(LLVMValueRef function)
 {
-	static const char *const names[] = { "setjmp", "_setjmp", "__setjmp", "sigsetjmp", "__sigsetjmp", "savectx", "vfork", "getcontext" };
+	static const char *const names[] = { "setjmp",	    "_setjmp", "__setjmp", "sigsetjmp",
+					     "__sigsetjmp", "savectx", "vfork",	   "getcontext" };
 	size_t size;
 	const char *name = LLVMGetValueName2(function, &size);
 
@@ -162,7 +223,8 @@ void facts_attributes_strip(LLVMModuleRef module, unsigned classes)
 		if (LLVMGetIntrinsicID(f))
 			continue; /* LLVM's own, set when IR is read */
 		if (classes & (FACTS_VALUES | FACTS_EFFECTS)) {
-			site_strip((struct site){ f, false }, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, classes);
+			site_strip((struct site){ f, false }, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+				   classes);
 			for (unsigned i = 0; i <= LLVMCountParams(f); i++)
 				site_strip((struct site){ f, false }, i, classes);
 		}
@@ -178,8 +240,10 @@ void facts_attributes_strip(LLVMModuleRef module, unsigned classes)
 /* Of a loop's notes, only those that forbid or that say what was done stay. */
 static bool is_note_kept(LLVMValueRef note)
 {
-	static const char *const kept[] = { "llvm.loop.isvectorized", "llvm.loop.unroll.disable", "llvm.loop.unroll.runtime.disable",
-					    "llvm.loop.vectorize.disable", "llvm.licm.disable", "llvm.loop.distribute.disable" };
+	static const char *const kept[] = {
+		"llvm.loop.isvectorized",      "llvm.loop.unroll.disable", "llvm.loop.unroll.runtime.disable",
+		"llvm.loop.vectorize.disable", "llvm.licm.disable",	   "llvm.loop.distribute.disable"
+	};
 	LLVMValueRef operands[16];
 	unsigned size;
 	const char *name;
@@ -235,10 +299,11 @@ static unsigned kind_class(unsigned kind)
 	static unsigned n;
 
 	if (!n) {
-#define KNOW(list, of)                                                                                            \
-	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {                                                           \
-		known[n].kind = LLVMGetMDKindIDInContext(ir_context(), (list)[i], (unsigned)strlen((list)[i]));   \
-		known[n++].class = (of);                                                                          \
+#define KNOW(list, of)                                                                                  \
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {                                                 \
+		known[n].kind =                                                                         \
+			LLVMGetMDKindIDInContext(ir_context(), (list)[i], (unsigned)strlen((list)[i])); \
+		known[n++].class = (of);                                                                \
 	}
 		static const char *const loops[] = { "llvm.loop" };
 
@@ -264,7 +329,8 @@ static bool is_bool(LLVMValueRef instruction)
 {
 	LLVMValueRef range = LLVMGetMetadata(instruction, kind_of("range")), bounds[2];
 
-	if (!range || !LLVMIsALoadInst(instruction) || LLVMGetTypeKind(LLVMTypeOf(instruction)) != LLVMIntegerTypeKind ||
+	if (!range || !LLVMIsALoadInst(instruction) ||
+	    LLVMGetTypeKind(LLVMTypeOf(instruction)) != LLVMIntegerTypeKind ||
 	    LLVMGetIntTypeWidth(LLVMTypeOf(instruction)) != 8 || LLVMGetMDNodeNumOperands(range) != 2)
 		return false;
 	LLVMGetMDNodeOperands(range, bounds);
@@ -322,7 +388,8 @@ static bool is_merged(LLVMValueRef variable)
 	if (size == 4 || size == 8 || size == 16 || size == 32)
 		return true;
 	return LLVMGetTypeKind(type) == LLVMArrayTypeKind && LLVMGetInitializer(variable) &&
-	       LLVMIsAConstantDataSequential(LLVMGetInitializer(variable)) && LLVMIsConstantString(LLVMGetInitializer(variable));
+	       LLVMIsAConstantDataSequential(LLVMGetInitializer(variable)) &&
+	       LLVMIsConstantString(LLVMGetInitializer(variable));
 }
 
 static void variable_strip(LLVMValueRef v)

@@ -37,7 +37,8 @@ static void object_done(struct object *object)
 
 static const void *bytes_at(const struct object *o, uint64_t offset, uint64_t size)
 {
-	return offset <= o->map.size && size <= o->map.size - offset ? (const uint8_t *)o->map.data + offset : NULL;
+	return offset <= o->map.size && size <= o->map.size - offset ? (const uint8_t *)o->map.data + offset :
+								       NULL;
 }
 
 static const void *section_bytes(const struct object *o, uint64_t i)
@@ -87,7 +88,8 @@ static int object_open(const char *path, struct object *o, struct fault *reterr)
 	    !(o->sections = bytes_at(o, header->e_shoff, sizeof(Elf64_Shdr))))
 		return fault_set(reterr, -EBADMSG, "%s: no object as LLVM writes them", path);
 	o->n_sections = header->e_shnum ? header->e_shnum : o->sections[0].sh_size;
-	if (o->n_sections > o->map.size / sizeof(Elf64_Shdr) || !bytes_at(o, header->e_shoff, o->n_sections * sizeof(Elf64_Shdr)))
+	if (o->n_sections > o->map.size / sizeof(Elf64_Shdr) ||
+	    !bytes_at(o, header->e_shoff, o->n_sections * sizeof(Elf64_Shdr)))
 		return fault_set(reterr, -EBADMSG, "%s: no object as LLVM writes them", path);
 	o->relocations = calloc(o->n_sections + 1, sizeof(*o->relocations));
 	if (!o->relocations)
@@ -102,7 +104,10 @@ static uint64_t section_of(const struct object *o, uint64_t symbol)
 
 	if (section == SHN_XINDEX && o->wide)
 		section = o->wide[symbol];
-	return section < o->n_sections && (section < SHN_LORESERVE || o->symbols[symbol].st_shndx == SHN_XINDEX) ? section : 0;
+	return section < o->n_sections &&
+			       (section < SHN_LORESERVE || o->symbols[symbol].st_shndx == SHN_XINDEX) ?
+		       section :
+		       0;
 }
 
 static const char *symbol_name(const struct object *o, uint64_t symbol)
@@ -115,34 +120,41 @@ static const char *section_name(const struct object *o, uint64_t section)
 	return string_at(o->section_strings, o->n_section_strings, o->sections[section].sh_name);
 }
 
-static bool is_section_same(const struct object *a, uint64_t i, const struct object *b, uint64_t k, unsigned depth);
+static bool is_section_same(const struct object *a, uint64_t i, const struct object *b, uint64_t k,
+			    unsigned depth);
 
 /* Where a string is kept depends on whether somebody may compare its address; its bytes are what the code sees. */
-static bool is_string_same(const struct object *a, uint64_t i, uint64_t x, const struct object *b, uint64_t k, uint64_t y)
+static bool is_string_same(const struct object *a, uint64_t i, uint64_t x, const struct object *b, uint64_t k,
+			   uint64_t y)
 {
 	const Elf64_Shdr *s = &a->sections[i], *t = &b->sections[k];
 	const uint8_t *p = section_bytes(a, i), *q = section_bytes(b, k), *end;
 
-	if (!p || !q || s->sh_flags & (SHF_WRITE | SHF_EXECINSTR) || t->sh_flags & (SHF_WRITE | SHF_EXECINSTR) ||
-	    !(s->sh_flags & SHF_STRINGS) || s->sh_entsize != 1 || x >= s->sh_size || y >= t->sh_size || b->relocations[k])
+	if (!p || !q || s->sh_flags & (SHF_WRITE | SHF_EXECINSTR) ||
+	    t->sh_flags & (SHF_WRITE | SHF_EXECINSTR) || !(s->sh_flags & SHF_STRINGS) || s->sh_entsize != 1 ||
+	    x >= s->sh_size || y >= t->sh_size || b->relocations[k])
 		return false;
 	end = memchr(p + x, 0, s->sh_size - x);
-	return end && (uint64_t)(end + 1 - (p + x)) <= t->sh_size - y && memcmp(p + x, q + y, (size_t)(end + 1 - (p + x))) == 0;
+	return end && (uint64_t)(end + 1 - (p + x)) <= t->sh_size - y &&
+	       memcmp(p + x, q + y, (size_t)(end + 1 - (p + x))) == 0;
 }
 
 /* A place without a name: a constant among others, a table of jumps. */
-static bool is_place_same(const struct object *a, uint64_t i, uint64_t x, const struct object *b, uint64_t k, uint64_t y, unsigned depth)
+static bool is_place_same(const struct object *a, uint64_t i, uint64_t x, const struct object *b, uint64_t k,
+			  uint64_t y, unsigned depth)
 {
 	const Elf64_Shdr *s = &a->sections[i], *t = &b->sections[k];
 	const uint8_t *p = section_bytes(a, i), *q = section_bytes(b, k);
 
 	if (is_string_same(a, i, x, b, k, y))
 		return true;
-	if (strcmp(section_name(a, i), section_name(b, k)) != 0 || s->sh_flags != t->sh_flags || s->sh_entsize != t->sh_entsize)
+	if (strcmp(section_name(a, i), section_name(b, k)) != 0 || s->sh_flags != t->sh_flags ||
+	    s->sh_entsize != t->sh_entsize)
 		return false;
 	if (s->sh_flags & SHF_MERGE && !(s->sh_flags & SHF_STRINGS))
-		return p && q && s->sh_entsize <= s->sh_size && x <= s->sh_size - s->sh_entsize && t->sh_entsize <= t->sh_size &&
-		       y <= t->sh_size - t->sh_entsize && memcmp(p + x, q + y, s->sh_entsize) == 0;
+		return p && q && s->sh_entsize <= s->sh_size && x <= s->sh_size - s->sh_entsize &&
+		       t->sh_entsize <= t->sh_size && y <= t->sh_size - t->sh_entsize &&
+		       memcmp(p + x, q + y, s->sh_entsize) == 0;
 	if (x != y)
 		return false;
 	if (s->sh_flags & SHF_EXECINSTR || s->sh_type == SHT_NOBITS || depth == 0)
@@ -150,7 +162,8 @@ static bool is_place_same(const struct object *a, uint64_t i, uint64_t x, const 
 	return is_section_same(a, i, b, k, depth - 1);
 }
 
-static bool is_target_same(const struct object *a, uint64_t x, const struct object *b, uint64_t y, unsigned depth)
+static bool is_target_same(const struct object *a, uint64_t x, const struct object *b, uint64_t y,
+			   unsigned depth)
 {
 	const char *name;
 	uint64_t i, k;
@@ -165,19 +178,24 @@ static bool is_target_same(const struct object *a, uint64_t x, const struct obje
 	return is_place_same(a, i, a->symbols[x].st_value, b, k, b->symbols[y].st_value, depth);
 }
 
-static bool is_section_same(const struct object *a, uint64_t i, const struct object *b, uint64_t k, unsigned depth)
+static bool is_section_same(const struct object *a, uint64_t i, const struct object *b, uint64_t k,
+			    unsigned depth)
 {
-	uint64_t m = a->relocations[i], n = b->relocations[k], n_entries = m ? a->sections[m].sh_size / sizeof(Elf64_Rela) : 0;
+	uint64_t m = a->relocations[i], n = b->relocations[k],
+		 n_entries = m ? a->sections[m].sh_size / sizeof(Elf64_Rela) : 0;
 	const uint8_t *p = section_bytes(a, i), *q = section_bytes(b, k);
 	const Elf64_Rela *x = m ? section_bytes(a, m) : NULL, *y = n ? section_bytes(b, n) : NULL;
 
-	if (a->sections[i].sh_size != b->sections[k].sh_size || !p || !q || memcmp(p, q, a->sections[i].sh_size) != 0)
+	if (a->sections[i].sh_size != b->sections[k].sh_size || !p || !q ||
+	    memcmp(p, q, a->sections[i].sh_size) != 0)
 		return false;
 	if ((n ? b->sections[n].sh_size / sizeof(Elf64_Rela) : 0) != n_entries || (n_entries && (!x || !y)))
 		return false;
 	for (uint64_t e = 0; e < n_entries; e++)
-		if (x[e].r_offset != y[e].r_offset || ELF64_R_TYPE(x[e].r_info) != ELF64_R_TYPE(y[e].r_info) ||
-		    x[e].r_addend != y[e].r_addend || !is_target_same(a, ELF64_R_SYM(x[e].r_info), b, ELF64_R_SYM(y[e].r_info), depth))
+		if (x[e].r_offset != y[e].r_offset ||
+		    ELF64_R_TYPE(x[e].r_info) != ELF64_R_TYPE(y[e].r_info) ||
+		    x[e].r_addend != y[e].r_addend ||
+		    !is_target_same(a, ELF64_R_SYM(x[e].r_info), b, ELF64_R_SYM(y[e].r_info), depth))
 			return false;
 	return true;
 }
@@ -188,13 +206,15 @@ static uint64_t function_find(const struct object *o, const char *name, uint64_t
 	for (uint64_t n = 0; n < o->n_symbols; n++) {
 		uint64_t i = (from + n) % o->n_symbols;
 
-		if (ELF64_ST_TYPE(o->symbols[i].st_info) == STT_FUNC && section_of(o, i) && strcmp(symbol_name(o, i), name) == 0)
+		if (ELF64_ST_TYPE(o->symbols[i].st_info) == STT_FUNC && section_of(o, i) &&
+		    strcmp(symbol_name(o, i), name) == 0)
 			return i;
 	}
 	return 0;
 }
 
-static int objects_compare(char path[2][4096], const struct name_set *wanted, struct name_set *retbound, struct fault *reterr)
+static int objects_compare(char path[2][4096], const struct name_set *wanted, struct name_set *retbound,
+			   struct fault *reterr)
 {
 	struct object a = { 0 }, b = { 0 };
 	int r = object_open(path[0], &a, reterr);
@@ -206,7 +226,8 @@ static int objects_compare(char path[2][4096], const struct name_set *wanted, st
 		const char *name = symbol_name(&a, i);
 		uint64_t section = section_of(&a, i);
 
-		if (ELF64_ST_TYPE(a.symbols[i].st_info) != STT_FUNC || !section || !name_set_has(wanted, name, strlen(name)))
+		if (ELF64_ST_TYPE(a.symbols[i].st_info) != STT_FUNC || !section ||
+		    !name_set_has(wanted, name, strlen(name)))
 			continue;
 		at = function_find(&b, name, at);
 		if (!at || !is_section_same(&a, section, &b, section_of(&b, at), 2))
@@ -265,20 +286,22 @@ static void last_calls_mark(LLVMModuleRef stripped, LLVMModuleRef shipped)
 	for (LLVMValueRef g = LLVMGetFirstFunction(shipped); g; g = LLVMGetNextFunction(g)) {
 		LLVMValueRef f = LLVMGetNamedFunction(stripped, LLVMGetValueName2(g, &size));
 
-		if (!f || !LLVMGetEnumAttributeAtIndex(g, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind))
+		if (!f ||
+		    !LLVMGetEnumAttributeAtIndex(g, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind))
 			continue;
 		for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
 			LLVMValueRef call = LLVMGetUser(u);
 
-			if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == f && facts_is_last_call(call))
+			if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == f &&
+			    facts_is_last_call(call))
 				LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
 							 LLVMCreateEnumAttribute(ir_context(), kind, 0));
 		}
 	}
 }
 
-int facts_prove(LLVMModuleRef module, const struct name_set *wanted, facts_generate generate,
-		void *user, struct name_set *retbound, struct fault *reterr)
+int facts_prove(LLVMModuleRef module, const struct name_set *wanted, facts_generate generate, void *user,
+		struct name_set *retbound, struct fault *reterr)
 {
 	struct buffer bitcode[2] = { 0 };
 	char path[2][4096];

@@ -36,7 +36,8 @@ static bool is_known(LLVMValueRef value, const struct known *known)
 	bool merged;
 
 	name += name[0] == '\1'; /* not to be decorated */
-	merged = LLVMIsAGlobalVariable(value) && LLVMIsGlobalConstant(value) && !link_map_section(known->map, name);
+	merged = LLVMIsAGlobalVariable(value) && LLVMIsGlobalConstant(value) &&
+		 !link_map_section(known->map, name);
 	return link_map_defines(known->map, known->object, name) ||
 	       ((merged || link_map_defines(known->map, "<internal>", name)) &&
 		!name_set_has(known->contested, name, strlen(name)));
@@ -72,8 +73,8 @@ static int bodies_eliminate(LLVMModuleRef module, struct fault *reterr)
 	return r;
 }
 
-int known_keep(LLVMModuleRef module, const char *object, const struct link_map *map, const struct name_set *contested,
-	       struct fault *reterr)
+int known_keep(LLVMModuleRef module, const char *object, const struct link_map *map,
+	       const struct name_set *contested, struct fault *reterr)
 {
 	const struct known known = { object, map, contested };
 	bool some = false;

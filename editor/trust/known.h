@@ -20,5 +20,5 @@
  * @contested: names that several objects define
  * Return: 0; 1: it cannot be told of an alias, the module must stay as it was shipped; -EBADMSG with @reterr
  */
-int known_keep(LLVMModuleRef module, const char *object, const struct link_map *map, const struct name_set *contested,
-	       struct fault *reterr);
+int known_keep(LLVMModuleRef module, const char *object, const struct link_map *map,
+	       const struct name_set *contested, struct fault *reterr);

@@ -177,11 +177,13 @@ static int folded_read(struct link_map *map, const char *text)
 		size_t length = (size_t)(strchrnul(text, '\n') - text);
 
 		if (strncmp(text, selected, sizeof(selected) - 1) == 0) {
-			part = part_name(map->arena, text + sizeof(selected) - 1, length - sizeof(selected) + 1);
+			part = part_name(map->arena, text + sizeof(selected) - 1,
+					 length - sizeof(selected) + 1);
 			if (!part)
 				return -ENOMEM;
 		} else if (part && strncmp(text, removed, sizeof(removed) - 1) == 0) {
-			const char *name = part_name(map->arena, text + sizeof(removed) - 1, length - sizeof(removed) + 1);
+			const char *name = part_name(map->arena, text + sizeof(removed) - 1,
+						     length - sizeof(removed) + 1);
 
 			if (!name)
 				return -ENOMEM;
@@ -267,7 +269,8 @@ bool link_map_defines(const struct link_map *map, const char *object, const char
 {
 	const struct pair *end = map->symbols.list + map->symbols.n;
 
-	for (const struct pair *p = pair_find(&map->symbols, symbol); p && p < end && strcmp(p->name, symbol) == 0; p++)
+	for (const struct pair *p = pair_find(&map->symbols, symbol);
+	     p && p < end && strcmp(p->name, symbol) == 0; p++)
 		if (is_of(p->part, object) || is_folded(map, object, p))
 			return true;
 	return false;
@@ -279,7 +282,8 @@ size_t link_map_stem(const char *name)
 
 	while (digits && name[digits - 1] >= '0' && name[digits - 1] <= '9')
 		digits--;
-	return digits < n && digits > 2 && name[digits - 1] == 'm' && name[digits - 2] == '.' ? digits - 2 : n;
+	return digits < n && digits > 2 && name[digits - 1] == 'm' && name[digits - 2] == '.' ? digits - 2 :
+												n;
 }
 
 static bool symbol_is_known(const struct link_map *known, const struct pair *symbol)
@@ -296,23 +300,27 @@ static bool symbol_is_known(const struct link_map *known, const struct pair *sym
 	return pair_has(&known->symbols, stem, symbol->part);
 }
 
-int link_map_compare(const struct link_map *known, const struct link_map *made, bool (*is_new)(const char *part),
-		     struct fault *reterr)
+int link_map_compare(const struct link_map *known, const struct link_map *made,
+		     bool (*is_new)(const char *part), struct fault *reterr)
 {
 	for (size_t i = 0; i < made->parts.n; i++) {
 		const char *part = made->parts.list[i].name;
 
 		if (!is_new(part) && !pair_find(&known->parts, part) && !pair_find(&known->folded, part))
 			return fault_set(reterr, -EBADMSG,
-					 "the result was refused: %s is in it, and not in the shipped file", part);
+					 "the result was refused: %s is in it, and not in the shipped file",
+					 part);
 	}
 	for (size_t i = 0; i < made->symbols.n; i++) {
 		const struct pair *symbol = &made->symbols.list[i];
 
 		/* A folded part has its symbols elsewhere. */
-		if (!is_new(symbol->part) && !symbol_is_known(known, symbol) && !pair_find(&known->folded, symbol->part))
-			return fault_set(reterr, -EBADMSG, "the result was refused: %s is defined by %s, not as in the shipped file",
-					 symbol->name, symbol->part);
+		if (!is_new(symbol->part) && !symbol_is_known(known, symbol) &&
+		    !pair_find(&known->folded, symbol->part))
+			return fault_set(
+				reterr, -EBADMSG,
+				"the result was refused: %s is defined by %s, not as in the shipped file",
+				symbol->name, symbol->part);
 	}
 	return 0;
 }

@@ -44,5 +44,5 @@ size_t link_map_stem(const char *name);
  * part in which it was; but for the end of its name.
  * Return: 0; -EBADMSG with @reterr naming it.
  */
-int link_map_compare(const struct link_map *known, const struct link_map *made, bool (*is_new)(const char *part),
-		     struct fault *reterr);
+int link_map_compare(const struct link_map *known, const struct link_map *made,
+		     bool (*is_new)(const char *part), struct fault *reterr);

@@ -85,8 +85,8 @@ static int defined_collect(const struct names *names, struct references *ret)
 	return 0;
 }
 
-int references_collect(const char *path, const char *object, const struct link_map *known, struct references *ret,
-		       struct fault *reterr)
+int references_collect(const char *path, const char *object, const struct link_map *known,
+		       struct references *ret, struct fault *reterr)
 {
 	_clean_(image_freep) struct image *image = NULL;
 	struct names names;
@@ -105,7 +105,8 @@ static bool ends_in(const char *part, const char *name, size_t n)
 {
 	size_t size = strlen(part);
 
-	return size > n + 2 && part[size - 1] == ')' && part[size - n - 2] == '.' && strncmp(part + size - n - 1, name, n) == 0;
+	return size > n + 2 && part[size - 1] == ')' && part[size - n - 2] == '.' &&
+	       strncmp(part + size - n - 1, name, n) == 0;
 }
 
 /*
@@ -114,7 +115,8 @@ static bool ends_in(const char *part, const char *name, size_t n)
  */
 static bool is_of_ir(const char *part, const char *name)
 {
-	return (strncmp(part, "base-", 5) == 0 || strncmp(part, "cut-", 4) == 0 || strncmp(part, "placed-", 7) == 0) &&
+	return (strncmp(part, "base-", 5) == 0 || strncmp(part, "cut-", 4) == 0 ||
+		strncmp(part, "placed-", 7) == 0) &&
 	       (ends_in(part, name, strlen(name)) || ends_in(part, name, link_map_stem(name)));
 }
 
@@ -134,7 +136,8 @@ int references_check(const char *path, const struct link_map *made, const struct
 		part = link_map_section(made, name);
 		if (name_set_has(words, name, strlen(name)) || (part && !is_of_ir(part, name)))
 			r = fault_set(reterr, -EBADMSG,
-				      "the result was refused: it uses %s, of %s, which the shipped code does not use by that name",
+				      "the result was refused: it uses %s, of %s, which the shipped code "
+				      "does not use by that name",
 				      name, part ? part : "the linker's options");
 	}
 	return r;

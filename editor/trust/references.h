@@ -26,8 +26,8 @@ struct references {
  * @object: how the map calls it
  * Return: 0; -EBADMSG no relocatable object, -ENOMEM, -errno: with @reterr
  */
-int references_collect(const char *path, const char *object, const struct link_map *known, struct references *ret,
-		       struct fault *reterr);
+int references_collect(const char *path, const char *object, const struct link_map *known,
+		       struct references *ret, struct fault *reterr);
 
 /**
  * references_check() - may the code in the object at @path, compiled anew, use the names that it uses?

@@ -47,17 +47,20 @@ static bool has_same_blocks(const struct block_map *a, const struct block_functi
 	for (uint32_t i = 0; i < f->n_blocks; i++) {
 		const struct block *x = &a->blocks[f->first_block + i], *y = &b->blocks[g->first_block + i];
 
-		if (x->id != y->id || x->size != y->size || x->address - f->address != y->address - g->address)
+		if (x->id != y->id || x->size != y->size ||
+		    x->address - f->address != y->address - g->address)
 			return false;
 	}
 	return true;
 }
 
-static bool has_same_bytes(const struct image *a, const struct block_map *a_map, const struct block_function *f,
-			   const struct image *b, const struct block_map *b_map, const struct block_function *g)
+static bool has_same_bytes(const struct image *a, const struct block_map *a_map,
+			   const struct block_function *f, const struct image *b,
+			   const struct block_map *b_map, const struct block_function *g)
 {
 	for (uint32_t i = 0; i < f->n_blocks; i++) {
-		const struct block *x = &a_map->blocks[f->first_block + i], *y = &b_map->blocks[g->first_block + i];
+		const struct block *x = &a_map->blocks[f->first_block + i],
+				   *y = &b_map->blocks[g->first_block + i];
 		const uint8_t *p, *q;
 
 		if (!x->size)
@@ -72,8 +75,8 @@ static bool has_same_bytes(const struct image *a, const struct block_map *a_map,
 
 /* Fills @ret; *retfirst: the first function that differs, or NULL. */
 static int functions_compare(const struct image *shipped, const struct block_map *shipped_map,
-			     const struct image *again, const struct block_map *again_map, struct trust_report *ret,
-			     const char **retfirst)
+			     const struct image *again, const struct block_map *again_map,
+			     struct trust_report *ret, const char **retfirst)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
 	struct key *xs = arena ? keys_of(shipped_map, arena) : NULL;
@@ -91,7 +94,8 @@ static int functions_compare(const struct image *shipped, const struct block_map
 		while (j < again_map->n_functions && ys[j].guid < xs[i].guid)
 			j++;
 		g = j < again_map->n_functions && ys[j].guid == xs[i].guid ?
-			    &again_map->functions[ys[j++].function] : NULL;
+			    &again_map->functions[ys[j++].function] :
+			    NULL;
 		same_blocks = g && has_same_blocks(shipped_map, f, again_map, g);
 		same_bytes = same_blocks && has_same_bytes(shipped, shipped_map, f, again, again_map, g);
 		ret->n_same_blocks += same_blocks;
@@ -138,7 +142,8 @@ static bool is_empty_slot(const struct image *image, const struct image_section 
 		const struct image_section *s = image_section_at(image, i);
 		Elf64_Rela rela;
 
-		for (size_t at = 0; s->type == SHT_RELA && (s->flags & SHF_ALLOC) && s->data && at + sizeof(rela) <= s->size;
+		for (size_t at = 0;
+		     s->type == SHT_RELA && (s->flags & SHF_ALLOC) && s->data && at + sizeof(rela) <= s->size;
 		     at += sizeof(rela)) {
 			memcpy(&rela, s->data + at, sizeof(rela));
 			if (rela.r_offset - address < sizeof(empty))
@@ -180,7 +185,8 @@ static size_t empty_slot_end(const struct image *shipped, const struct image *ag
 }
 
 /* Offset in the file of the first difference in a segment that both have at the same place; SIZE_MAX: none. */
-static size_t segment_compare(const struct image *shipped, const struct image *again, const Elf64_Phdr *segment)
+static size_t segment_compare(const struct image *shipped, const struct image *again,
+			      const Elf64_Phdr *segment)
 {
 	size_t n, m, from = segment->p_offset, end;
 	const uint8_t *x = image_bytes(shipped, &n), *y = image_bytes(again, &m);
@@ -218,11 +224,13 @@ static int difference_report(const struct image *shipped, size_t at, struct faul
 static int headers_report(const struct image *shipped, const struct image *again, struct fault *reterr)
 {
 	for (size_t i = 0; i < image_n_sections(shipped); i++) {
-		const struct image_section *s = image_section_at(shipped, i), *t = image_section_find(again, s->name);
+		const struct image_section *s = image_section_at(shipped, i),
+					   *t = image_section_find(again, s->name);
 
 		if ((s->flags & SHF_ALLOC) && (!t || t->size != s->size))
-			return fault_set(reterr, 1, "its section %s has %llu bytes, regenerated %llu", s->name,
-					 (unsigned long long)s->size, t ? (unsigned long long)t->size : 0ull);
+			return fault_set(reterr, 1, "its section %s has %llu bytes, regenerated %llu",
+					 s->name, (unsigned long long)s->size,
+					 t ? (unsigned long long)t->size : 0ull);
 	}
 	return fault_set(reterr, 1, "its entry point or its segments do not regenerate");
 }
@@ -241,9 +249,8 @@ static int loaded_compare(const struct image *shipped, const struct image *again
 	return 0;
 }
 
-int trust_compare(const struct image *shipped, const struct block_map *shipped_map,
-		  const struct image *again, const struct block_map *again_map,
-		  struct trust_report *ret, struct fault *reterr)
+int trust_compare(const struct image *shipped, const struct block_map *shipped_map, const struct image *again,
+		  const struct block_map *again_map, struct trust_report *ret, struct fault *reterr)
 {
 	const char *first;
 	int r = functions_compare(shipped, shipped_map, again, again_map, ret, &first);

@@ -32,6 +32,5 @@ struct trust_report {
  * And the functions of the two maps must have the same blocks.
  * Return: 0; 1 when something differs, @reterr says what; -ENOMEM. Cost: O(functions log functions + bytes).
  */
-int trust_compare(const struct image *shipped, const struct block_map *shipped_map,
-		  const struct image *again, const struct block_map *again_map,
-		  struct trust_report *ret, struct fault *reterr);
+int trust_compare(const struct image *shipped, const struct block_map *shipped_map, const struct image *again,
+		  const struct block_map *again_map, struct trust_report *ret, struct fault *reterr);

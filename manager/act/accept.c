@@ -30,7 +30,8 @@ static int open_made(const char *path, struct stat *st, struct fault *reterr)
 }
 
 /* What morph-check says, which may have been taken over by what it looked at: only a new ID is believed. */
-static int checked_id(struct manager *m, const struct module_row *module, char ret[BUILD_ID_MAX_TEXT], struct fault *reterr)
+static int checked_id(struct manager *m, const struct module_row *module, char ret[BUILD_ID_MAX_TEXT],
+		      struct fault *reterr)
 {
 	_clean_(file_map_donep) struct file_map map = { 0 };
 	struct build_id id;
@@ -73,7 +74,8 @@ static int sidecar_keep(struct manager *m, const struct module_row *module, stru
 {
 	char name[NAME_MAX + 1], directory[PATH_MAX], from[PATH_MAX], to[PATH_MAX];
 
-	if (snprintf(name, sizeof(name), "%.2s/%s.morph", module->key, module->key + 2) >= (int)sizeof(name) ||
+	if (snprintf(name, sizeof(name), "%.2s/%s.morph", module->key, module->key + 2) >=
+		    (int)sizeof(name) ||
 	    !settings_path(&m->settings, m->settings.sidecar_directory, directory) ||
 	    access(path_join(directory, name, from), R_OK) < 0)
 		return 0;
@@ -85,16 +87,21 @@ static int enter(struct manager *m, const struct module_row *module, struct gene
 {
 	const char *files[5] = { "binary" };
 	static const char *const optional[] = { "profile", "report.json", "sidecar" };
-	struct store_generation description = {
-		.build_id = row->build_id, .digest = row->digest, .cpu = row->cpu,
-		.llvm_version = row->llvm_version, .state = row->state, .number = (uint64_t)row->number,
-		.size = (uint64_t)row->size, .created_ns = (uint64_t)row->created_ns,
-		.gain = row->gain_is_known ? row->gain : 0, .cost_s = row->cost_s,
-		.profile_samples = row->profile_samples
-	};
+	struct store_generation description = { .build_id = row->build_id,
+						.digest = row->digest,
+						.cpu = row->cpu,
+						.llvm_version = row->llvm_version,
+						.state = row->state,
+						.number = (uint64_t)row->number,
+						.size = (uint64_t)row->size,
+						.created_ns = (uint64_t)row->created_ns,
+						.gain = row->gain_is_known ? row->gain : 0,
+						.cost_s = row->cost_s,
+						.profile_samples = row->profile_samples };
 	char from[PATH_MAX], to[PATH_MAX];
 	/* What did not regenerate and was accepted; read before the report moves into the store. */
-	_clean_(freep) char *rebased = answer_text(m->state, path_join(m->work, "report.json", from), "$.rebased");
+	_clean_(freep) char *rebased =
+		answer_text(m->state, path_join(m->work, "report.json", from), "$.rebased");
 	size_t n = 1;
 	int r = sidecar_keep(m, module, reterr);
 
@@ -162,8 +169,11 @@ int accept_generation(struct manager *m, const struct module_row *module, double
 	    strcmp(ret->state, "dropped") != 0)
 		return 0;
 	if (r != -ENOENT)
-		return r < 0 ? r : fault_set(reterr, -EBADMSG, "what the editor wrote has the build ID of "
-					     "another generation (%s), but other bytes", id);
+		return r < 0 ? r :
+			       fault_set(reterr, -EBADMSG,
+					 "what the editor wrote has the build ID of "
+					 "another generation (%s), but other bytes",
+					 id);
 	ret->profile_samples = profile_samples;
 	ret->cost_s = cost_s;
 	ret->digest = strdup(digest);

@@ -16,6 +16,5 @@
  * @ret: the new row; when the editor made the same file as an earlier time: that generation's row
  * Return: 0; -EBADMSG with the reason when it is refused; -ENOSPC, ...
  */
-int accept_generation(struct manager *manager, const struct module_row *module,
-		      double profile_samples, double cost_s, struct generation_row *ret,
-		      struct fault *reterr);
+int accept_generation(struct manager *manager, const struct module_row *module, double profile_samples,
+		      double cost_s, struct generation_row *ret, struct fault *reterr);

@@ -23,8 +23,10 @@
 /* Step 2: nothing is replaced before the shipped bytes are safe. */
 static int keep_original(struct manager *m, struct installed *in, struct fault *reterr)
 {
-	struct store_target target = { .path = in->target.path, .uid = (uint64_t)in->target.uid,
-				       .gid = (uint64_t)in->target.gid, .mode = (uint64_t)in->target.mode,
+	struct store_target target = { .path = in->target.path,
+				       .uid = (uint64_t)in->target.uid,
+				       .gid = (uint64_t)in->target.gid,
+				       .mode = (uint64_t)in->target.mode,
 				       .mtime_ns = (uint64_t)in->target.mtime_ns };
 	struct generation_row shipped = { 0 };
 	char path[PATH_MAX];
@@ -34,16 +36,16 @@ static int keep_original(struct manager *m, struct installed *in, struct fault *
 		r = fault_set(reterr, -ENODATA, "%s: the store has no copy of the shipped file",
 			      in->target.path);
 	if (r == 0)
-		r = store_check_file(store_path(m->store, in->module.key, "original", path),
-				     shipped.digest, reterr);
+		r = store_check_file(store_path(m->store, in->module.key, "original", path), shipped.digest,
+				     reterr);
 	if (r == 0)
 		r = store_put_target(m->store, in->module.key, &target, reterr);
 	generation_row_done(&shipped);
 	return r;
 }
 
-static int source_open(struct manager *m, const struct installed *in,
-		       const struct generation_row *to, struct fault *reterr)
+static int source_open(struct manager *m, const struct installed *in, const struct generation_row *to,
+		       struct fault *reterr)
 {
 	char path[PATH_MAX];
 	int fd;
@@ -63,8 +65,8 @@ static int source_open(struct manager *m, const struct installed *in,
 }
 
 /* Step 3. */
-static int swap_begin(struct manager *m, const struct installed *in, int64_t number,
-		      const char *reason, struct fault *reterr)
+static int swap_begin(struct manager *m, const struct installed *in, int64_t number, const char *reason,
+		      struct fault *reterr)
 {
 	return state_do(m->state, reterr,
 			"INSERT OR REPLACE INTO swap(path, module, from_number, to_number, temp, reason, "
@@ -87,7 +89,8 @@ static int verify(struct manager *m, int64_t module, int64_t number, const char 
 	int r = generation_get(m->state, module, number, &generation, reterr);
 
 	/* Whoever was faster has put another file there; installed_refresh() will see it. */
-	if (r == 0 && fd >= 0 && digest_fd(fd, full, digest, NULL) == 0 && strcmp(digest, generation.digest) == 0)
+	if (r == 0 && fd >= 0 && digest_fd(fd, full, digest, NULL) == 0 &&
+	    strcmp(digest, generation.digest) == 0)
 		r = verified_put(m->state, generation.id, fd, reterr);
 	generation_row_done(&generation);
 	return r;
@@ -135,7 +138,8 @@ static int in_transaction(struct manager *m, const char *path, int64_t number, c
 }
 
 /* Give the file itself other bytes. */
-static int switch_file(struct manager *m, struct installed *in, const struct generation_row *to, struct fault *reterr)
+static int switch_file(struct manager *m, struct installed *in, const struct generation_row *to,
+		       struct fault *reterr)
 {
 	struct replacement *file = &in->examination.file;
 	int64_t mtime = to->number ? stat_mtime_ns(&file->st) : in->target.mtime_ns;
@@ -145,7 +149,8 @@ static int switch_file(struct manager *m, struct installed *in, const struct gen
 	return r < 0 ? r : replacement_commit(file, reterr);
 }
 
-static int shipped_digest(struct manager *m, const struct installed *in, char ret[DIGEST_TEXT], struct fault *reterr)
+static int shipped_digest(struct manager *m, const struct installed *in, char ret[DIGEST_TEXT],
+			  struct fault *reterr)
 {
 	struct generation_row shipped = { 0 };
 	int r = generation_get(m->state, in->module.id, 0, &shipped, reterr);
@@ -168,12 +173,14 @@ static int switch_mount(struct manager *m, struct installed *in, const struct ge
 		return mounts_drop(m, in->target.path, reterr);
 	fd = source_open(m, in, to, reterr);
 	r = fd < 0 ? fd : shipped_digest(m, in, digest, reterr);
-	return r < 0 ? r : mounts_put(m, &in->examination.file, in->target.path, &in->module, to, digest, fd, reterr);
+	return r < 0 ? r :
+		       mounts_put(m, &in->examination.file, in->target.path, &in->module, to, digest, fd,
+				  reterr);
 }
 
 /* Steps 3 to 5. */
-static int switch_announced(struct manager *m, struct installed *in, const struct generation_row *to, bool mount,
-			    const char *event, const char *reason, struct fault *reterr)
+static int switch_announced(struct manager *m, struct installed *in, const struct generation_row *to,
+			    bool mount, const char *event, const char *reason, struct fault *reterr)
 {
 	int r = swap_begin(m, in, to->number, reason, reterr);
 
@@ -198,7 +205,8 @@ static int may_switch(struct manager *m, const struct replacement *file, int64_t
 	r = replacement_check(file, m->settings.privileged_files, number == 0, reterr);
 	if (r == 0 && number)
 		r = integrity_obstacle(m->settings.root, file->path, INTEGRITY_REPLACE, reterr);
-	if (r < 0 && number && mounts_check(m, file, NULL) == 0 && strlen(reterr->text) < sizeof(reterr->text) / 2)
+	if (r < 0 && number && mounts_check(m, file, NULL) == 0 &&
+	    strlen(reterr->text) < sizeof(reterr->text) / 2)
 		snprintf(reterr->text + strlen(reterr->text), sizeof(reterr->text) / 2,
 			 "; activation = mount (morphd.conf) leaves the file as it is and could do it");
 	return r;
@@ -234,8 +242,9 @@ static int switch_once(struct manager *m, struct installed *in, int64_t number, 
 static int way_clear(struct manager *m, struct installed *in, bool is_mounted, struct fault *reterr)
 {
 	_clean_(freep) char *path = strdup(in->target.path);
-	int r = path ? switch_once(m, in, 0, is_mounted, EVENT_ROLLED_BACK, "generations are put there another way now",
-				   reterr) : fault_errno(reterr, -ENOMEM, "%s", in->target.path);
+	int r = path ? switch_once(m, in, 0, is_mounted, EVENT_ROLLED_BACK,
+				   "generations are put there another way now", reterr) :
+		       fault_errno(reterr, -ENOMEM, "%s", in->target.path);
 
 	if (r < 0)
 		return r;
@@ -269,8 +278,11 @@ int activation_switch(struct manager *m, const char *path, int64_t number, const
 	is_mounted = mounts_has(m, in.target.path) > 0;
 	mount = number ? settings_mounts(&m->settings) : is_mounted;
 	if (number && (mount || is_mounted) && mounts_are_suspended(m))
-		r = fault_set(reterr, -EAGAIN, "%s: packages are being installed; try again when that is done", path);
-	else if (is_mounted && in.generation.number == 0) /* the record stands alone: suspended, or morph-mount was not there */
+		r = fault_set(reterr, -EAGAIN,
+			      "%s: packages are being installed; try again when that is done", path);
+	else if (is_mounted &&
+		 in.generation.number ==
+			 0) /* the record stands alone: suspended, or morph-mount was not there */
 		r = record_only_drop(m, &in, number, event, reason, reterr);
 	else if (number && in.generation.number && in.generation.number != number && mount != is_mounted)
 		r = way_clear(m, &in, is_mounted, reterr);

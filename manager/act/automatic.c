@@ -14,8 +14,8 @@ static int verdict_note(struct manager *m, const struct module_row *module, cons
 {
 	if (module->verdict && strcmp(module->verdict, reason) == 0)
 		return 0;
-	return state_do(m->state, reterr, "UPDATE module SET verdict = ?, verdict_ns = ? WHERE id = ?",
-			"tii", reason, journal_now_ns(), module->id);
+	return state_do(m->state, reterr, "UPDATE module SET verdict = ?, verdict_ns = ? WHERE id = ?", "tii",
+			reason, journal_now_ns(), module->id);
 }
 
 /* The candidate with the most new samples goes first. Its ID, 0 for none, or negative. */
@@ -24,7 +24,8 @@ static int64_t candidate_at(struct manager *m, unsigned i, struct fault *reterr)
 	int64_t id;
 	int r = state_integer(m->state, &id, reterr,
 			      "SELECT id FROM module WHERE carries = 1 ORDER BY samples - edit_samples DESC, "
-			      "id LIMIT 1 OFFSET ?", "i", (int64_t)i);
+			      "id LIMIT 1 OFFSET ?",
+			      "i", (int64_t)i);
 
 	return r == -ENOENT ? 0 : r < 0 ? r : id;
 }
@@ -56,7 +57,8 @@ int automatic_edits(struct manager *m, struct queue *queue, struct fault *reterr
 		module_row_done(&module);
 		if (r == 0 && verdict == DECIDE_EDIT && !has_tried && queue_is_idle(queue)) {
 			has_tried = true;
-			r = queue_add(queue, &(struct edit_request){ .module = id, .reason = reason }, NULL, NULL, reterr);
+			r = queue_add(queue, &(struct edit_request){ .module = id, .reason = reason }, NULL,
+				      NULL, reterr);
 			queue_run(queue);
 		}
 		if (r < 0)

@@ -66,8 +66,7 @@ static char *work_path(const struct edit *edit, const char *name, char ret[PATH_
 
 /* ---- the end of an edit ---- */
 
-static int outcome_write(struct edit *edit, int code, int64_t number, const char *text,
-			 struct fault *reterr)
+static int outcome_write(struct edit *edit, int code, int64_t number, const char *text, struct fault *reterr)
 {
 	struct state *state = edit->manager->state;
 	int r = state_do(state, reterr,
@@ -109,15 +108,15 @@ void edit_stop(struct edit *edit)
 
 	if (!edit)
 		return;
-	state_do(edit->manager->state, &fault, "UPDATE decision SET outcome = 'stopped with morphd' WHERE id = ?", "i",
-		 edit->decision);
+	state_do(edit->manager->state, &fault,
+		 "UPDATE decision SET outcome = 'stopped with morphd' WHERE id = ?", "i", edit->decision);
 	edit_free(edit);
 }
 
 /* ---- step 6 ---- */
 
-static int activate_one(struct manager *m, const char *path, int64_t number, double gain,
-			char *text, size_t size)
+static int activate_one(struct manager *m, const char *path, int64_t number, double gain, char *text,
+			size_t size)
 {
 	_clean_(freep) char *pin = NULL;
 	struct fault fault = { "" };
@@ -189,7 +188,8 @@ static void made_take(struct edit *edit)
 	struct generation_row made = { 0 };
 	struct fault fault = { "" };
 	char text[600];
-	int r = accept_generation(edit->manager, &edit->module, edit->input.samples, edit->cost_s, &made, &fault);
+	int r = accept_generation(edit->manager, &edit->module, edit->input.samples, edit->cost_s, &made,
+				  &fault);
 
 	if (r < 0)
 		edit_end(edit, r, 0, fault.text);
@@ -248,17 +248,18 @@ static const char *failure_of(const struct edit *edit, const struct job_end *end
 	else if (end->error)
 		snprintf(text, size, "%s could not be made: %s", what, end->text);
 	else if (WIFSIGNALED(end->status))
-		snprintf(text, size, "%s could not be made: killed by signal %d (%s)%s%s", what, WTERMSIG(end->status),
-			 strsignal(WTERMSIG(end->status)), line[0] ? ": " : "", line);
+		snprintf(text, size, "%s could not be made: killed by signal %d (%s)%s%s", what,
+			 WTERMSIG(end->status), strsignal(WTERMSIG(end->status)), line[0] ? ": " : "", line);
 	else if (WEXITSTATUS(end->status) && edit->stage == STAGE_CHECK)
 		snprintf(text, size, "%s", line[0] ? line : "what the editor wrote could not be checked");
 	else if (WEXITSTATUS(end->status))
-		snprintf(text, size, "%s could not be made: %s%s(exit status %d)", what, line, line[0] ? " " : "",
-			 WEXITSTATUS(end->status));
+		snprintf(text, size, "%s could not be made: %s%s(exit status %d)", what, line,
+			 line[0] ? " " : "", WEXITSTATUS(end->status));
 	else if (end->outputs[0] == JOB_OUTPUT_MISSING)
 		snprintf(text, size, "%s reported success, but wrote no file",
 			 edit->stage == STAGE_PROFILE ? "the profile command" : "the editor");
-	else if (end->outputs[0] == JOB_OUTPUT_ODD || (edit->stage == STAGE_EDITOR && is_empty(edit, "output")))
+	else if (end->outputs[0] == JOB_OUTPUT_ODD ||
+		 (edit->stage == STAGE_EDITOR && is_empty(edit, "output")))
 		snprintf(text, size, "what %s wrote is not a file of a plausible size",
 			 edit->stage == STAGE_PROFILE ? "the profile command" : "the editor");
 	else
@@ -286,24 +287,36 @@ static void on_job(void *userdata, const struct job_end *end)
 /* Names of files are as the command sees them, in a directory of its own. */
 static int words_of(struct edit *edit, char ***ret, struct fault *reterr)
 {
-	static const char *const names[] = { "{original}",    "{samples}",   "{profile}",  "{output}",
-					     "{report}",      "{generations}", "{directory}",
-					     "{build_id}",    "{sidecars}",  "{carried}",  "{rebase}", NULL };
-	static char *const original[] = { (char *)"original", NULL }, *const samples[] = { (char *)"samples", NULL };
-	static char *const profile[] = { (char *)"profile", NULL }, *const output[] = { (char *)"output", NULL };
-	static char *const report[] = { (char *)"report.json", NULL }, *const directory[] = { (char *)".", NULL };
+	static const char *const names[] = { "{original}", "{samples}",	    "{profile}",   "{output}",
+					     "{report}",   "{generations}", "{directory}", "{build_id}",
+					     "{sidecars}", "{carried}",	    "{rebase}",	   NULL };
+	static char *const original[] = { (char *)"original", NULL }, *const samples[] = { (char *)"samples",
+											   NULL };
+	static char *const profile[] = { (char *)"profile", NULL }, *const output[] = { (char *)"output",
+											NULL };
+	static char *const report[] = { (char *)"report.json", NULL }, *const directory[] = { (char *)".",
+											      NULL };
 	static char *const none[] = { NULL }, *const rebase[] = { (char *)"--rebase", NULL };
 	const struct settings *settings = &edit->manager->settings;
 	char sidecar_path[PATH_MAX];
 	char *build_id[] = { edit->module.key, NULL }, *sidecars[] = { sidecar_path, NULL };
-	char *const *values[] = { original, samples, profile, output, report, edit->input.generations ? edit->input.generations : none,
-				  directory, build_id, sidecars, edit->input.carried,
+	char *const *values[] = { original,
+				  samples,
+				  profile,
+				  output,
+				  report,
+				  edit->input.generations ? edit->input.generations : none,
+				  directory,
+				  build_id,
+				  sidecars,
+				  edit->input.carried,
 				  settings_may_rebase(settings, edit->module.path) ? rebase : none };
 
 	if (!settings_path(settings, settings->sidecar_directory, sidecar_path))
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", settings->root);
-	return command_words(edit->stage == STAGE_PROFILE  ? settings->profile_command
-			     : edit->stage == STAGE_EDITOR ? settings->editor_command : CHECK_COMMAND,
+	return command_words(edit->stage == STAGE_PROFILE ? settings->profile_command :
+			     edit->stage == STAGE_EDITOR  ? settings->editor_command :
+							    CHECK_COMMAND,
 			     names, values, ret, reterr);
 }
 
@@ -325,7 +338,8 @@ static void file_add(struct edit *edit, struct files *f, const char *name, bool 
 /* What it must write comes first. */
 static void files_of(struct edit *edit, struct files *f)
 {
-	size_t n = edit->stage == STAGE_PROFILE ? edit->input.n_files : 1; /* the first one is the shipped file */
+	size_t n = edit->stage == STAGE_PROFILE ? edit->input.n_files :
+						  1; /* the first one is the shipped file */
 
 	for (; f->n < MIN(n, (size_t)JOB_FILES - 8); f->n++)
 		f->files[f->n] = edit->input.files[f->n];
@@ -402,8 +416,8 @@ static int decision_write(struct manager *m, struct edit *edit, const struct edi
 			     "UPDATE module SET edit_samples = samples, edit_ns = ? WHERE id = ?", "ii",
 			     journal_now_ns(), module->id);
 	if (r == 0)
-		r = journal_event(m->state, module->id, request->path, EVENT_STARTED, reterr,
-				  "editing: %s", request->reason);
+		r = journal_event(m->state, module->id, request->path, EVENT_STARTED, reterr, "editing: %s",
+				  request->reason);
 	return r;
 }
 

@@ -60,8 +60,8 @@ static int generations_add(struct edit_input *in, const char *path)
 }
 
 /* Binary and samples of one generation; -ENODATA: it has none. */
-static int give_generation(struct manager *m, const struct module_row *module, int64_t number, struct sample_log *samples,
-			   struct edit_input *in, struct fault *reterr)
+static int give_generation(struct manager *m, const struct module_row *module, int64_t number,
+			   struct sample_log *samples, struct edit_input *in, struct fault *reterr)
 {
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
 	struct generation_row row = { 0 };
@@ -87,7 +87,8 @@ static int give_generation(struct manager *m, const struct module_row *module, i
 	return r;
 }
 
-static int give_samples(struct manager *m, const struct module_row *module, struct edit_input *in, struct fault *reterr)
+static int give_samples(struct manager *m, const struct module_row *module, struct edit_input *in,
+			struct fault *reterr)
 {
 	_clean_(sample_log_freep) struct sample_log *samples = sample_log_new();
 	char path[PATH_MAX];
@@ -112,7 +113,8 @@ static int give_samples(struct manager *m, const struct module_row *module, stru
 }
 
 /* What the build before knew, aged by the activity of this one. */
-static int give_carried(struct manager *m, const struct module_row *module, struct edit_input *in, struct fault *reterr)
+static int give_carried(struct manager *m, const struct module_row *module, struct edit_input *in,
+			struct fault *reterr)
 {
 	const uint64_t half_life_s = MIN(m->settings.half_life_s, CARRIED_HALF_LIFE_MAX_S);
 	char from[PATH_MAX];
@@ -129,7 +131,8 @@ static int give_carried(struct manager *m, const struct module_row *module, stru
 	return r;
 }
 
-int edit_input_make(struct manager *m, const struct module_row *module, struct edit_input *ret, struct fault *reterr)
+int edit_input_make(struct manager *m, const struct module_row *module, struct edit_input *ret,
+		    struct fault *reterr)
 {
 	char from[PATH_MAX];
 	int r = file_remove_tree(m->work, reterr);

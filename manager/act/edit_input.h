@@ -13,8 +13,8 @@ struct edit_input {
 	size_t n_files;
 	char **generations; /* owned, NULL-terminated: --generation=FILE for each that has samples; NULL: none */
 	size_t n_generations;
-	char *carried[3];   /* owned: --from=FILE --half-life=TIME; all NULL when there is nothing */
-	double samples;	    /* how many the profile is made from, aged */
+	char *carried[3]; /* owned: --from=FILE --half-life=TIME; all NULL when there is nothing */
+	double samples;	  /* how many the profile is made from, aged */
 };
 
 /** edit_input_make() - empties the work directory and fills it. @ret: needs edit_input_done(), also after an error */

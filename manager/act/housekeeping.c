@@ -16,8 +16,7 @@
 static int counted_unite(struct manager *m, struct fault *reterr)
 {
 	int64_t extra = 0;
-	int r = state_integer(m->state, &extra, reterr,
-			      "SELECT count(*) FROM module WHERE " COUNTED, "");
+	int r = state_integer(m->state, &extra, reterr, "SELECT count(*) FROM module WHERE " COUNTED, "");
 
 	if (r < 0 || extra <= HOUSEKEEPING_COUNTED)
 		return r;
@@ -25,10 +24,13 @@ static int counted_unite(struct manager *m, struct fault *reterr)
 	r = state_do(m->state, reterr,
 		     "INSERT INTO total(key, value) SELECT 'other_modules', coalesce(sum(samples), 0) FROM "
 		     "(SELECT samples FROM module WHERE " COUNTED " ORDER BY last_ns LIMIT ?) WHERE true "
-		     "ON CONFLICT(key) DO UPDATE SET value = value + excluded.value", "i", extra);
-	return r < 0 ? r : state_do(m->state, reterr,
-				    "DELETE FROM module WHERE id IN (SELECT id FROM module WHERE " COUNTED
-				    " ORDER BY last_ns LIMIT ?)", "i", extra);
+		     "ON CONFLICT(key) DO UPDATE SET value = value + excluded.value",
+		     "i", extra);
+	return r < 0 ? r :
+		       state_do(m->state, reterr,
+				"DELETE FROM module WHERE id IN (SELECT id FROM module WHERE " COUNTED
+				" ORDER BY last_ns LIMIT ?)",
+				"i", extra);
 }
 
 static int counted_in_transaction(struct manager *m, struct fault *reterr)
@@ -47,15 +49,15 @@ static int counted_in_transaction(struct manager *m, struct fault *reterr)
  * The next generation to delete. Those that stand somewhere, or are about to, do not count; of the
  * others `rank` numbers the newest first, `share` is its part of the module's samples.
  */
-#define DROPPABLE                                                                                  \
+#define DROPPABLE                                                                                         \
 	"WITH weights AS (SELECT g.id, g.module, g.number, (SELECT coalesce(sum(weight), 0) FROM sample " \
-	"s WHERE s.generation = g.id) AS weight FROM generation g WHERE g.state <> 'dropped'), "    \
-	"idle AS (SELECT w.*, w.weight / nullif((SELECT sum(weight) FROM weights x WHERE x.module = " \
-	"w.module), 0) AS share, row_number() OVER (PARTITION BY w.module ORDER BY w.number DESC) AS " \
-	"rank FROM weights w WHERE w.number > 0 AND NOT EXISTS (SELECT 1 FROM target t WHERE "      \
-	"t.module = w.module AND t.generation = w.number) AND NOT EXISTS (SELECT 1 FROM swap p WHERE " \
-	"p.module = w.module)) "                                                                    \
-	"SELECT id FROM idle WHERE module <> ?1 AND rank > ?2 AND (coalesce(share, 0) <= ?3 OR "    \
+	"s WHERE s.generation = g.id) AS weight FROM generation g WHERE g.state <> 'dropped'), "          \
+	"idle AS (SELECT w.*, w.weight / nullif((SELECT sum(weight) FROM weights x WHERE x.module = "     \
+	"w.module), 0) AS share, row_number() OVER (PARTITION BY w.module ORDER BY w.number DESC) AS "    \
+	"rank FROM weights w WHERE w.number > 0 AND NOT EXISTS (SELECT 1 FROM target t WHERE "            \
+	"t.module = w.module AND t.generation = w.number) AND NOT EXISTS (SELECT 1 FROM swap p WHERE "    \
+	"p.module = w.module)) "                                                                          \
+	"SELECT id FROM idle WHERE module <> ?1 AND rank > ?2 AND (coalesce(share, 0) <= ?3 OR "          \
 	"rank > ?4) ORDER BY share LIMIT 1"
 
 static int generation_drop(struct manager *m, int64_t id, struct fault *reterr)
@@ -66,8 +68,8 @@ static int generation_drop(struct manager *m, int64_t id, struct fault *reterr)
 			      id);
 
 	if (r == 0)
-		r = state_integer(m->state, &owner, reterr, "SELECT module FROM generation WHERE id = ?",
-				  "i", id);
+		r = state_integer(m->state, &owner, reterr, "SELECT module FROM generation WHERE id = ?", "i",
+				  id);
 	if (r == 0)
 		r = module_get(m->state, owner, &module, reterr);
 	/* First the row: a description without a row is harmless, the reverse is not. */
@@ -110,11 +112,11 @@ static int modules_drop(struct manager *m, int64_t busy, struct fault *reterr)
 	for (;;) {
 		struct module_row module = { 0 };
 		int64_t id = 0;
-		int r = state_integer(m->state, &id, reterr,
-				      "SELECT id FROM module WHERE carries = 1 AND last_ns < ? AND id <> ? AND "
-				      "NOT EXISTS (SELECT 1 FROM target WHERE module = module.id) LIMIT 1",
-				      "ii", journal_now_ns() - HOUSEKEEPING_GONE_S * 1000000000,
-				      busy);
+		int r = state_integer(
+			m->state, &id, reterr,
+			"SELECT id FROM module WHERE carries = 1 AND last_ns < ? AND id <> ? AND "
+			"NOT EXISTS (SELECT 1 FROM target WHERE module = module.id) LIMIT 1",
+			"ii", journal_now_ns() - HOUSEKEEPING_GONE_S * 1000000000, busy);
 
 		if (r < 0)
 			return r == -ENOENT ? 0 : r;

@@ -67,8 +67,11 @@ int queue_add(struct queue *queue, const struct edit_request *request, edit_done
 
 	if (!entry)
 		return fault_errno(reterr, -ENOMEM, "queue of edits");
-	*entry = (struct entry){ .edit.module = request->module, .edit.path = request->path ? strdup(request->path) : NULL,
-				 .edit.reason = strdup(request->reason), .done = done, .userdata = userdata };
+	*entry = (struct entry){ .edit.module = request->module,
+				 .edit.path = request->path ? strdup(request->path) : NULL,
+				 .edit.reason = strdup(request->reason),
+				 .done = done,
+				 .userdata = userdata };
 	if (!entry->edit.reason || (request->path && !entry->edit.path))
 		return fault_errno(reterr, -ENOMEM, "queue of edits");
 	while (*last)
@@ -78,9 +81,11 @@ int queue_add(struct queue *queue, const struct edit_request *request, edit_done
 }
 
 /* Nobody will see it otherwise: a failed edit notes this itself, but this one was none yet. */
-static int start_failed(struct manager *m, int64_t module, int code, const struct fault *why, struct fault *reterr)
+static int start_failed(struct manager *m, int64_t module, int code, const struct fault *why,
+			struct fault *reterr)
 {
-	int r = state_do(m->state, reterr, "UPDATE module SET failures = failures + 1, edit_ns = ? WHERE id = ?", "ii",
+	int r = state_do(m->state, reterr,
+			 "UPDATE module SET failures = failures + 1, edit_ns = ? WHERE id = ?", "ii",
 			 journal_now_ns(), module);
 
 	manager_log_fault(m, code, why);

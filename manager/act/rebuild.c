@@ -23,8 +23,10 @@ static int on_module(void *userdata, const struct store_module *from)
 {
 	struct rebuild *b = userdata;
 	struct state *state = b->manager->state;
-	struct generation_row shipped = { .build_id = from->build_id, .digest = from->digest,
-					  .state = (char *)"shipped", .size = (int64_t)from->size,
+	struct generation_row shipped = { .build_id = from->build_id,
+					  .digest = from->digest,
+					  .state = (char *)"shipped",
+					  .size = (int64_t)from->size,
 					  .created_ns = (int64_t)from->first_ns };
 	struct module_row known = { 0 };
 	int r = module_get_by_key(state, from->build_id, &known, b->reterr);
@@ -48,12 +50,18 @@ static int on_generation(void *userdata, const char *build_id, const struct stor
 {
 	struct rebuild *b = userdata;
 	struct state *state = b->manager->state;
-	struct generation_row row = { .number = (int64_t)from->number, .build_id = from->build_id,
-				      .digest = from->digest, .state = from->state, .cpu = from->cpu,
-				      .llvm_version = from->llvm_version, .reason = from->reason,
+	struct generation_row row = { .number = (int64_t)from->number,
+				      .build_id = from->build_id,
+				      .digest = from->digest,
+				      .state = from->state,
+				      .cpu = from->cpu,
+				      .llvm_version = from->llvm_version,
+				      .reason = from->reason,
 				      .size = (int64_t)from->size,
-				      .created_ns = (int64_t)from->created_ns, .gain = from->gain,
-				      .gain_is_known = from->gain != 0, .cost_s = from->cost_s,
+				      .created_ns = (int64_t)from->created_ns,
+				      .gain = from->gain,
+				      .gain_is_known = from->gain != 0,
+				      .cost_s = from->cost_s,
 				      .profile_samples = from->profile_samples };
 	struct generation_row known = { 0 };
 	struct module_row module = { 0 };
@@ -65,8 +73,9 @@ static int on_generation(void *userdata, const char *build_id, const struct stor
 	if (r == -ENOENT && module.id)
 		r = generation_add(state, &row, NULL, b->reterr);
 	if (r == 0 && strcmp(from->state, "condemned") == 0)
-		r = state_do(state, b->reterr, "UPDATE module SET condemned = ?, condemned_ns = ? WHERE id = ?",
-			     "tii", from->reason ? from->reason : "condemned", journal_now_ns(), module.id);
+		r = state_do(state, b->reterr,
+			     "UPDATE module SET condemned = ?, condemned_ns = ? WHERE id = ?", "tii",
+			     from->reason ? from->reason : "condemned", journal_now_ns(), module.id);
 	generation_row_done(&known);
 	module_row_done(&module);
 	return r;
@@ -77,8 +86,11 @@ static int on_target(void *userdata, const char *build_id, const struct store_ta
 	struct rebuild *b = userdata;
 	struct state *state = b->manager->state;
 	/* Generation -1: whichever installed_refresh() will find. */
-	struct target_row row = { .path = from->path, .generation = -1, .uid = (int64_t)from->uid,
-				  .gid = (int64_t)from->gid, .mode = (int64_t)from->mode,
+	struct target_row row = { .path = from->path,
+				  .generation = -1,
+				  .uid = (int64_t)from->uid,
+				  .gid = (int64_t)from->gid,
+				  .mode = (int64_t)from->mode,
 				  .mtime_ns = (int64_t)from->mtime_ns };
 	struct module_row module = { 0 };
 	int r = module_get_by_key(state, build_id, &module, b->reterr);

@@ -47,7 +47,8 @@ static int refuse(struct manager *m, const struct installed *in, char reason[DEC
 	return r;
 }
 
-int request_reoptimize(struct manager *m, const char *path, edit_done done, void *userdata, struct fault *reterr)
+int request_reoptimize(struct manager *m, const char *path, edit_done done, void *userdata,
+		       struct fault *reterr)
 {
 	char resolved[PATH_MAX], reason[DECIDE_REASON_MAX];
 	struct installed in;
@@ -59,11 +60,14 @@ int request_reoptimize(struct manager *m, const char *path, edit_done done, void
 		return r;
 	r = refuse(m, &in, reason, reterr);
 	if (r == 0) /* the user wants it whatever happened before */
-		r = state_do(m->state, reterr, "UPDATE module SET condemned = NULL, condemned_ns = 0 WHERE id = ?", "i",
+		r = state_do(m->state, reterr,
+			     "UPDATE module SET condemned = NULL, condemned_ns = 0 WHERE id = ?", "i",
 			     in.module.id);
 	if (r == 0)
-		r = queue_add(m->queue, &(struct edit_request){ .module = in.module.id, .path = in.target.path,
-								.reason = reason }, done, userdata, reterr);
+		r = queue_add(m->queue,
+			      &(struct edit_request){
+				      .module = in.module.id, .path = in.target.path, .reason = reason },
+			      done, userdata, reterr);
 	installed_done(&in);
 	return r;
 }
@@ -92,8 +96,9 @@ int request_rollback(struct manager *m, const char *path, int64_t number, char *
 		return r;
 	r = activation_switch(m, resolved, number, EVENT_ROLLED_BACK, "by request", reterr);
 	if (r >= 0)
-		snprintf(rettext, size, r == 1 ? "%s: generation %lld is active already"
-					       : "%s: generation %lld is active again",
+		snprintf(rettext, size,
+			 r == 1 ? "%s: generation %lld is active already" :
+				  "%s: generation %lld is active again",
 			 in.target.path, (long long)number);
 	if (r >= 0)
 		r = rolled_back(m, in.module.id, in.target.path, reterr);

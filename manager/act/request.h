@@ -14,7 +14,8 @@
  * @done: see queue_add()
  * Return: 0: @done will be called; negative with @reterr: it will not.
  */
-int request_reoptimize(struct manager *manager, const char *path, edit_done done, void *userdata, struct fault *reterr);
+int request_reoptimize(struct manager *manager, const char *path, edit_done done, void *userdata,
+		       struct fault *reterr);
 
 /** request_rollback() - @number: 0 the shipped file, or an earlier generation */
 int request_rollback(struct manager *manager, const char *path, int64_t number, char *rettext, size_t size,

@@ -51,16 +51,19 @@ int verdict_on(struct manager *m, const struct module_row *module, bool automati
 	int64_t sampled_ns = journal_now_ns() - module->last_ns;
 	/* What was carried over makes a first edit possible at once. */
 	double carried = module->edit_ns ? 0 : module->carried;
-	struct decide_input in = {
-		.carries = module->carries == CARRIES_YES, .note = module->note,
-		.condemned = module->condemned, .samples = (uint64_t)module->samples,
-		.new_samples = (uint64_t)MAX(module->samples - module->edit_samples, 0) + (uint64_t)MIN(carried, 1e15),
-		/* A clock that was set back must not stop edits until it has caught up. */
-		.since_edit_s = !module->edit_ns || since_ns < 0 ? -1 : since_ns / 1000000000,
-		.since_sample_s = sampled_ns < 0 ? -1 : sampled_ns / 1000000000,
-		.needed = (uint64_t)MAX(module->needed, 0), .failures = (uint64_t)module->failures,
-	 .free_bytes = machine_free_bytes(m->store)
-	};
+	struct decide_input in = { .carries = module->carries == CARRIES_YES,
+				   .note = module->note,
+				   .condemned = module->condemned,
+				   .samples = (uint64_t)module->samples,
+				   .new_samples = (uint64_t)MAX(module->samples - module->edit_samples, 0) +
+						  (uint64_t)MIN(carried, 1e15),
+				   /* A clock that was set back must not stop edits until it has caught up. */
+				   .since_edit_s =
+					   !module->edit_ns || since_ns < 0 ? -1 : since_ns / 1000000000,
+				   .since_sample_s = sampled_ns < 0 ? -1 : sampled_ns / 1000000000,
+				   .needed = (uint64_t)MAX(module->needed, 0),
+				   .failures = (uint64_t)module->failures,
+				   .free_bytes = machine_free_bytes(m->store) };
 	int r = obstacle_find(m, module->id, &in.has_target, &pin, &blocked, reterr);
 
 	if (r < 0)

@@ -49,14 +49,18 @@ static int state_change(struct manager *m, const struct generation_row *generati
 			const char *reason, struct fault *reterr)
 {
 	struct module_row module = { 0 };
-	struct store_generation description = {
-		.number = (uint64_t)generation->number, .build_id = generation->build_id,
-		.digest = generation->digest, .cpu = generation->cpu,
-		.llvm_version = generation->llvm_version, .state = (char *)state,
-		.reason = (char *)reason, .size = (uint64_t)generation->size,
-		.created_ns = (uint64_t)generation->created_ns, .gain = generation->gain,
-		.cost_s = generation->cost_s, .profile_samples = generation->profile_samples
-	};
+	struct store_generation description = { .number = (uint64_t)generation->number,
+						.build_id = generation->build_id,
+						.digest = generation->digest,
+						.cpu = generation->cpu,
+						.llvm_version = generation->llvm_version,
+						.state = (char *)state,
+						.reason = (char *)reason,
+						.size = (uint64_t)generation->size,
+						.created_ns = (uint64_t)generation->created_ns,
+						.gain = generation->gain,
+						.cost_s = generation->cost_s,
+						.profile_samples = generation->profile_samples };
 	int r = generation_set_state(m->state, generation->id, state, reason, reterr);
 
 	if (r == 0 && module_get(m->state, generation->module, &module, NULL) == 0)
@@ -65,14 +69,15 @@ static int state_change(struct manager *m, const struct generation_row *generati
 	return r;
 }
 
-static int condemn_rows(struct manager *m, const struct generation_row *generation,
-			const char *reason, struct fault *reterr)
+static int condemn_rows(struct manager *m, const struct generation_row *generation, const char *reason,
+			struct fault *reterr)
 {
 	int r = state_change(m, generation, "condemned", reason, reterr);
 
 	if (r == 0)
-		r = state_do(m->state, reterr, "UPDATE module SET condemned = ?, condemned_ns = ? WHERE id = ?", "tii",
-			     reason, journal_now_ns(), generation->module);
+		r = state_do(m->state, reterr,
+			     "UPDATE module SET condemned = ?, condemned_ns = ? WHERE id = ?", "tii", reason,
+			     journal_now_ns(), generation->module);
 	if (r == 0)
 		r = journal_event(m->state, generation->module, NULL, EVENT_CONDEMNED, reterr,
 				  "generation %lld: %s", (long long)generation->number, reason);
@@ -83,8 +88,10 @@ static int condemn_rows(struct manager *m, const struct generation_row *generati
 static int condemned_next(struct manager *m, int64_t module, struct generation_row *ret, struct fault *reterr)
 {
 	int64_t number = 0;
-	int r = state_integer(m->state, &number, reterr,
-			      "SELECT number FROM generation WHERE module = ? AND state = 'condemned' LIMIT 1", "i", module);
+	int r = state_integer(
+		m->state, &number, reterr,
+		"SELECT number FROM generation WHERE module = ? AND state = 'condemned' LIMIT 1", "i",
+		module);
 
 	return r < 0 ? r : generation_get(m->state, module, number, ret, reterr);
 }
@@ -101,11 +108,13 @@ int watch_pardon(struct manager *m, int64_t module, const char *why, struct faul
 			r = state_change(m, &generation, "built", why, reterr);
 		/* What it did before is forgiven, or it would be condemned for it again. */
 		if (r == 0)
-			r = state_do(m->state, reterr, "DELETE FROM run WHERE generation = ?", "i", generation.id);
+			r = state_do(m->state, reterr, "DELETE FROM run WHERE generation = ?", "i",
+				     generation.id);
 		generation_row_done(&generation);
 	}
 	if (r == -ENOENT)
-		r = state_do(m->state, reterr, "UPDATE module SET condemned = NULL, condemned_ns = 0 WHERE id = ?", "i",
+		r = state_do(m->state, reterr,
+			     "UPDATE module SET condemned = NULL, condemned_ns = 0 WHERE id = ?", "i",
 			     module);
 	return r < 0 ? r : journal_event(m->state, module, NULL, EVENT_PARDONED, reterr, "%s", why);
 }
@@ -117,9 +126,12 @@ static int pardon_old(struct manager *m, struct fault *reterr)
 		int64_t module = 0;
 		int r = m->settings.condemned_s ?
 				state_integer(m->state, &module, reterr,
-					      "SELECT id FROM module WHERE condemned IS NOT NULL AND condemned_ns > 0 AND "
-					      "condemned_ns < ? LIMIT 1", "i",
-					      journal_now_ns() - (int64_t)m->settings.condemned_s * 1000000000) :
+					      "SELECT id FROM module WHERE condemned IS NOT NULL AND "
+					      "condemned_ns > 0 AND "
+					      "condemned_ns < ? LIMIT 1",
+					      "i",
+					      journal_now_ns() -
+						      (int64_t)m->settings.condemned_s * 1000000000) :
 				-ENOENT;
 
 		if (r == 0)
@@ -170,8 +182,8 @@ static bool is_worse(const struct generation_row *made, const struct generation_
 static int crashes_note(struct manager *m, const struct target_row *target, const struct crashes_sum *sum,
 			struct fault *reterr)
 {
-	return state_do(m->state, reterr, "UPDATE target SET watch_crashes = ? WHERE path = ?", "it", sum->crashes,
-			target->path);
+	return state_do(m->state, reterr, "UPDATE target SET watch_crashes = ? WHERE path = ?", "it",
+			sum->crashes, target->path);
 }
 
 static int judge_target(struct manager *m, const struct target_row *target, struct fault *reterr)
@@ -225,9 +237,11 @@ static int verified_get(struct manager *m, const struct file_identity *file, str
 	int r = verified_find(m->state, file, &id, reterr);
 
 	if (r == 0)
-		r = state_integer(m->state, &module, reterr, "SELECT module FROM generation WHERE id = ?", "i", id);
+		r = state_integer(m->state, &module, reterr, "SELECT module FROM generation WHERE id = ?",
+				  "i", id);
 	if (r == 0)
-		r = state_integer(m->state, &number, reterr, "SELECT number FROM generation WHERE id = ?", "i", id);
+		r = state_integer(m->state, &number, reterr, "SELECT number FROM generation WHERE id = ?",
+				  "i", id);
 	return r < 0 ? r : generation_get(m->state, module, number, ret, reterr);
 }
 
@@ -255,11 +269,12 @@ static int count_signal(struct manager *m, const struct generation_row *generati
 			      event->code > 0 ? 0 : n, reterr);
 
 	user_text(event->user, user);
-	return r < 0 ? r : journal_event(m->state, generation->module, NULL, EVENT_CRASHED, reterr,
-					 "generation %lld: process %u (%s) of %s died by signal %d (%s)%s%.0d%s",
-					 (long long)generation->number, event->pid, event->comm, user, event->value,
-					 strsignal(event->value), n > 1 ? ", the last of " : "", n > 1 ? (int)MIN(n, INT32_MAX) : 0,
-					 n > 1 ? " times" : "");
+	return r < 0 ? r :
+		       journal_event(m->state, generation->module, NULL, EVENT_CRASHED, reterr,
+				     "generation %lld: process %u (%s) of %s died by signal %d (%s)%s%.0d%s",
+				     (long long)generation->number, event->pid, event->comm, user,
+				     event->value, strsignal(event->value), n > 1 ? ", the last of " : "",
+				     n > 1 ? (int)MIN(n, INT32_MAX) : 0, n > 1 ? " times" : "");
 }
 
 static int count_crash(struct manager *m, const struct lifecycle_event *event, struct fault *reterr)
@@ -295,7 +310,8 @@ int watch_count(struct manager *m, const struct lifecycle_event *event, struct f
 	if (event->kind == LIFECYCLE_EXEC)
 		return count_start(m, event, reterr);
 	if (event->kind == LIFECYCLE_UNTOLD)
-		return journal_total(m->state, event->value == LIFECYCLE_SIGNAL ? "untold_deaths" : "untold_starts",
+		return journal_total(m->state,
+				     event->value == LIFECYCLE_SIGNAL ? "untold_deaths" : "untold_starts",
 				     event->count, reterr);
 	return watch_is_fault(event) ? count_crash(m, event, reterr) : 0;
 }
@@ -355,13 +371,14 @@ int watch_tick(struct manager *m, int64_t seconds, struct fault *reterr)
 	if (r == 0)
 		r = state_do(m->state, reterr,
 			     "INSERT INTO event(time_ns, module, path, kind, text) SELECT ?, module, path, "
-			     "'" EVENT_WATCHED "', 'generation ' || generation || ' stood the watch time with ' "
+			     "'" EVENT_WATCHED
+			     "', 'generation ' || generation || ' stood the watch time with ' "
 			     "|| watch_crashes || ' crashes' FROM target WHERE watch_left_s = 0 AND "
 			     "generation > 0",
 			     "i", journal_now_ns());
 	if (r == 0)
-		r = state_do(m->state, reterr,
-			     "UPDATE target SET watch_left_s = -1 WHERE watch_left_s = 0", "");
+		r = state_do(m->state, reterr, "UPDATE target SET watch_left_s = -1 WHERE watch_left_s = 0",
+			     "");
 	return r < 0 ? r : pardon_old(m, reterr);
 }
 
@@ -384,8 +401,10 @@ int watch_cpu(struct manager *m, unsigned *retn, struct fault *reterr)
 						"the active generation was made for another CPU", &fault);
 			*retn += one == 0;
 			if (one == 0) /* its samples are as good as new for this CPU */
-				one = state_do(m->state, &fault, "UPDATE module SET edit_samples = 0, "
-					       "edit_ns = 0 WHERE id = ?", "i", target.module);
+				one = state_do(m->state, &fault,
+					       "UPDATE module SET edit_samples = 0, "
+					       "edit_ns = 0 WHERE id = ?",
+					       "i", target.module);
 		}
 		if (one < 0)
 			log_warning("%s", fault.text);

@@ -58,5 +58,5 @@ int watch_cpu(struct manager *manager, unsigned *retn, struct fault *reterr);
 int watch_pardon(struct manager *manager, int64_t module, const char *why, struct fault *reterr);
 
 /** watch_condemn() - put back the shipped file at all paths with @generation; never use it again */
-int watch_condemn(struct manager *manager, const struct generation_row *generation,
-		  const char *reason, unsigned *retn, struct fault *reterr);
+int watch_condemn(struct manager *manager, const struct generation_row *generation, const char *reason,
+		  unsigned *retn, struct fault *reterr);

@@ -26,8 +26,9 @@ static int64_t starts_weigh(const struct crashes_user *users, size_t n)
 	for (size_t i = 0; i < n; i++)
 		all += users[i].starts;
 	for (size_t i = 0; i < n; i++)
-		sum += is_person(&users[i]) ? MIN(users[i].starts, MAX(all - users[i].starts, (int64_t)CRASHES_STARTS)) :
-					      users[i].starts;
+		sum += is_person(&users[i]) ?
+			       MIN(users[i].starts, MAX(all - users[i].starts, (int64_t)CRASHES_STARTS)) :
+			       users[i].starts;
 	return sum;
 }
 
@@ -61,39 +62,52 @@ int crashes_enter(struct state *state, int64_t generation, uint32_t user, int64_
 {
 	int64_t who = user == LIFECYCLE_USER_UNKNOWN ? CRASHES_NOBODY : (int64_t)user, n, since = 0;
 	int r = state_integer(state, &n, reterr,
-			      "SELECT count(*) FROM run WHERE generation = ? AND user <> ?", "ii", generation, who);
+			      "SELECT count(*) FROM run WHERE generation = ? AND user <> ?", "ii", generation,
+			      who);
 
 	if (r == 0 && n >= CRASHES_USERS && who)
 		who = CRASHES_NOBODY;
 	if (r == 0)
-		r = state_integer(state, &since, reterr,
-				  "SELECT coalesce(max(t.activated_ns), 0) FROM generation g LEFT JOIN target t ON t.module = "
-				  "g.module AND t.generation = g.number AND t.watch_left_s > 0 WHERE g.id = ?", "i", generation);
+		r = state_integer(
+			state, &since, reterr,
+			"SELECT coalesce(max(t.activated_ns), 0) FROM generation g LEFT JOIN target t ON "
+			"t.module = "
+			"g.module AND t.generation = g.number AND t.watch_left_s > 0 WHERE g.id = ?",
+			"i", generation);
 	/* What is from an activation before does not count for this one. */
 	if (r == 0)
 		r = state_do(state, reterr,
-			     "UPDATE run SET watch_ns = ?1, watch_starts = 0, watch_faults = 0, watch_aborts = 0 WHERE "
-			     "generation = ?2 AND watch_ns <> ?1", "ii", since, generation);
+			     "UPDATE run SET watch_ns = ?1, watch_starts = 0, watch_faults = 0, watch_aborts "
+			     "= 0 WHERE "
+			     "generation = ?2 AND watch_ns <> ?1",
+			     "ii", since, generation);
 	if (r == 0)
 		r = state_do(state, reterr,
-			     "INSERT INTO run(generation, user, starts, faults, aborts, watch_ns, watch_starts, watch_faults, "
-			     "watch_aborts) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET starts = "
-			     "starts + ?3, faults = faults + ?4, aborts = aborts + ?5, watch_starts = watch_starts + ?3, "
-			     "watch_faults = watch_faults + ?4, watch_aborts = watch_aborts + ?5", "iiiiii", generation, who,
-			     starts, faults, aborts, since);
-	return r < 0 ? r : state_do(state, reterr,
-				    "UPDATE generation SET starts = starts + ?, crashes = crashes + ? WHERE id = ?", "iii",
-				    starts, faults + aborts, generation);
+			     "INSERT INTO run(generation, user, starts, faults, aborts, watch_ns, "
+			     "watch_starts, watch_faults, "
+			     "watch_aborts) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?3, ?4, ?5) ON CONFLICT DO UPDATE "
+			     "SET starts = "
+			     "starts + ?3, faults = faults + ?4, aborts = aborts + ?5, watch_starts = "
+			     "watch_starts + ?3, "
+			     "watch_faults = watch_faults + ?4, watch_aborts = watch_aborts + ?5",
+			     "iiiiii", generation, who, starts, faults, aborts, since);
+	return r < 0 ? r :
+		       state_do(state, reterr,
+				"UPDATE generation SET starts = starts + ?, crashes = crashes + ? WHERE id = "
+				"?",
+				"iii", starts, faults + aborts, generation);
 }
 
 /* Has a group of users that saw no crash been sampled in it? Starts of programs that use a library are not told. */
-static int others_find(struct state *state, int64_t generation, const struct crashes_user *users, size_t n, bool *ret,
-		       struct fault *reterr)
+static int others_find(struct state *state, int64_t generation, const struct crashes_user *users, size_t n,
+		       bool *ret, struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
 	int r = state_prepare(state, &statement, reterr,
-			      "SELECT user, sum(weight) FROM sample WHERE generation = ? AND target = -1 GROUP BY user HAVING "
-			      "sum(weight) >= ?", "id", generation, OTHERS_SAMPLES);
+			      "SELECT user, sum(weight) FROM sample WHERE generation = ? AND target = -1 "
+			      "GROUP BY user HAVING "
+			      "sum(weight) >= ?",
+			      "id", generation, OTHERS_SAMPLES);
 
 	*ret = false;
 	while (r == 0 && (r = state_step(state, statement, reterr)) == 1) {
@@ -102,7 +116,8 @@ static int others_find(struct state *state, int64_t generation, const struct cra
 
 		for (size_t i = 0; i < n; i++)
 			crashed |= crashes_by(&users[i]) > 0 &&
-				   tally_user(users[i].user < 0 ? SAMPLE_USER_UNKNOWN : (uint32_t)users[i].user) == group;
+				   tally_user(users[i].user < 0 ? SAMPLE_USER_UNKNOWN :
+								  (uint32_t)users[i].user) == group;
 		*ret |= !crashed;
 		r = 0;
 	}
@@ -117,8 +132,10 @@ int crashes_of(struct state *state, int64_t generation, bool watched, struct cra
 	bool others = false;
 	size_t n = 0;
 	int r = state_prepare(state, &statement, reterr,
-			      watched ? "SELECT user, watch_starts, watch_faults, watch_aborts FROM run WHERE generation = ?"
-				      : "SELECT user, starts, faults, aborts FROM run WHERE generation = ?", "i", generation);
+			      watched ? "SELECT user, watch_starts, watch_faults, watch_aborts FROM run "
+					"WHERE generation = ?" :
+					"SELECT user, starts, faults, aborts FROM run WHERE generation = ?",
+			      "i", generation);
 
 	while (r == 0 && n < ARRAY_SIZE(users) && (r = state_step(state, statement, reterr)) == 1) {
 		users[n++] = (struct crashes_user){ sqlite3_column_int64(statement, 0),

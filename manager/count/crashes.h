@@ -20,7 +20,7 @@
 #define CRASHES_FIRST_PERSON 1000
 #define CRASHES_PERSON 3
 #define CRASHES_STARTS 1000
-#define CRASHES_USERS 256 /* of one generation that are told apart; all others are one person */
+#define CRASHES_USERS 256   /* of one generation that are told apart; all others are one person */
 #define CRASHES_NOBODY (-1) /* a user who is not known */
 
 /** What one user saw of one generation. */

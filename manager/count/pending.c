@@ -11,26 +11,32 @@
 
 void pending_key(const struct file_identity *file, char ret[PENDING_KEY_MAX])
 {
-	snprintf(ret, PENDING_KEY_MAX, "file:%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64, file->device, file->inode,
-		 file->changed_ns, file->size);
+	snprintf(ret, PENDING_KEY_MAX, "file:%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64, file->device,
+		 file->inode, file->changed_ns, file->size);
 }
 
 /* A place for this file: what was not seen for long goes, then what its own users saw longest ago. */
-static int place_make(struct state *state, int64_t module, const struct sample_module *from, struct fault *reterr)
+static int place_make(struct state *state, int64_t module, const struct sample_module *from,
+		      struct fault *reterr)
 {
 	int64_t now = journal_now_ns(), user = tally_user(from->user);
-	int r = state_do(state, reterr, "DELETE FROM pending_file WHERE last_ns < ?", "i", now - PENDING_KEPT_NS);
+	int r = state_do(state, reterr, "DELETE FROM pending_file WHERE last_ns < ?", "i",
+			 now - PENDING_KEPT_NS);
 
 	if (r == 0)
-		r = state_do(state, reterr,
-			     "INSERT INTO pending_file(module, device, inode, changed_ns, size, user, last_ns) "
-			     "VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET last_ns = excluded.last_ns",
-			     "iiiiiii", module, (int64_t)from->file.device, (int64_t)from->file.inode,
-			     (int64_t)from->file.changed_ns, (int64_t)from->file.size, user, now);
-	return r < 0 ? r : state_do(state, reterr,
-				    "DELETE FROM pending_file WHERE user = ?1 AND module <> ?2 AND module NOT IN (SELECT module "
-				    "FROM pending_file WHERE user = ?1 ORDER BY last_ns DESC, module DESC LIMIT ?3)", "iii",
-				    user, module, (int64_t)PENDING_FILES);
+		r = state_do(
+			state, reterr,
+			"INSERT INTO pending_file(module, device, inode, changed_ns, size, user, last_ns) "
+			"VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET last_ns = excluded.last_ns",
+			"iiiiiii", module, (int64_t)from->file.device, (int64_t)from->file.inode,
+			(int64_t)from->file.changed_ns, (int64_t)from->file.size, user, now);
+	return r < 0 ? r :
+		       state_do(state, reterr,
+				"DELETE FROM pending_file WHERE user = ?1 AND module <> ?2 AND module NOT IN "
+				"(SELECT module "
+				"FROM pending_file WHERE user = ?1 ORDER BY last_ns DESC, module DESC LIMIT "
+				"?3)",
+				"iii", user, module, (int64_t)PENDING_FILES);
 }
 
 int pending_add(struct state *state, int64_t module, const struct sample_module *from, struct fault *reterr)
@@ -40,39 +46,47 @@ int pending_add(struct state *state, int64_t module, const struct sample_module 
 	int r = place_make(state, module, from, reterr);
 
 	if (r == 0)
-		r = state_integer(state, &n, reterr, "SELECT count(*) FROM pending_sample WHERE module = ?", "i", module);
+		r = state_integer(state, &n, reterr, "SELECT count(*) FROM pending_sample WHERE module = ?",
+				  "i", module);
 	if (r < 0 || n + (int64_t)(from->n_counts + from->n_branches) > PENDING_COUNTS)
 		return r;
-	r = state_prepare(state, &statement, reterr,
-			  "INSERT INTO pending_sample(module, user, offset, target, weight) VALUES(?, ?, ?, ?, ?) "
-			  "ON CONFLICT DO UPDATE SET weight = weight + excluded.weight", "ii", module,
-			  (int64_t)tally_user(from->user));
+	r = state_prepare(
+		state, &statement, reterr,
+		"INSERT INTO pending_sample(module, user, offset, target, weight) VALUES(?, ?, ?, ?, ?) "
+		"ON CONFLICT DO UPDATE SET weight = weight + excluded.weight",
+		"ii", module, (int64_t)tally_user(from->user));
 	return r < 0 ? r : tally_enter(state, statement, 3, from, 1, reterr);
 }
 
-static int adopt_one(struct state *state, int64_t module, int64_t generation, uint64_t half_life_s, struct fault *reterr)
+static int adopt_one(struct state *state, int64_t module, int64_t generation, uint64_t half_life_s,
+		     struct fault *reterr)
 {
 	struct module_row owner = { 0 };
 	int64_t owner_id = 0;
-	int r = state_integer(state, &owner_id, reterr, "SELECT module FROM generation WHERE id = ?", "i", generation);
+	int r = state_integer(state, &owner_id, reterr, "SELECT module FROM generation WHERE id = ?", "i",
+			      generation);
 
 	if (r == 0)
 		r = module_get(state, owner_id, &owner, reterr);
 	if (r == 0)
 		r = state_do(state, reterr,
-			     "INSERT INTO sample(generation, user, offset, target, weight) SELECT ?, user, offset, target, "
+			     "INSERT INTO sample(generation, user, offset, target, weight) SELECT ?, user, "
+			     "offset, target, "
 			     "weight * ? FROM pending_sample WHERE module = ? "
-			     "ON CONFLICT DO UPDATE SET weight = weight + excluded.weight", "idi", generation,
-			     tally_weight(&owner, half_life_s), module);
+			     "ON CONFLICT DO UPDATE SET weight = weight + excluded.weight",
+			     "idi", generation, tally_weight(&owner, half_life_s), module);
 	if (r == 0)
 		r = state_do(state, reterr,
-			     "UPDATE generation SET source = CASE source WHEN 0 THEN ? ELSE source END, samples = samples + "
-			     "(SELECT samples FROM module WHERE id = ?) WHERE id = ?", "iii",
-			     (int64_t)SAMPLE_SOURCE_TICK, module, generation);
+			     "UPDATE generation SET source = CASE source WHEN 0 THEN ? ELSE source END, "
+			     "samples = samples + "
+			     "(SELECT samples FROM module WHERE id = ?) WHERE id = ?",
+			     "iii", (int64_t)SAMPLE_SOURCE_TICK, module, generation);
 	if (r == 0)
 		r = state_do(state, reterr,
-			     "UPDATE module SET last_ns = max(last_ns, (SELECT last_ns FROM module WHERE id = ?1)), samples = "
-			     "samples + (SELECT samples FROM module WHERE id = ?1) WHERE id = ?2", "ii", module, owner_id);
+			     "UPDATE module SET last_ns = max(last_ns, (SELECT last_ns FROM module WHERE id "
+			     "= ?1)), samples = "
+			     "samples + (SELECT samples FROM module WHERE id = ?1) WHERE id = ?2",
+			     "ii", module, owner_id);
 	if (r == 0)
 		r = state_do(state, reterr, "DELETE FROM module WHERE id = ?", "i", module);
 	if (r == 0)
@@ -85,9 +99,12 @@ static int adopt_one(struct state *state, int64_t module, int64_t generation, ui
 static int next(struct state *state, int64_t *retmodule, int64_t *retgeneration, struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
-	int r = state_prepare(state, &statement, reterr,
-			      "SELECT p.module, v.generation FROM pending_file p JOIN verified_file v ON v.device = p.device "
-			      "AND v.inode = p.inode AND v.changed_ns = p.changed_ns AND v.size = p.size LIMIT 1", "");
+	int r = state_prepare(
+		state, &statement, reterr,
+		"SELECT p.module, v.generation FROM pending_file p JOIN verified_file v ON v.device = "
+		"p.device "
+		"AND v.inode = p.inode AND v.changed_ns = p.changed_ns AND v.size = p.size LIMIT 1",
+		"");
 
 	if (r == 0)
 		r = state_step(state, statement, reterr);

@@ -13,7 +13,7 @@
 #include "manager/keep/catalog.h"
 #include "profiles/samples/sample_log.h"
 
-#define PENDING_FILES 16 /* of one group of users */
+#define PENDING_FILES 16     /* of one group of users */
 #define PENDING_COUNTS 20000 /* different offsets of one file */
 #define PENDING_KEPT_NS (7ll * 86400 * 1000000000)
 

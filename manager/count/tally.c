@@ -12,7 +12,7 @@
 #define NOT_A_BRANCH (-1)
 #define RENORMALIZE_AT 64.0 /* half-lives: 2^64 is far from what a double cannot hold */
 #define DURATION_MAX_NS (400ll * 86400 * 1000000000) /* of one log; more is a broken clock */
-#define FORGOTTEN 1e-3	    /* of a sample */
+#define FORGOTTEN 1e-3				     /* of a sample */
 
 /* In half-lives since the time at which a weight is 1. */
 static double age_of(const struct module_row *module, uint64_t half_life_s)
@@ -20,8 +20,8 @@ static double age_of(const struct module_row *module, uint64_t half_life_s)
 	return (double)(module->activity_ns - module->age_ns) / (1e9 * (double)half_life_s);
 }
 
-int tally_advance(struct state *state, struct module_row *module, uint64_t duration_ns,
-		  int64_t log_serial, struct fault *reterr)
+int tally_advance(struct state *state, struct module_row *module, uint64_t duration_ns, int64_t log_serial,
+		  struct fault *reterr)
 {
 	int64_t ns = (int64_t)MIN(duration_ns, (uint64_t)DURATION_MAX_NS);
 	int r = state_do(state, reterr,
@@ -29,12 +29,12 @@ int tally_advance(struct state *state, struct module_row *module, uint64_t durat
 			 "WHERE id = ? AND activity_log <> ?",
 			 "iiiii", (int64_t)INT64_MAX / 2, ns, log_serial, module->id, log_serial);
 
-	return r < 0 ? r : state_integer(state, &module->activity_ns, reterr,
-					 "SELECT activity_ns FROM module WHERE id = ?", "i", module->id);
+	return r < 0 ? r :
+		       state_integer(state, &module->activity_ns, reterr,
+				     "SELECT activity_ns FROM module WHERE id = ?", "i", module->id);
 }
 
-static int renormalize(struct state *state, struct module_row *module, double weight,
-		       struct fault *reterr)
+static int renormalize(struct state *state, struct module_row *module, double weight, struct fault *reterr)
 {
 	int r = state_do(state, reterr,
 			 "UPDATE sample SET weight = weight / ? WHERE generation IN "
@@ -115,16 +115,16 @@ static int add_counts(struct state *state, int64_t generation, const struct samp
 		      double weight, struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
-	int r = state_prepare(state, &statement, reterr,
-			      "INSERT INTO sample(generation, user, offset, target, weight) VALUES(?, ?, ?, ?, ?) "
-			      "ON CONFLICT DO UPDATE SET weight = weight + excluded.weight",
-			      "ii", generation, tally_user(from->user));
+	int r = state_prepare(
+		state, &statement, reterr,
+		"INSERT INTO sample(generation, user, offset, target, weight) VALUES(?, ?, ?, ?, ?) "
+		"ON CONFLICT DO UPDATE SET weight = weight + excluded.weight",
+		"ii", generation, tally_user(from->user));
 
 	return r < 0 ? r : tally_enter(state, statement, 3, from, weight, reterr);
 }
 
-int tally_count(struct state *state, struct module_row *module, uint64_t samples,
-		struct fault *reterr)
+int tally_count(struct state *state, struct module_row *module, uint64_t samples, struct fault *reterr)
 {
 	module->last_ns = journal_now_ns();
 	module->samples += (int64_t)MIN(samples, (uint64_t)INT64_MAX / 4);
@@ -150,26 +150,29 @@ int tally_add(struct state *state, struct module_row *module, int64_t generation
 		r = state_do(state, reterr,
 			     "UPDATE generation SET samples = samples + ?, source = ?, rate_hz = ? "
 			     "WHERE id = ?",
-			     "iidi", (int64_t)MIN(from->total, (uint64_t)INT64_MAX / 4),
-			     (int64_t)log->source, log->rate_hz, generation);
+			     "iidi", (int64_t)MIN(from->total, (uint64_t)INT64_MAX / 4), (int64_t)log->source,
+			     log->rate_hz, generation);
 	return r < 0 ? r : tally_count(state, module, from->total, reterr);
 }
 
 /* The heaviest group of users of the module, in all its generations, and what its counts are multiplied by. */
-static int bound_find(struct state *state, const struct module_row *module, uint64_t half_life_s, int *retheaviest,
-		      double *retbound, struct fault *reterr)
+static int bound_find(struct state *state, const struct module_row *module, uint64_t half_life_s,
+		      int *retheaviest, double *retbound, struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
 	double weights[TALLY_USERS] = { 0 };
-	int r = state_prepare(state, &statement, reterr,
-			      "SELECT user, sum(weight) FROM sample WHERE target = ? AND generation IN (SELECT id FROM "
-			      "generation WHERE module = ?) GROUP BY user", "ii", (int64_t)NOT_A_BRANCH, module->id);
+	int r = state_prepare(
+		state, &statement, reterr,
+		"SELECT user, sum(weight) FROM sample WHERE target = ? AND generation IN (SELECT id FROM "
+		"generation WHERE module = ?) GROUP BY user",
+		"ii", (int64_t)NOT_A_BRANCH, module->id);
 
 	while (r == 0 && (r = state_step(state, statement, reterr)) == 1) {
 		int64_t user = sqlite3_column_int64(statement, 0);
 
 		if (user >= 0 && user < TALLY_USERS)
-			weights[user] = sqlite3_column_double(statement, 1) / tally_weight(module, half_life_s);
+			weights[user] =
+				sqlite3_column_double(statement, 1) / tally_weight(module, half_life_s);
 		r = 0;
 	}
 	*retbound = tally_bound(weights, retheaviest);
@@ -187,18 +190,17 @@ static int read_counts(struct state *state, sqlite3_stmt *statement, double weig
 		uint64_t count = (uint64_t)(sqlite3_column_double(statement, 2) / weight + 0.5);
 
 		if (count)
-			r = target == NOT_A_BRANCH
-				    ? sample_module_add(into, offset, count)
-				    : sample_module_add_branch(into, offset, (uint64_t)target, count);
+			r = target == NOT_A_BRANCH ?
+				    sample_module_add(into, offset, count) :
+				    sample_module_add_branch(into, offset, (uint64_t)target, count);
 		if (count && r < 0)
 			return fault_errno(reterr, r, "samples of %s", into->path);
 	}
 	return r;
 }
 
-int tally_log(struct state *state, const struct module_row *module,
-	      const struct generation_row *generation, uint64_t half_life_s, struct sample_log **ret,
-	      struct fault *reterr)
+int tally_log(struct state *state, const struct module_row *module, const struct generation_row *generation,
+	      uint64_t half_life_s, struct sample_log **ret, struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
 	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
@@ -216,9 +218,10 @@ int tally_log(struct state *state, const struct module_row *module,
 	r = bound_find(state, module, half_life_s, &heaviest, &bound, reterr);
 	if (r == 0)
 		r = state_prepare(state, &statement, reterr,
-				  "SELECT offset, target, sum(CASE user WHEN ? THEN weight * ? ELSE weight END) FROM sample "
-				  "WHERE generation = ? GROUP BY offset, target", "idi", (int64_t)heaviest, bound,
-				  generation->id);
+				  "SELECT offset, target, sum(CASE user WHEN ? THEN weight * ? ELSE weight "
+				  "END) FROM sample "
+				  "WHERE generation = ? GROUP BY offset, target",
+				  "idi", (int64_t)heaviest, bound, generation->id);
 	if (r == 0)
 		r = read_counts(state, statement, exp2(age_of(module, half_life_s)), into, reterr);
 	if (r < 0)

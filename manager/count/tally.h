@@ -22,7 +22,8 @@
 #include "manager/keep/catalog.h"
 #include "profiles/samples/sample_log.h"
 
-#define TALLY_USERS 16 /* groups: root, 14 by a hash of the user's number, and those whose number is not known */
+#define TALLY_USERS \
+	16 /* groups: root, 14 by a hash of the user's number, and those whose number is not known */
 #define TALLY_ENOUGH 20000.0 /* samples that make a profile; more make it hardly better */
 
 /** tally_user() - the group of a user, as in struct sample_module */
@@ -34,8 +35,8 @@ double tally_bound(const double weights[TALLY_USERS], int *retheaviest);
  * tally_advance() - the module was seen in a log: its clock goes on by the time that the log covers
  * @log_serial: identifies the log, for it may hold several generations of the module; > 0
  */
-int tally_advance(struct state *state, struct module_row *module, uint64_t duration_ns,
-		  int64_t log_serial, struct fault *reterr);
+int tally_advance(struct state *state, struct module_row *module, uint64_t duration_ns, int64_t log_serial,
+		  struct fault *reterr);
 
 /**
  * tally_add() - add @from's counts to a generation; to be called inside a transaction
@@ -46,8 +47,7 @@ int tally_add(struct state *state, struct module_row *module, int64_t generation
 	      struct fault *reterr);
 
 /** tally_count() - the same for a module that carries nothing: only its total */
-int tally_count(struct state *state, struct module_row *module, uint64_t samples,
-		struct fault *reterr);
+int tally_count(struct state *state, struct module_row *module, uint64_t samples, struct fault *reterr);
 
 /** tally_weight() - what one sample of the module counts now */
 double tally_weight(const struct module_row *module, uint64_t half_life_s);
@@ -59,6 +59,5 @@ int tally_enter(struct state *state, sqlite3_stmt *statement, int first, const s
  * tally_log() - what has been gathered for a generation, as a sample log with one module
  * @ret: counts are aged and rounded; owned by the caller. -ENODATA when nothing is left of it.
  */
-int tally_log(struct state *state, const struct module_row *module,
-	      const struct generation_row *generation, uint64_t half_life_s, struct sample_log **ret,
-	      struct fault *reterr);
+int tally_log(struct state *state, const struct module_row *module, const struct generation_row *generation,
+	      uint64_t half_life_s, struct sample_log **ret, struct fault *reterr);

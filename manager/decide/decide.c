@@ -77,13 +77,14 @@ bool decide_activate(bool gain_is_known, double gain, bool automatic, char ret[D
 	if (!automatic || !gain_is_known || gain > -CLEAR_LOSS)
 		return true;
 	snprintf(ret, DECIDE_REASON_MAX,
-		 "a generation was built, but not activated: it is predicted to execute %.1f %% more than the shipped file",
+		 "a generation was built, but not activated: it is predicted to execute %.1f %% more than "
+		 "the shipped file",
 		 -100 * gain);
 	return false;
 }
 
 enum decision decide(const struct settings *settings, const struct decide_input *in, bool automatic,
-		    char ret[DECIDE_REASON_MAX])
+		     char ret[DECIDE_REASON_MAX])
 {
 	uint64_t enough = MAX(settings->minimum_samples, in->needed);
 	enum decision v;
@@ -96,14 +97,14 @@ enum decision decide(const struct settings *settings, const struct decide_input 
 	if (!settings->automatic)
 		return verdict(DECIDE_WAIT, ret, "automatic = no: edits only on request");
 	if (in->condemned)
-		return verdict(DECIDE_NEVER, ret, "an earlier generation was taken back: %s",
-			       in->condemned);
+		return verdict(DECIDE_NEVER, ret, "an earlier generation was taken back: %s", in->condemned);
 	if (in->new_samples < enough)
 		return verdict(is_near(settings, in, enough) ? DECIDE_SAMPLE : DECIDE_WAIT, ret,
-			       "%llu of %llu new samples",
-			       (unsigned long long)in->new_samples, (unsigned long long)enough);
+			       "%llu of %llu new samples", (unsigned long long)in->new_samples,
+			       (unsigned long long)enough);
 	if (!has_waited(settings, in))
-		return verdict(DECIDE_WAIT, ret, "the last edit %s %lld min ago, the next may run %llu min later",
+		return verdict(DECIDE_WAIT, ret,
+			       "the last edit %s %lld min ago, the next may run %llu min later",
 			       in->failures ? "failed" : "was", (long long)in->since_edit_s / 60,
 			       (unsigned long long)wait_needed_s(settings, in) / 60);
 	if (!in->idle)

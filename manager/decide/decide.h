@@ -16,9 +16,9 @@
 
 enum decision {
 	DECIDE_EDIT,
-	DECIDE_WAIT,	/* something will change by itself: samples, time, load */
-	DECIDE_SAMPLE,	/* only samples are missing, not many, and it runs: sampling faster for seconds helps */
-	DECIDE_NEVER,	/* until the user or a new build changes it */
+	DECIDE_WAIT,   /* something will change by itself: samples, time, load */
+	DECIDE_SAMPLE, /* only samples are missing, not many, and it runs: sampling faster for seconds helps */
+	DECIDE_NEVER,  /* until the user or a new build changes it */
 };
 
 struct decide_input {
@@ -28,10 +28,10 @@ struct decide_input {
 	const char *pinned;    /* the reason, or NULL; set only when all its paths are pinned */
 	bool has_target;
 	uint64_t samples, new_samples;
-	uint64_t needed;      /* new samples that the last attempt found missing; 0: none was */
-	int64_t since_edit_s; /* < 0: never edited */
+	uint64_t needed;	/* new samples that the last attempt found missing; 0: none was */
+	int64_t since_edit_s;	/* < 0: never edited */
 	int64_t since_sample_s; /* since it was last sampled; < 0: the clock was set back */
-	uint64_t failures;    /* edits that failed in a row */
+	uint64_t failures;	/* edits that failed in a row */
 	uint64_t free_bytes;
 	bool idle;
 	const char *busy; /* why it is not idle */
@@ -41,7 +41,7 @@ struct decide_input {
 
 /** decide() - @automatic false: the user asked, so only what makes an edit impossible counts */
 enum decision decide(const struct settings *settings, const struct decide_input *input, bool automatic,
-		    char retreason[DECIDE_REASON_MAX]);
+		     char retreason[DECIDE_REASON_MAX]);
 
 /**
  * decide_activate() - shall what an edit made be put into place? @gain: what the editor predicts, if it does

@@ -123,8 +123,8 @@ bool machine_is_idle(const struct settings *settings, const struct machine_load 
 		snprintf(retwhy, size, "the machine is busy (CPU pressure %.1f %%, allowed %.1f %%)",
 			 load->pressure, settings->idle_pressure);
 	else if (load->load > settings->idle_load)
-		snprintf(retwhy, size, "the machine is busy (load %.2f per CPU, allowed %.2f)",
-			 load->load, settings->idle_load);
+		snprintf(retwhy, size, "the machine is busy (load %.2f per CPU, allowed %.2f)", load->load,
+			 settings->idle_load);
 	else
 		return true;
 	return false;
@@ -132,12 +132,12 @@ bool machine_is_idle(const struct settings *settings, const struct machine_load 
 
 /* First words of the names of flags that are instructions a compiler may choose. */
 static const char *const instruction_flags[] = {
-	"sse",	  "ssse",     "avx",	 "fma",	    "f16c",  "bmi",	 "abm",	   "lzcnt",
-	"popcnt", "movbe",    "adx",	 "aes",	    "vaes",  "pclmulqdq", "vpclmul", "sha_ni",
-	"sha512", "sm3",      "sm4",	 "gfni",    "rdrand", "rdseed",	 "fsgsbase", "cx16",
-	"cx8",	  "cmov",     "mmx",	 "lahf_lm", "prefetchw", "3dnowprefetch", "clflushopt", "clwb",
-	"cldemote", "movdir", "amx",	 "xop",	    "tbm",   "rtm",	 "serialize", "waitpkg",
-	"rdpid",  "apx",      "xsavec",	 "ptwrite", "lwp",   "mwaitx",	 "clzero",
+	"sse",	    "ssse",   "avx",	"fma",	   "f16c",	"bmi",		 "abm",	       "lzcnt",
+	"popcnt",   "movbe",  "adx",	"aes",	   "vaes",	"pclmulqdq",	 "vpclmul",    "sha_ni",
+	"sha512",   "sm3",    "sm4",	"gfni",	   "rdrand",	"rdseed",	 "fsgsbase",   "cx16",
+	"cx8",	    "cmov",   "mmx",	"lahf_lm", "prefetchw", "3dnowprefetch", "clflushopt", "clwb",
+	"cldemote", "movdir", "amx",	"xop",	   "tbm",	"rtm",		 "serialize",  "waitpkg",
+	"rdpid",    "apx",    "xsavec", "ptwrite", "lwp",	"mwaitx",	 "clzero"
 };
 
 static bool flag_is_instruction(const char *flag)
@@ -173,8 +173,8 @@ static void flags_append(char *words, bool all, char *ret, size_t size)
 
 int machine_cpu(const struct settings *settings, char ret[MANAGER_CPU_TEXT], struct fault *reterr)
 {
-	static const char *const identity[] = { "vendor_id", "cpu family", "model",
-						"CPU implementer", "CPU part", "CPU variant" };
+	static const char *const identity[] = { "vendor_id",	   "cpu family", "model",
+						"CPU implementer", "CPU part",	 "CPU variant" };
 	_clean_(freep) char *text = malloc(1 << 20);
 	char *save = NULL;
 	ssize_t n = text ? root_read(settings, "/proc/cpuinfo", text, 1 << 20) : -ENOMEM;

@@ -22,7 +22,7 @@
 #include "profiles/samples/sample_log.h"
 
 #define FULL_PAUSE_NS (60ull * 1000000000)
-#define BUILD_ID_MIN 8 /* bytes; a shorter one identifies nothing */
+#define BUILD_ID_MIN 8			   /* bytes; a shorter one identifies nothing */
 #define LOOK_AGAIN_NS (600ll * 1000000000) /* at a file that was not there, or another build */
 
 static int log_check(const struct sample_log *log, struct fault *reterr)
@@ -90,8 +90,10 @@ static int apart_note(struct manager *m, const struct sample_module *from, const
 	struct generation_row generation = { 0 };
 	struct module_row module = { 0 };
 	char text[BUILD_ID_MAX_TEXT], note[PATH_MAX + 128];
-	int r = from->build_id.size ? generation_get_by_build_id(m->state, build_id_text(&from->build_id, text),
-								 &generation, reterr) : -ENOENT;
+	int r = from->build_id.size ?
+			generation_get_by_build_id(m->state, build_id_text(&from->build_id, text),
+						   &generation, reterr) :
+			-ENOENT;
 
 	if (r == 0)
 		r = module_get(m->state, generation.module, &module, reterr);
@@ -99,7 +101,8 @@ static int apart_note(struct manager *m, const struct sample_module *from, const
 		snprintf(note, sizeof(note), "another file with the build ID of %s%s", module.path,
 			 from->space ? ", in another mount namespace" : "");
 	else
-		snprintf(note, sizeof(note), "%s%s", why, from->space ? " (named in another mount namespace)" : "");
+		snprintf(note, sizeof(note), "%s%s", why,
+			 from->space ? " (named in another mount namespace)" : "");
 	module_row_done(&module);
 	generation_row_done(&generation);
 	return r < 0 && r != -ENOENT ? r : module_note(m, from, key, CARRIES_REFUSED, note, reterr);
@@ -168,8 +171,10 @@ static int module_prepare(struct manager *m, const struct sample_module *from, s
 				     journal_now_ns() - module.verdict_ns > LOOK_AGAIN_NS))
 			r = module_look(m, from, key, reterr);
 	} else if (r == -ENOENT) {
-		r = module_note(m, from, key, CARRIES_NO, from->kind == SAMPLE_MODULE_FILE ?
-				"which file it was is not known" : "not a program", reterr);
+		r = module_note(m, from, key, CARRIES_NO,
+				from->kind == SAMPLE_MODULE_FILE ? "which file it was is not known" :
+								   "not a program",
+				reterr);
 	}
 	module_row_done(&module);
 	return r;
@@ -180,7 +185,8 @@ static int verified_take(struct manager *m, const struct sample_log *log, const 
 {
 	struct module_row module = { 0 };
 	int64_t owner = 0;
-	int r = state_integer(m->state, &owner, reterr, "SELECT module FROM generation WHERE id = ?", "i", generation);
+	int r = state_integer(m->state, &owner, reterr, "SELECT module FROM generation WHERE id = ?", "i",
+			      generation);
 
 	if (r == 0)
 		r = module_get(m->state, owner, &module, reterr);
@@ -192,8 +198,8 @@ static int verified_take(struct manager *m, const struct sample_log *log, const 
 	return r;
 }
 
-static int module_take(struct manager *m, const struct sample_log *log,
-		       const struct sample_module *from, int64_t log_serial, struct fault *reterr)
+static int module_take(struct manager *m, const struct sample_log *log, const struct sample_module *from,
+		       int64_t log_serial, struct fault *reterr)
 {
 	char key[PATH_MAX + 32];
 	struct module_row module = { 0 };
@@ -239,8 +245,8 @@ static int totals_take(struct manager *m, const struct sample_log *log, struct f
 }
 
 /* Step 3. Returns 1 when the file had been taken before. */
-static int take_samples(struct manager *m, const struct spool_file *file,
-			const struct sample_log *log, struct fault *reterr)
+static int take_samples(struct manager *m, const struct spool_file *file, const struct sample_log *log,
+			struct fault *reterr)
 {
 	int64_t serial = 0;
 	int r = spool_file_remember(m, file, &serial, reterr);
@@ -252,8 +258,8 @@ static int take_samples(struct manager *m, const struct spool_file *file,
 	return r;
 }
 
-static int take_events(struct manager *m, const struct spool_file *file,
-		       const struct lifecycle *lifecycle, struct fault *reterr)
+static int take_events(struct manager *m, const struct spool_file *file, const struct lifecycle *lifecycle,
+		       struct fault *reterr)
 {
 	int64_t serial;
 	int r = spool_file_remember(m, file, &serial, reterr);
@@ -263,9 +269,8 @@ static int take_events(struct manager *m, const struct spool_file *file,
 	return r;
 }
 
-static int take_in_transaction(struct manager *m, const struct spool_file *file,
-			       const struct sample_log *log, const struct lifecycle *lifecycle,
-			       struct fault *reterr)
+static int take_in_transaction(struct manager *m, const struct spool_file *file, const struct sample_log *log,
+			       const struct lifecycle *lifecycle, struct fault *reterr)
 {
 	int r = state_begin(m->state, reterr), committed;
 
@@ -313,8 +318,8 @@ int intake_file(struct manager *m, const char *name, struct fault *reterr)
 	int r = spool_file_read(m->spool, name, &file, reterr), deleted;
 
 	if (r == 0)
-		r = has_suffix(name, LIFECYCLE_SUFFIX) ? events_file(m, &file, reterr)
-						       : samples_file(m, &file, reterr);
+		r = has_suffix(name, LIFECYCLE_SUFFIX) ? events_file(m, &file, reterr) :
+							 samples_file(m, &file, reterr);
 	if (r == -EBADMSG) {
 		struct fault why = *reterr;
 

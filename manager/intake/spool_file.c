@@ -39,8 +39,7 @@ static int bytes_read(int fd, struct buffer *ret)
 	return 0;
 }
 
-int spool_file_read(const char *spool, const char *name, struct spool_file *file,
-		    struct fault *reterr)
+int spool_file_read(const char *spool, const char *name, struct spool_file *file, struct fault *reterr)
 {
 	_clean_(fd_closep) int fd = -1;
 	struct stat st;
@@ -95,8 +94,7 @@ static void damaged_prune(int spool_fd)
 		closedir(dir);
 }
 
-int spool_file_set_aside(struct manager *m, const struct spool_file *file,
-			 const struct fault *why,
+int spool_file_set_aside(struct manager *m, const struct spool_file *file, const struct fault *why,
 			 struct fault *reterr)
 {
 	char to[NAME_MAX + 16];
@@ -106,11 +104,11 @@ int spool_file_set_aside(struct manager *m, const struct spool_file *file,
 	if (mkdirat(file->dir_fd, SPOOL_DAMAGED, 0700) < 0 && errno != EEXIST)
 		return fault_errno(reterr, -errno, "%s/%s", m->spool, SPOOL_DAMAGED);
 	if (renameat(file->dir_fd, file->name, file->dir_fd, to) < 0)
-		return fault_errno(reterr, -errno, "%s/%s: damaged, and it cannot be moved to %s",
-				   m->spool, file->name, SPOOL_DAMAGED);
+		return fault_errno(reterr, -errno, "%s/%s: damaged, and it cannot be moved to %s", m->spool,
+				   file->name, SPOOL_DAMAGED);
 	damaged_prune(file->dir_fd);
-	r = journal_event(m->state, 0, NULL, EVENT_DAMAGED, reterr, "%s; moved to %s/%s", why->text,
-			  m->spool, to);
+	r = journal_event(m->state, 0, NULL, EVENT_DAMAGED, reterr, "%s; moved to %s/%s", why->text, m->spool,
+			  to);
 	if (r == 0)
 		r = journal_total(m->state, "damaged_files", 1, reterr);
 	return r;
@@ -126,8 +124,8 @@ int spool_file_remember(struct manager *m, const struct spool_file *file, int64_
 
 	if (r < 0 || known)
 		return r < 0 ? r : 1;
-	r = state_do(m->state, reterr, "INSERT INTO spool_file(name, digest) VALUES(?, ?)", "tt",
-		     file->name, file->digest);
+	r = state_do(m->state, reterr, "INSERT INTO spool_file(name, digest) VALUES(?, ?)", "tt", file->name,
+		     file->digest);
 	*retserial = state_last_id(m->state);
 	if (r == 0)
 		r = state_do(m->state, reterr, "DELETE FROM spool_file WHERE serial <= ?", "i",

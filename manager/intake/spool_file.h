@@ -13,10 +13,10 @@
 #include "manager/keep/context.h"
 #include "manager/keep/digest.h"
 
-#define SPOOL_DAMAGED "damaged"		/* directory in the spool */
-#define SPOOL_DAMAGED_MAX 64		/* files that are kept there */
-#define SPOOL_MAX_BYTES (256u << 20)	/* of one file */
-#define SPOOL_REMEMBERED 65536		/* taken files whose identity is kept */
+#define SPOOL_DAMAGED "damaged"	     /* directory in the spool */
+#define SPOOL_DAMAGED_MAX 64	     /* files that are kept there */
+#define SPOOL_MAX_BYTES (256u << 20) /* of one file */
+#define SPOOL_REMEMBERED 65536	     /* taken files whose identity is kept */
 
 struct spool_file {
 	const char *name; /* borrowed */
@@ -26,17 +26,16 @@ struct spool_file {
 };
 
 /** spool_file_read() - -EBADMSG for what will not get better by waiting; @ret is valid in any case */
-int spool_file_read(const char *spool, const char *name, struct spool_file *ret,
-		    struct fault *reterr);
+int spool_file_read(const char *spool, const char *name, struct spool_file *ret, struct fault *reterr);
 void spool_file_done(struct spool_file *file);
 
 /** spool_file_set_aside() - move a damaged file to SPOOL_DAMAGED, and say why in the journal */
-int spool_file_set_aside(struct manager *manager, const struct spool_file *file,
-			 const struct fault *why, struct fault *reterr);
+int spool_file_set_aside(struct manager *manager, const struct spool_file *file, const struct fault *why,
+			 struct fault *reterr);
 
 /** spool_file_remember() - inside a transaction: 0: entered as taken, under *retserial; 1: was taken before */
-int spool_file_remember(struct manager *manager, const struct spool_file *file,
-			int64_t *retserial, struct fault *reterr);
+int spool_file_remember(struct manager *manager, const struct spool_file *file, int64_t *retserial,
+			struct fault *reterr);
 
 /** spool_file_delete() - after that transaction */
 int spool_file_delete(struct manager *manager, const struct spool_file *file, struct fault *reterr);

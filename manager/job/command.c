@@ -70,8 +70,8 @@ static char *word_expand(const char *word, size_t size, const char *const names[
 	return ret;
 }
 
-int command_words(const char *command, const char *const names[], char *const *const values[],
-		 char ***ret, struct fault *reterr)
+int command_words(const char *command, const char *const names[], char *const *const values[], char ***ret,
+		  struct fault *reterr)
 {
 	char **words = NULL;
 	size_t n = 0;

@@ -18,8 +18,8 @@
  * @ret: NULL-terminated, owned by the caller (paths_free())
  * Return: 0; -EINVAL for an empty command or an unknown variable; -ENOMEM.
  */
-int command_words(const char *command, const char *const names[], char *const *const values[],
-		 char ***ret, struct fault *reterr);
+int command_words(const char *command, const char *const names[], char *const *const values[], char ***ret,
+		  struct fault *reterr);
 
 /** command_last_line() - of the log: what a failed command had to say; "" when it said nothing */
 void command_last_line(const char *log, char *ret, size_t size);

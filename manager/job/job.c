@@ -32,7 +32,7 @@ struct job {
 	job_done done;
 	void *userdata;
 	struct job_order order; /* only its descriptors and counts after the start */
-	char *paths[JOB_FILES];	/* owned; of outputs */
+	char *paths[JOB_FILES]; /* owned; of outputs */
 	int socket;
 	pid_t pid; /* 0: a service of systemd's */
 	uid_t uid; /* of @pid; (uid_t)-1: ours */
@@ -50,8 +50,8 @@ static bool has_process(uid_t uid)
 	struct stat st;
 
 	while (proc && !ret && (entry = readdir(proc)))
-		ret = isdigit((unsigned char)entry->d_name[0]) && fstatat(dirfd(proc), entry->d_name, &st, 0) == 0 &&
-		      st.st_uid == uid;
+		ret = isdigit((unsigned char)entry->d_name[0]) &&
+		      fstatat(dirfd(proc), entry->d_name, &st, 0) == 0 && st.st_uid == uid;
 	if (proc)
 		closedir(proc);
 	return ret;
@@ -63,7 +63,8 @@ int job_user_find(const char *range, uid_t *ret, struct fault *reterr)
 	char end;
 
 	if (sscanf(range, "%u-%u%c", &low, &high, &end) != 2 || low == 0 || high < low || high >= UINT32_MAX)
-		return fault_set(reterr, -EINVAL, "worker_users = %s: must be two numbers, for instance 61184-65519", range);
+		return fault_set(reterr, -EINVAL,
+				 "worker_users = %s: must be two numbers, for instance 61184-65519", range);
 	n = high - low + 1;
 	if (getrandom(&start, sizeof(start), 0) != sizeof(start))
 		return fault_errno(reterr, -errno, "worker_users");
@@ -83,13 +84,15 @@ int job_user_find(const char *range, uid_t *ret, struct fault *reterr)
 /* Of a user that nobody else is: whatever its processes are called, and whosever children they became. */
 static void user_end(const char *range, uid_t uid)
 {
-	uid_t other = uid; /* they cannot signal back to somebody whose real and saved user is another one (kill(2)) */
+	uid_t other =
+		uid; /* they cannot signal back to somebody whose real and saved user is another one (kill(2)) */
 	pid_t pid;
 
 	job_user_find(range, &other, NULL);
 	pid = fork();
 	if (pid == 0) {
-		if (setgroups(0, NULL) == 0 && setresgid(other, other, other) == 0 && setresuid(other, uid, other) == 0)
+		if (setgroups(0, NULL) == 0 && setresgid(other, other, other) == 0 &&
+		    setresuid(other, uid, other) == 0)
 			kill(-1, SIGKILL);
 		_exit(0);
 	}
@@ -175,7 +178,8 @@ static void outputs_take(struct job *job, const struct job_answer *answer, enum 
 	}
 }
 
-static int on_answer(_unused_ sd_event_source *source, _unused_ int fd, _unused_ uint32_t events, void *userdata)
+static int on_answer(_unused_ sd_event_source *source, _unused_ int fd, _unused_ uint32_t events,
+		     void *userdata)
 {
 	struct job *job = userdata;
 	enum job_output outputs[JOB_FILES] = { 0 };
@@ -188,7 +192,8 @@ static int on_answer(_unused_ sd_event_source *source, _unused_ int fd, _unused_
 	if (r == 0)
 		outputs_take(job, &answer, outputs);
 	else
-		snprintf(answer.text, sizeof(answer.text), "%s", r == -ETIMEDOUT ? "it took too long" : "its worker died");
+		snprintf(answer.text, sizeof(answer.text), "%s",
+			 r == -ETIMEDOUT ? "it took too long" : "its worker died");
 	end.error = r < 0 ? r : answer.error;
 	end.status = answer.status;
 	end.cpu_s = answer.cpu_s;
@@ -216,7 +221,8 @@ static int service_connect(const struct settings *settings)
 	char path[PATH_MAX];
 	int ret;
 
-	if (!settings_path(settings, settings->worker_socket, path) || strlen(path) >= sizeof(address.sun_path))
+	if (!settings_path(settings, settings->worker_socket, path) ||
+	    strlen(path) >= sizeof(address.sun_path))
 		return -ENOENT;
 	strcpy(address.sun_path, path);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -241,8 +247,8 @@ static void worker_find(char ret[PATH_MAX])
 	snprintf(ret, PATH_MAX, "%s/morph-worker", MORPH_LIBEXEC_DIR);
 }
 
-_noreturn_ static void worker_exec(const struct job *job, const char *worker, const char *place, int socket, int error_fd,
-				   pid_t parent)
+_noreturn_ static void worker_exec(const struct job *job, const char *worker, const char *place, int socket,
+				   int error_fd, pid_t parent)
 {
 	char option[32], temporary[PATH_MAX + 16], path[PATH_MAX + 16];
 	char *const argv[] = { (char *)"morph-worker", option, NULL };
@@ -367,13 +373,16 @@ static int order_fill(struct job *job, const struct job_request *request, struct
 	struct job_header *h = &order->header;
 	int r = 0;
 
-	*h = (struct job_header){ .magic = JOB_MAGIC, .flags = request->in_sandbox ? JOB_IN_SANDBOX : 0,
-				  .memory_bytes = settings->edit_memory_bytes, .file_bytes = settings->edit_file_bytes,
+	*h = (struct job_header){ .magic = JOB_MAGIC,
+				  .flags = request->in_sandbox ? JOB_IN_SANDBOX : 0,
+				  .memory_bytes = settings->edit_memory_bytes,
+				  .file_bytes = settings->edit_file_bytes,
 				  .cpu_s = (uint32_t)MIN(settings->edit_timeout_s, 1u << 30),
 				  .timeout_s = (uint32_t)MIN(settings->edit_timeout_s, 1u << 30) };
 	for (; request->words[h->n_words] && h->n_words < JOB_WORDS; h->n_words++)
 		order->words[h->n_words] = request->words[h->n_words];
-	for (; request->readable && request->readable[h->n_readable] && h->n_readable < JOB_FILES; h->n_readable++)
+	for (; request->readable && request->readable[h->n_readable] && h->n_readable < JOB_FILES;
+	     h->n_readable++)
 		order->readable[h->n_readable] = request->readable[h->n_readable];
 	for (int outputs = 0; outputs < 2; outputs++)
 		for (size_t i = 0; r == 0 && i < request->n_files; i++)
@@ -389,19 +398,22 @@ static int watch(struct job *job, struct fault *reterr)
 	int r = sd_event_add_io(event, &job->answer, job->socket, EPOLLIN | EPOLLHUP, on_answer, job);
 
 	if (r >= 0)
-		r = sd_event_add_time_relative(event, &job->timer, CLOCK_MONOTONIC, timeout_us, 1000000, on_timeout, job);
+		r = sd_event_add_time_relative(event, &job->timer, CLOCK_MONOTONIC, timeout_us, 1000000,
+					       on_timeout, job);
 	return r < 0 ? fault_errno(reterr, r, "cannot watch the worker") : 0;
 }
 
-int job_start(struct manager *m, const struct job_request *request, job_done done, void *userdata, struct job **ret,
-	      struct fault *reterr)
+int job_start(struct manager *m, const struct job_request *request, job_done done, void *userdata,
+	      struct job **ret, struct fault *reterr)
 {
 	_clean_(job_freep) struct job *job = calloc(1, sizeof(*job));
 	int r;
 
 	if (!job)
 		return fault_errno(reterr, -ENOMEM, "job");
-	*job = (struct job){ .manager = m, .done = done, .userdata = userdata, .socket = -1, .uid = (uid_t)-1 };
+	*job = (struct job){
+		.manager = m, .done = done, .userdata = userdata, .socket = -1, .uid = (uid_t)-1
+	};
 	r = order_fill(job, request, reterr);
 	if (r < 0)
 		return r;

@@ -26,11 +26,12 @@ struct job_file {
 };
 
 struct job_request {
-	char *const *words;	       /* NULL-terminated; file names are relative */
+	char *const *words; /* NULL-terminated; file names are relative */
 	const struct job_file *files;
 	size_t n_files;
-	const char *const *readable;   /* NULL-terminated, absolute: what it may read besides the system; NULL: nothing */
-	bool in_sandbox;	       /* else the command makes one of its own */
+	const char *const
+		*readable; /* NULL-terminated, absolute: what it may read besides the system; NULL: nothing */
+	bool in_sandbox;   /* else the command makes one of its own */
 };
 
 struct job_end {
@@ -38,7 +39,7 @@ struct job_end {
 	int status; /* as waitpid(2) gives it */
 	double cpu_s;
 	bool timed_out;
-	const char *text;    /* also: what the sandbox lacks on this system; "" */
+	const char *text;		/* also: what the sandbox lacks on this system; "" */
 	const enum job_output *outputs; /* of request->files that are outputs, in their order */
 };
 

@@ -45,7 +45,8 @@ int job_order_send(int socket, const struct job_order *order)
 	if (files_of(h)) {
 		message.msg_control = &control;
 		message.msg_controllen = CMSG_SPACE(files_of(h) * sizeof(int));
-		control.header = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
+		control.header = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
+						   .cmsg_type = SCM_RIGHTS,
 						   .cmsg_len = CMSG_LEN(files_of(h) * sizeof(int)) };
 		memcpy(CMSG_DATA(&control.header), order->fds, files_of(h) * sizeof(int));
 	}
@@ -98,8 +99,9 @@ static size_t descriptors_take(struct msghdr *message, int fds[JOB_FILES])
 	size_t n = 0;
 
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
-		size_t here = c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS
-				      ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+		size_t here = c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS ?
+				      (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) :
+				      0;
 
 		for (size_t i = 0; i < here; i++) {
 			int fd;
@@ -118,7 +120,9 @@ int job_order_receive(int socket, char *buffer, struct job_order *ret)
 {
 	union control control;
 	struct iovec vector = { buffer, JOB_BYTES };
-	struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control,
+	struct msghdr message = { .msg_iov = &vector,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
 				  .msg_controllen = sizeof(control) };
 	int fds[JOB_FILES], r;
 	size_t n_fds;
@@ -130,7 +134,8 @@ int job_order_receive(int socket, char *buffer, struct job_order *ret)
 	if (n <= 0)
 		return n < 0 ? -errno : -EPIPE;
 	n_fds = descriptors_take(&message, fds);
-	r = message.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -EBADMSG : job_order_decode(buffer, (size_t)n, ret);
+	r = message.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -EBADMSG :
+							   job_order_decode(buffer, (size_t)n, ret);
 	if (r == 0 && n_fds == files_of(&ret->header)) {
 		memcpy(ret->fds, fds, n_fds * sizeof(int));
 		return 0;
@@ -157,8 +162,8 @@ int job_answer_receive(int socket, struct job_answer *ret)
 	if (n <= 0)
 		return -EPIPE;
 	ret->text[sizeof(ret->text) - 1] = '\0';
-	if ((size_t)n != sizeof(*ret) || ret->magic != JOB_MAGIC || ret->error > 0 || !isfinite(ret->cpu_s) || ret->cpu_s < 0 ||
-	    ret->cpu_s > 1e7)
+	if ((size_t)n != sizeof(*ret) || ret->magic != JOB_MAGIC || ret->error > 0 || !isfinite(ret->cpu_s) ||
+	    ret->cpu_s < 0 || ret->cpu_s > 1e7)
 		return -EBADMSG;
 	return 0;
 }

@@ -42,7 +42,11 @@ struct job_order {
 	const char *readable[JOB_FILES + 1]; /* NULL-terminated: absolute paths for the sandbox */
 };
 
-enum job_output { JOB_OUTPUT_MISSING, JOB_OUTPUT_ODD, JOB_OUTPUT_WRITTEN }; /* odd: no regular file, or too large */
+enum job_output {
+	JOB_OUTPUT_MISSING,
+	JOB_OUTPUT_ODD,
+	JOB_OUTPUT_WRITTEN
+}; /* odd: no regular file, or too large */
 
 struct job_answer {
 	uint32_t magic;

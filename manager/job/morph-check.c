@@ -16,13 +16,11 @@ static int check_image(const struct image *made, const struct image *shipped, st
 {
 	const struct build_id *id = image_build_id(made);
 
-	if (image_machine(made) != image_machine(shipped) ||
-	    image_elf_type(made) != image_elf_type(shipped))
+	if (image_machine(made) != image_machine(shipped) || image_elf_type(made) != image_elf_type(shipped))
 		return fault_set(reterr, -EBADMSG,
 				 "what the editor wrote is for another machine or of another ELF type");
 	if (!id->size || build_id_is_equal(id, image_build_id(shipped)))
-		return fault_set(reterr, -EBADMSG,
-				 "what the editor wrote has no build ID of its own");
+		return fault_set(reterr, -EBADMSG, "what the editor wrote has no build ID of its own");
 	return 0;
 }
 

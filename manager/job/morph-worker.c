@@ -98,7 +98,8 @@ static int bytes_copy(int from, int to, uint64_t max)
 static int inputs_write(const struct worker *w)
 {
 	for (size_t i = 0; i < w->order.header.n_inputs; i++) {
-		_clean_(fd_closep) int fd = open(w->order.names[i], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+		_clean_(fd_closep) int fd =
+			open(w->order.names[i], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 		int r = fd < 0 ? -errno : bytes_copy(w->order.fds[i], fd, 0);
 
 		if (r < 0)
@@ -163,16 +164,33 @@ static struct sandbox_limits limits_of(const struct worker *w)
 {
 	const struct job_header *h = &w->order.header;
 
-	return (struct sandbox_limits){ .memory_bytes = h->memory_bytes, .file_bytes = h->file_bytes, .cpu_s = h->cpu_s };
+	return (struct sandbox_limits){ .memory_bytes = h->memory_bytes,
+					.file_bytes = h->file_bytes,
+					.cpu_s = h->cpu_s };
 }
 
 static int run_in_sandbox(struct worker *w, struct job_answer *answer, struct fault *reterr)
 {
-	const char *readable[JOB_FILES + 20] = { "/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/ld.so.conf",
-						 "/etc/ld.so.conf.d", "/proc", "/sys/devices/system/cpu", "/dev/urandom",
-						 w->self, MORPH_BIN_DIR, MORPH_LIBEXEC_DIR };
-	struct sandbox_options options = { .uid = (uid_t)-1, .directory = w->directory, .readable = readable,
-					   .timeout_s = w->order.header.timeout_s, .keep_fd = -1, .tick = on_tick, .userdata = w };
+	const char *readable[JOB_FILES + 20] = { "/usr",
+						 "/lib",
+						 "/lib64",
+						 "/bin",
+						 "/etc/ld.so.cache",
+						 "/etc/ld.so.conf",
+						 "/etc/ld.so.conf.d",
+						 "/proc",
+						 "/sys/devices/system/cpu",
+						 "/dev/urandom",
+						 w->self,
+						 MORPH_BIN_DIR,
+						 MORPH_LIBEXEC_DIR };
+	struct sandbox_options options = { .uid = (uid_t)-1,
+					   .directory = w->directory,
+					   .readable = readable,
+					   .timeout_s = w->order.header.timeout_s,
+					   .keep_fd = -1,
+					   .tick = on_tick,
+					   .userdata = w };
 	struct sandbox_report report = { 0 };
 	size_t n = 13;
 	int status, r;
@@ -204,8 +222,8 @@ static int run_alone(struct worker *w, struct job_answer *answer, struct fault *
 		int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 		setsid();
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || dup2(null_fd, STDIN_FILENO) < 0 ||
-		    limits_set(&limits, reterr) < 0)
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
+		    dup2(null_fd, STDIN_FILENO) < 0 || limits_set(&limits, reterr) < 0)
 			_exit(127);
 		_exit(command_exec(w));
 	}
@@ -213,7 +231,9 @@ static int run_alone(struct worker *w, struct job_answer *answer, struct fault *
 		return fault_errno(reterr, -errno, "cannot fork");
 	fds[0].fd = pidfd = (int)pidfd_open(pid, 0);
 	do
-		n = poll(fds, ARRAY_SIZE(fds), w->order.header.timeout_s ? (int)MIN(w->order.header.timeout_s, 2000000u) * 1000 : -1);
+		n = poll(fds, ARRAY_SIZE(fds),
+			 w->order.header.timeout_s ? (int)MIN(w->order.header.timeout_s, 2000000u) * 1000 :
+						     -1);
 	while (n < 0 && errno == EINTR);
 	if (n <= 0 || !fds[0].revents)
 		kill(pid, SIGKILL);
@@ -243,7 +263,8 @@ static int work(struct worker *w, struct job_answer *answer, struct fault *reter
 	r = h->flags & JOB_IN_SANDBOX ? run_in_sandbox(w, answer, reterr) : run_alone(w, answer, reterr);
 	answer->cpu_s = children_cpu_s();
 	for (size_t i = h->n_inputs; i < h->n_inputs + h->n_outputs; i++)
-		answer->outputs[i - h->n_inputs] = (uint8_t)output_read(w, w->order.names[i], w->order.fds[i]);
+		answer->outputs[i - h->n_inputs] =
+			(uint8_t)output_read(w, w->order.names[i], w->order.fds[i]);
 	return r;
 }
 
@@ -255,12 +276,14 @@ static int place_make(struct worker *w, struct fault *reterr)
 	w->self[MAX(n, 0)] = '\0';
 	if (strrchr(w->self, '/'))
 		*strrchr(w->self, '/') = '\0';
-	if (snprintf(w->directory, sizeof(w->directory), "%s/job.XXXXXX", base) >= (int)sizeof(w->directory) - 64)
+	if (snprintf(w->directory, sizeof(w->directory), "%s/job.XXXXXX", base) >=
+	    (int)sizeof(w->directory) - 64)
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", base);
 	if (!mkdtemp(w->directory) || chdir(w->directory) < 0)
 		return fault_errno(reterr, -errno, "%s: cannot make a work directory", base);
 	/* The commands of the installation, or of the build tree, that this program belongs to. */
-	snprintf(w->path, sizeof(w->path), "PATH=%s:%s:%s", w->self, MORPH_BIN_DIR, getenv("PATH") ?: "/usr/local/bin:/usr/bin:/bin");
+	snprintf(w->path, sizeof(w->path), "PATH=%s:%s:%s", w->self, MORPH_BIN_DIR,
+		 getenv("PATH") ?: "/usr/local/bin:/usr/bin:/bin");
 	snprintf(w->home, sizeof(w->home), "HOME=%s", w->directory);
 	snprintf(w->temporary, sizeof(w->temporary), "TMPDIR=%s", w->directory);
 	return 0;
@@ -281,7 +304,8 @@ static int run(struct worker *w, struct job_answer *answer)
 		r = work(w, answer, &fault);
 	if (r < 0) {
 		answer->error = r;
-		snprintf(answer->text, sizeof(answer->text), "%.*s", (int)sizeof(answer->text) - 1, fault.text);
+		snprintf(answer->text, sizeof(answer->text), "%.*s", (int)sizeof(answer->text) - 1,
+			 fault.text);
 	}
 	job_order_close(&w->order);
 	if (w->directory[0] && chdir("/") == 0)

@@ -26,8 +26,7 @@ static char *answer_read(const char *path)
 	return TAKE(text);
 }
 
-static int answer_query(struct state *state, const char *path, const char *query,
-			sqlite3_stmt **retrow)
+static int answer_query(struct state *state, const char *path, const char *query, sqlite3_stmt **retrow)
 {
 	_clean_(freep) char *text = answer_read(path);
 	int r;

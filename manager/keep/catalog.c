@@ -9,15 +9,15 @@
 #include "base/file.h"
 #include "manager/keep/journal.h"
 
-#define MODULE_COLUMNS                                                                            \
-	"id, key, path, note, llvm_version, condemned, verdict, kind, carries, samples, "         \
+#define MODULE_COLUMNS                                                                                  \
+	"id, key, path, note, llvm_version, condemned, verdict, kind, carries, samples, "               \
 	"activity_ns, age_ns, edit_samples, edit_ns, failures, needed, verdict_ns, first_ns, last_ns, " \
 	"carried, left_behind"
-#define GENERATION_COLUMNS                                                                        \
-	"id, module, number, build_id, digest, state, cpu, llvm_version, reason, size, "          \
+#define GENERATION_COLUMNS                                                               \
+	"id, module, number, build_id, digest, state, cpu, llvm_version, reason, size, " \
 	"created_ns, samples, source, starts, crashes, gain, cost_s, profile_samples, rate_hz"
-#define TARGET_COLUMNS                                                                            \
-	"path, module, generation, uid, gid, mode, mtime_ns, device, inode, size, changed_ns, "   \
+#define TARGET_COLUMNS                                                                          \
+	"path, module, generation, uid, gid, mode, mtime_ns, device, inode, size, changed_ns, " \
 	"activated_ns, watch_left_s, watch_crashes"
 
 static void free_all(char **texts[], size_t n)
@@ -69,10 +69,9 @@ static void module_take(sqlite3_stmt *statement, struct module_row *row)
 {
 	char **texts[] = { &row->key,	       &row->path,	&row->note,
 			   &row->llvm_version, &row->condemned, &row->verdict };
-	int64_t *values[] = { &row->kind,     &row->carries,	&row->samples,	&row->activity_ns,
-			      &row->age_ns,
-			      &row->edit_samples, &row->edit_ns, &row->failures, &row->needed,
-			      &row->verdict_ns, &row->first_ns, &row->last_ns };
+	int64_t *values[] = { &row->kind,   &row->carries,	&row->samples,	&row->activity_ns,
+			      &row->age_ns, &row->edit_samples, &row->edit_ns,	&row->failures,
+			      &row->needed, &row->verdict_ns,	&row->first_ns, &row->last_ns };
 
 	row->id = sqlite3_column_int64(statement, 0);
 	texts_take(statement, 1, texts, ARRAY_SIZE(texts));
@@ -85,8 +84,8 @@ static void generation_take(sqlite3_stmt *statement, struct generation_row *row)
 {
 	char **texts[] = { &row->build_id, &row->digest,       &row->state,
 			   &row->cpu,	   &row->llvm_version, &row->reason };
-	int64_t *values[] = { &row->size, &row->created_ns, &row->samples, &row->source,
-			      &row->starts, &row->crashes };
+	int64_t *values[] = { &row->size,   &row->created_ns, &row->samples,
+			      &row->source, &row->starts,     &row->crashes };
 
 	row->id = sqlite3_column_int64(statement, 0);
 	row->module = sqlite3_column_int64(statement, 1);
@@ -102,10 +101,9 @@ static void generation_take(sqlite3_stmt *statement, struct generation_row *row)
 
 static void target_take(sqlite3_stmt *statement, struct target_row *row)
 {
-	int64_t *values[] = { &row->module,	  &row->generation,   &row->uid,
-			      &row->gid,	  &row->mode,	      &row->mtime_ns,
-			      &row->device,	  &row->inode,	      &row->size,
-			      &row->changed_ns,	  &row->activated_ns, &row->watch_left_s,
+	int64_t *values[] = { &row->module,	  &row->generation, &row->uid,		&row->gid,
+			      &row->mode,	  &row->mtime_ns,   &row->device,	&row->inode,
+			      &row->size,	  &row->changed_ns, &row->activated_ns, &row->watch_left_s,
 			      &row->watch_crashes };
 
 	free(row->path);
@@ -126,8 +124,8 @@ static int first_row(struct state *state, sqlite3_stmt *statement, struct fault 
 int module_get(struct state *state, int64_t id, struct module_row *ret, struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
-	int r = state_prepare(state, &statement, reterr,
-			      "SELECT " MODULE_COLUMNS " FROM module WHERE id = ?", "i", id);
+	int r = state_prepare(state, &statement, reterr, "SELECT " MODULE_COLUMNS " FROM module WHERE id = ?",
+			      "i", id);
 
 	if (r == 0)
 		r = first_row(state, statement, reterr);
@@ -136,8 +134,7 @@ int module_get(struct state *state, int64_t id, struct module_row *ret, struct f
 	return r;
 }
 
-int module_get_by_key(struct state *state, const char *key, struct module_row *ret,
-		      struct fault *reterr)
+int module_get_by_key(struct state *state, const char *key, struct module_row *ret, struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
 	int r = state_prepare(state, &statement, reterr,
@@ -175,8 +172,9 @@ int generation_get(struct state *state, int64_t module, int64_t number, struct g
 		   struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
-	int r = state_prepare(state, &statement, reterr, "SELECT " GENERATION_COLUMNS
-			      " FROM generation WHERE module = ? AND number = ?", "ii", module, number);
+	int r = state_prepare(state, &statement, reterr,
+			      "SELECT " GENERATION_COLUMNS " FROM generation WHERE module = ? AND number = ?",
+			      "ii", module, number);
 
 	if (r == 0)
 		r = first_row(state, statement, reterr);
@@ -185,12 +183,13 @@ int generation_get(struct state *state, int64_t module, int64_t number, struct g
 	return r;
 }
 
-int generation_get_by_build_id(struct state *state, const char *build_id,
-			       struct generation_row *ret, struct fault *reterr)
+int generation_get_by_build_id(struct state *state, const char *build_id, struct generation_row *ret,
+			       struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
-	int r = state_prepare(state, &statement, reterr, "SELECT " GENERATION_COLUMNS
-			      " FROM generation WHERE build_id = ?", "t", build_id);
+	int r = state_prepare(state, &statement, reterr,
+			      "SELECT " GENERATION_COLUMNS " FROM generation WHERE build_id = ?", "t",
+			      build_id);
 
 	if (r == 0)
 		r = first_row(state, statement, reterr);
@@ -203,9 +202,10 @@ int generation_get_by_digest(struct state *state, int64_t module, const char *di
 			     struct generation_row *ret, struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
-	int r = state_prepare(state, &statement, reterr, "SELECT " GENERATION_COLUMNS
-			      " FROM generation WHERE module = ? AND digest = ? ORDER BY number", "it",
-			      module, digest);
+	int r = state_prepare(state, &statement, reterr,
+			      "SELECT " GENERATION_COLUMNS
+			      " FROM generation WHERE module = ? AND digest = ? ORDER BY number",
+			      "it", module, digest);
 
 	if (r == 0)
 		r = first_row(state, statement, reterr);
@@ -214,17 +214,15 @@ int generation_get_by_digest(struct state *state, int64_t module, const char *di
 	return r;
 }
 
-int generation_add(struct state *state, const struct generation_row *row, int64_t *ret,
-		   struct fault *reterr)
+int generation_add(struct state *state, const struct generation_row *row, int64_t *ret, struct fault *reterr)
 {
 	int r = state_do(state, reterr,
 			 "INSERT INTO generation(module, number, build_id, digest, state, cpu, "
 			 "llvm_version, reason, size, created_ns, gain, cost_s, profile_samples) "
 			 "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CASE WHEN ? THEN ? END, ?, ?)",
-			 "iittttttiiiddd", row->module, row->number, row->build_id, row->digest,
-			 row->state, row->cpu, row->llvm_version, row->reason, row->size,
-			 row->created_ns, (int64_t)row->gain_is_known, row->gain, row->cost_s,
-			 row->profile_samples);
+			 "iittttttiiiddd", row->module, row->number, row->build_id, row->digest, row->state,
+			 row->cpu, row->llvm_version, row->reason, row->size, row->created_ns,
+			 (int64_t)row->gain_is_known, row->gain, row->cost_s, row->profile_samples);
 
 	if (r == 0 && ret)
 		*ret = state_last_id(state);
@@ -322,8 +320,7 @@ void paths_free(char **paths)
 int pin_get(struct state *state, const char *path, char **ret, struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
-	int r = state_prepare(state, &statement, reterr, "SELECT reason FROM pin WHERE path = ?", "t",
-			      path);
+	int r = state_prepare(state, &statement, reterr, "SELECT reason FROM pin WHERE path = ?", "t", path);
 
 	if (r == 0)
 		r = state_step(state, statement, reterr);
@@ -334,9 +331,8 @@ int pin_get(struct state *state, const char *path, char **ret, struct fault *ret
 
 int pin_set(struct state *state, const char *path, const char *reason, struct fault *reterr)
 {
-	return state_do(state, reterr,
-			"INSERT OR REPLACE INTO pin(path, reason, time_ns) VALUES(?, ?, ?)", "tti", path,
-			reason, journal_now_ns());
+	return state_do(state, reterr, "INSERT OR REPLACE INTO pin(path, reason, time_ns) VALUES(?, ?, ?)",
+			"tti", path, reason, journal_now_ns());
 }
 
 int pin_clear(struct state *state, const char *path, struct fault *reterr)
@@ -355,14 +351,19 @@ bool target_exists(struct state *state, const char *path)
 
 int refusal_put(struct state *state, const char *path, const char *reason, struct fault *reterr)
 {
-	int r = state_do(state, reterr,
-			 "INSERT INTO refusal(path, reason, time_ns) VALUES(?1, ?2, ?3) ON CONFLICT(path) DO UPDATE SET "
-			 "reason = excluded.reason, time_ns = excluded.time_ns WHERE reason <> excluded.reason",
-			 "tti", path, reason, journal_now_ns());
+	int r = state_do(
+		state, reterr,
+		"INSERT INTO refusal(path, reason, time_ns) VALUES(?1, ?2, ?3) ON CONFLICT(path) DO UPDATE "
+		"SET "
+		"reason = excluded.reason, time_ns = excluded.time_ns WHERE reason <> excluded.reason",
+		"tti", path, reason, journal_now_ns());
 
-	return r < 0 ? r : state_do(state, reterr,
-				    "DELETE FROM refusal WHERE path IN (SELECT path FROM refusal ORDER BY time_ns DESC "
-				    "LIMIT -1 OFFSET ?)", "i", (int64_t)REFUSALS_MAX);
+	return r < 0 ? r :
+		       state_do(state, reterr,
+				"DELETE FROM refusal WHERE path IN (SELECT path FROM refusal ORDER BY "
+				"time_ns DESC "
+				"LIMIT -1 OFFSET ?)",
+				"i", (int64_t)REFUSALS_MAX);
 }
 
 int refusal_clear(struct state *state, const char *path, struct fault *reterr)

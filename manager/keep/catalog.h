@@ -26,7 +26,8 @@ struct module_row {
 	char *key, *path, *note, *llvm_version, *condemned, *verdict;
 	int64_t kind, carries, samples, activity_ns, age_ns, edit_samples, edit_ns, failures, needed;
 	int64_t verdict_ns, first_ns, last_ns;
-	double carried, left_behind; /* samples of the build before: taken over, and in functions that changed */
+	double carried,
+		left_behind; /* samples of the build before: taken over, and in functions that changed */
 };
 
 struct generation_row {
@@ -50,8 +51,7 @@ void generation_row_done(struct generation_row *row);
 void target_row_done(struct target_row *row);
 
 int module_get(struct state *state, int64_t id, struct module_row *ret, struct fault *reterr);
-int module_get_by_key(struct state *state, const char *key, struct module_row *ret,
-		      struct fault *reterr);
+int module_get_by_key(struct state *state, const char *key, struct module_row *ret, struct fault *reterr);
 /** module_add() - a module never seen before; its ID in @ret */
 int module_add(struct state *state, const char *key, int64_t kind, const char *path, int64_t *ret,
 	       struct fault *reterr);
@@ -61,13 +61,12 @@ int module_set_carries(struct state *state, int64_t id, enum carries carries, co
 
 int generation_get(struct state *state, int64_t module, int64_t number, struct generation_row *ret,
 		   struct fault *reterr);
-int generation_get_by_build_id(struct state *state, const char *build_id,
-			       struct generation_row *ret, struct fault *reterr);
+int generation_get_by_build_id(struct state *state, const char *build_id, struct generation_row *ret,
+			       struct fault *reterr);
 /** generation_get_by_digest() - of module @module */
 int generation_get_by_digest(struct state *state, int64_t module, const char *digest,
 			     struct generation_row *ret, struct fault *reterr);
-int generation_add(struct state *state, const struct generation_row *row, int64_t *ret,
-		   struct fault *reterr);
+int generation_add(struct state *state, const struct generation_row *row, int64_t *ret, struct fault *reterr);
 /** generation_next_number() - one more than any number that was ever used for the module */
 int generation_next_number(struct state *state, int64_t module, int64_t *ret, struct fault *reterr);
 int generation_set_state(struct state *state, int64_t id, const char *new_state, const char *reason,

@@ -85,7 +85,8 @@ int digest_renew(int fd, const char *name, const char *old, char ret[DIGEST_TEXT
 	snprintf(found, sizeof(found), "%016llx%016llx", (unsigned long long)xxh.high64,
 		 (unsigned long long)xxh.low64);
 	if (strcmp(found, old) != 0)
-		return fault_set(reterr, -EBADMSG, "%s: damaged (its old digest is %s, not %s)", name, found, old);
+		return fault_set(reterr, -EBADMSG, "%s: damaged (its old digest is %s, not %s)", name, found,
+				 old);
 	r = sha256_end(hash, sha);
 	if (r < 0)
 		return fault_errno(reterr, r, "%s", name);

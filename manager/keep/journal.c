@@ -20,8 +20,10 @@ static int group_prune(struct state *state, int64_t module, const char *kind, in
 		       struct fault *reterr)
 {
 	return state_do(state, reterr,
-			"DELETE FROM event WHERE id IN (SELECT id FROM event WHERE module IS nullif(?, 0) AND kind = ? "
-			"ORDER BY id DESC LIMIT -1 OFFSET ?)", "iti", module, kind, keep);
+			"DELETE FROM event WHERE id IN (SELECT id FROM event WHERE module IS nullif(?, 0) "
+			"AND kind = ? "
+			"ORDER BY id DESC LIMIT -1 OFFSET ?)",
+			"iti", module, kind, keep);
 }
 
 /* The largest group loses a quarter, so that counting all of them is rare. */
@@ -30,9 +32,11 @@ static int largest_prune(struct state *state, struct fault *reterr)
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
 	_clean_(freep) char *kind = NULL;
 	int64_t module, n;
-	int r = state_prepare(state, &statement, reterr,
-			      "SELECT coalesce(module, 0), kind, count(*) AS n FROM event GROUP BY module, kind "
-			      "ORDER BY n DESC LIMIT 1", "");
+	int r = state_prepare(
+		state, &statement, reterr,
+		"SELECT coalesce(module, 0), kind, count(*) AS n FROM event GROUP BY module, kind "
+		"ORDER BY n DESC LIMIT 1",
+		"");
 
 	if (r == 0)
 		r = state_step(state, statement, reterr);

@@ -38,10 +38,11 @@ static void old_row_done(struct old_row *row)
 static int old_row_get(struct manager *m, int64_t after, struct old_row *ret, struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
-	int r = state_prepare(m->state, &statement, reterr,
-			      "SELECT g.id, g.number, m.key, g.digest FROM generation g JOIN module m ON m.id = g.module "
-			      "WHERE length(g.digest) = 32 AND g.id > ? AND g.state <> 'dropped' ORDER BY g.id LIMIT 1", "i",
-			      after);
+	int r = state_prepare(
+		m->state, &statement, reterr,
+		"SELECT g.id, g.number, m.key, g.digest FROM generation g JOIN module m ON m.id = g.module "
+		"WHERE length(g.digest) = 32 AND g.id > ? AND g.state <> 'dropped' ORDER BY g.id LIMIT 1",
+		"i", after);
 
 	if (r == 0)
 		r = state_step(m->state, statement, reterr);
@@ -64,12 +65,14 @@ static int row_renew(struct manager *m, const struct old_row *row, struct fault 
 	else
 		store_path(m->store, row->key, "original", path);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	r = fd < 0 ? fault_errno(&why, -errno, "%s", path) : digest_renew(fd, path, row->digest, renewed, &why);
+	r = fd < 0 ? fault_errno(&why, -errno, "%s", path) :
+		     digest_renew(fd, path, row->digest, renewed, &why);
 	if (r < 0) {
 		log_warning("%s; its digest stays the old one", why.text);
 		return 0;
 	}
-	return state_do(m->state, reterr, "UPDATE generation SET digest = ? WHERE id = ?", "ti", renewed, row->id);
+	return state_do(m->state, reterr, "UPDATE generation SET digest = ? WHERE id = ?", "ti", renewed,
+			row->id);
 }
 
 static int generations_renew(struct manager *m, struct fault *reterr)
@@ -95,15 +98,19 @@ static int spool_file_renew(struct manager *m, int dir_fd, const char *name, str
 	_clean_(fd_closep) int fd = -1;
 	char renewed[DIGEST_TEXT];
 	int r = state_prepare(m->state, &statement, reterr,
-			      "SELECT serial, digest FROM spool_file WHERE name = ? AND length(digest) = 32", "t", name);
+			      "SELECT serial, digest FROM spool_file WHERE name = ? AND length(digest) = 32",
+			      "t", name);
 
 	while (r == 0 && (r = state_step(m->state, statement, reterr)) == 1) {
 		if (fd < 0)
 			fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-		r = fd < 0 ? -1 : digest_renew(fd, name, (const char *)sqlite3_column_text(statement, 1), renewed, NULL);
+		r = fd < 0 ? -1 :
+			     digest_renew(fd, name, (const char *)sqlite3_column_text(statement, 1), renewed,
+					  NULL);
 		if (r == 0)
-			return state_do(m->state, reterr, "UPDATE OR IGNORE spool_file SET digest = ? WHERE serial = ?",
-					"ti", renewed, sqlite3_column_int64(statement, 0));
+			return state_do(m->state, reterr,
+					"UPDATE OR IGNORE spool_file SET digest = ? WHERE serial = ?", "ti",
+					renewed, sqlite3_column_int64(statement, 0));
 		r = 0;
 	}
 	return r;

@@ -80,7 +80,9 @@ static int root_hash(int fd, uint64_t size, uint8_t ret[SHA256_BYTES])
 
 int seal_digest(int fd, const char *name, char ret[DIGEST_TEXT], struct fault *reterr)
 {
-	struct descriptor d = { .version = 1, .hash_algorithm = FS_VERITY_HASH_ALG_SHA256, .log_blocksize = 12 };
+	struct descriptor d = { .version = 1,
+				.hash_algorithm = FS_VERITY_HASH_ALG_SHA256,
+				.log_blocksize = 12 };
 	uint8_t hash[SHA256_BYTES];
 	struct stat st;
 	int r = fstat(fd, &st) < 0 ? -errno : 0;
@@ -103,7 +105,8 @@ static bool cannot(int code)
 
 int seal_file(const char *path, struct fault *reterr)
 {
-	struct fsverity_enable_arg arg = { .version = 1, .hash_algorithm = FS_VERITY_HASH_ALG_SHA256,
+	struct fsverity_enable_arg arg = { .version = 1,
+					   .hash_algorithm = FS_VERITY_HASH_ALG_SHA256,
 					   .block_size = BLOCK_BYTES };
 	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
@@ -123,9 +126,11 @@ int seal_measure(int fd, const char *name, char ret[DIGEST_TEXT], struct fault *
 
 	ret[0] = '\0';
 	if (ioctl(fd, FS_IOC_MEASURE_VERITY, &measured) < 0)
-		return errno == ENODATA || cannot(errno) || errno == EOVERFLOW
-			       ? 0 : fault_errno(reterr, -errno, "%s: cannot read its seal", name);
-	if (measured.digest.digest_algorithm != FS_VERITY_HASH_ALG_SHA256 || measured.digest.digest_size != SHA256_BYTES)
+		return errno == ENODATA || cannot(errno) || errno == EOVERFLOW ?
+			       0 :
+			       fault_errno(reterr, -errno, "%s: cannot read its seal", name);
+	if (measured.digest.digest_algorithm != FS_VERITY_HASH_ALG_SHA256 ||
+	    measured.digest.digest_size != SHA256_BYTES)
 		return 0; /* somebody else's */
 	sha256_text(measured.bytes + sizeof(struct fsverity_digest), ret);
 	return 1;

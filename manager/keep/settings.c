@@ -53,8 +53,9 @@ static const char *const defaults[][2] = {
 	{ "runtime_directory", "/run/morph" },
 	{ "sidecar_directory", "/usr/lib/morph/.build-id" },
 	{ "watch_file", "/run/morph/monitor/watch" },
-	{ "profile_command", "morph profile {original} {samples} {generations} {carried} --sidecar-dir {sidecars} "
-			     "--json -o {profile}" },
+	{ "profile_command",
+	  "morph profile {original} {samples} {generations} {carried} --sidecar-dir {sidecars} "
+	  "--json -o {profile}" },
 	{ "editor_command", "morph optimize {original} --profile {profile} --sidecar-dir {sidecars} "
 			    "{rebase} --selftest -o {output} --report {report}" },
 	{ "worker_users", "61184-65519" },
@@ -116,7 +117,8 @@ const char *settings_path(const struct settings *settings, const char *path, cha
 int settings_check(const struct settings *settings, struct fault *reterr)
 {
 	if (strcmp(settings->activation, "replace") != 0 && strcmp(settings->activation, "mount") != 0)
-		return fault_set(reterr, -EINVAL, "activation = %s: must be replace or mount", settings->activation);
+		return fault_set(reterr, -EINVAL, "activation = %s: must be replace or mount",
+				 settings->activation);
 	return 0;
 }
 

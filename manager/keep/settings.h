@@ -16,7 +16,7 @@
 
 struct settings {
 	unsigned uid; /* whom morphd runs as; not configured */
-	char *root; /* put before every path below, before /proc and /sys, and before programs' paths */
+	char *root;   /* put before every path below, before /proc and /sys, and before programs' paths */
 	char *state_directory;
 	char *spool_directory;
 	char *runtime_directory;
@@ -25,31 +25,31 @@ struct settings {
 
 	char *profile_command; /* words; {original}, {profile}, ... are replaced: see edit.h */
 	char *editor_command;
-	char *worker_users;	 /* two numbers: user IDs for jobs, when morphd is root and starts them itself */
-	char *worker_socket;	 /* where systemd starts a service for each job */
+	char *worker_users;  /* two numbers: user IDs for jobs, when morphd is root and starts them itself */
+	char *worker_socket; /* where systemd starts a service for each job */
 	uint64_t edit_timeout_s; /* of one command */
 	uint64_t edit_memory_bytes;
 	uint64_t edit_file_bytes;
 
 	bool automatic;		  /* decide by itself, not only on `morph reoptimize` */
 	uint64_t minimum_samples; /* new ones since the last edit */
-	uint64_t half_life_s; /* of a module's activity, after which older samples weigh half */
+	uint64_t half_life_s;	  /* of a module's activity, after which older samples weigh half */
 	uint64_t edit_interval_s; /* at least, between two edits of one module */
 	uint64_t decide_interval_s;
 	double idle_pressure; /* percent: CPU pressure, "some avg10", at most */
 	double idle_load;     /* load average of one minute per CPU, at most */
 	bool on_battery;      /* edit without mains power too */
 
-	char *prefixes;		   /* words: directories under which programs are looked at; see place.h */
-	char *owners;		   /* words: users whose files may be optimized; "any" */
-	char *rebase;		   /* words: patterns of paths that are edited though their text does not regenerate */
-	char *activation;      /* "replace" or "mount": where a generation goes (settings_mounts()) */
+	char *prefixes;	  /* words: directories under which programs are looked at; see place.h */
+	char *owners;	  /* words: users whose files may be optimized; "any" */
+	char *rebase;	  /* words: patterns of paths that are edited though their text does not regenerate */
+	char *activation; /* "replace" or "mount": where a generation goes (settings_mounts()) */
 	char *mount_socket;    /* where morph-mount listens */
 	char *mount_prefixes;  /* words: directories below which it mounts */
-	bool privileged_files;	   /* also set-user-ID, set-group-ID and files with capabilities */
-	uint64_t watch_s;	   /* how long crashes of a new generation are watched */
-	uint64_t condemned_s;	   /* how long a module is left alone after a crash; 0: until somebody lifts it */
-	uint64_t keep_generations; /* inactive ones per module */
+	bool privileged_files; /* also set-user-ID, set-group-ID and files with capabilities */
+	uint64_t watch_s;      /* how long crashes of a new generation are watched */
+	uint64_t condemned_s;  /* how long a module is left alone after a crash; 0: until somebody lifts it */
+	uint64_t keep_generations;   /* inactive ones per module */
 	uint64_t minimum_free_bytes; /* below that on the store's disk nothing is edited */
 };
 

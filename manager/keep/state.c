@@ -28,24 +28,16 @@ struct state {
 static int code_of(sqlite3 *db, int result)
 {
 	switch (result & 0xff) {
-	case SQLITE_FULL:
-		return -ENOSPC;
-	case SQLITE_NOMEM:
-		return -ENOMEM;
+	case SQLITE_FULL: return -ENOSPC;
+	case SQLITE_NOMEM: return -ENOMEM;
 	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return -EBUSY;
+	case SQLITE_LOCKED: return -EBUSY;
 	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-		return -EUCLEAN;
-	case SQLITE_READONLY:
-		return -EROFS;
-	case SQLITE_IOERR:
-		return sqlite3_system_errno(db) == ENOSPC ? -ENOSPC : -EIO;
-	case SQLITE_CANTOPEN:
-		return sqlite3_system_errno(db) ? -sqlite3_system_errno(db) : -EIO;
-	default:
-		return -EINVAL;
+	case SQLITE_NOTADB: return -EUCLEAN;
+	case SQLITE_READONLY: return -EROFS;
+	case SQLITE_IOERR: return sqlite3_system_errno(db) == ENOSPC ? -ENOSPC : -EIO;
+	case SQLITE_CANTOPEN: return sqlite3_system_errno(db) ? -sqlite3_system_errno(db) : -EIO;
+	default: return -EINVAL;
 	}
 }
 
@@ -83,7 +75,8 @@ static int lock_take(const char *directory, struct fault *reterr)
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		r = -errno;
 		if (r == -EWOULDBLOCK && pread(fd, pid, sizeof(pid) - 1, 0) >= 0)
-			r = fault_set(reterr, -EBUSY, "%s: another morphd (process %ld) works there; "
+			r = fault_set(reterr, -EBUSY,
+				      "%s: another morphd (process %ld) works there; "
 				      "stop it or choose another state_directory",
 				      directory, strtol(pid, NULL, 10));
 		else
@@ -173,8 +166,7 @@ static int schema_check(struct state *state, enum state_origin *retorigin, struc
 		return schema_create(state, reterr);
 	}
 	if (application != APPLICATION_ID)
-		return fault_set(reterr, -EUCLEAN, "%s/state.db: not a database of morphd",
-				 state->directory);
+		return fault_set(reterr, -EUCLEAN, "%s/state.db: not a database of morphd", state->directory);
 	if (version > STATE_VERSION)
 		return fault_set(reterr, -EPROTONOSUPPORT,
 				 "%s/state.db: written by a newer Morph (version %lld, this one knows %d); "
@@ -210,11 +202,11 @@ static int database_open(struct state *state, enum state_origin *retorigin, stru
 	r = sqlite3_open_v2(path, &state->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, NULL);
 	if (r != SQLITE_OK)
-		return state->db ? state_fault(state, r, reterr)
-				 : fault_errno(reterr, -ENOMEM, "%s", path);
+		return state->db ? state_fault(state, r, reterr) : fault_errno(reterr, -ENOMEM, "%s", path);
 	sqlite3_busy_timeout(state->db, 5000);
-	r = exec(state, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
-			"PRAGMA trusted_schema=OFF;",
+	r = exec(state,
+		 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
+		 "PRAGMA trusted_schema=OFF;",
 		 reterr);
 	return r < 0 ? r : schema_check(state, retorigin, reterr);
 }
@@ -255,8 +247,8 @@ static int database_replace(struct state *state, enum state_origin *retorigin, s
 	return r;
 }
 
-int state_open(const char *directory, struct state **ret, enum state_origin *retorigin,
-	       struct fault *retwhy, struct fault *reterr)
+int state_open(const char *directory, struct state **ret, enum state_origin *retorigin, struct fault *retwhy,
+	       struct fault *reterr)
 {
 	_clean_(state_freep) struct state *state = calloc(1, sizeof(*state));
 	int r = file_mkdirs(directory, 0755, reterr);
@@ -318,12 +310,8 @@ static int bind_all(sqlite3_stmt *statement, const char *types, va_list ap)
 
 	for (int i = 1; *types && result == SQLITE_OK; types++, i++) {
 		switch (*types) {
-		case 'i':
-			result = sqlite3_bind_int64(statement, i, va_arg(ap, int64_t));
-			break;
-		case 'd':
-			result = sqlite3_bind_double(statement, i, va_arg(ap, double));
-			break;
+		case 'i': result = sqlite3_bind_int64(statement, i, va_arg(ap, int64_t)); break;
+		case 'd': result = sqlite3_bind_double(statement, i, va_arg(ap, double)); break;
 		default:
 			assert(*types == 't');
 			result = sqlite3_bind_text(statement, i, va_arg(ap, const char *), -1,
@@ -389,8 +377,8 @@ int state_do(struct state *state, struct fault *reterr, const char *sql, const c
 	return r;
 }
 
-int state_integer(struct state *state, int64_t *ret, struct fault *reterr, const char *sql,
-		  const char *types, ...)
+int state_integer(struct state *state, int64_t *ret, struct fault *reterr, const char *sql, const char *types,
+		  ...)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
 	va_list ap;

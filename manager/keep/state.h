@@ -31,8 +31,8 @@ enum state_origin { STATE_OPENED = 0, STATE_CREATED = 1, STATE_REPLACED_DAMAGED 
  * Return: 0; -EBUSY when another morphd holds the directory; -EPROTONOSUPPORT when the database is
  * of a newer Morph; -errno.
  */
-int state_open(const char *directory, struct state **ret, enum state_origin *retorigin,
-	       struct fault *retwhy, struct fault *reterr);
+int state_open(const char *directory, struct state **ret, enum state_origin *retorigin, struct fault *retwhy,
+	       struct fault *reterr);
 void state_free(struct state *state); /* accepts NULL; undoes what is not committed */
 DEFINE_CLEANUP(struct state *, state_free);
 
@@ -56,8 +56,8 @@ int state_step(struct state *state, sqlite3_stmt *statement, struct fault *reter
 /** state_do() - prepare, run to the end, finalize */
 int state_do(struct state *state, struct fault *reterr, const char *sql, const char *types, ...);
 /** state_integer() - first column of the first row; -ENOENT when there is no row or it is null */
-int state_integer(struct state *state, int64_t *ret, struct fault *reterr, const char *sql,
-		  const char *types, ...);
+int state_integer(struct state *state, int64_t *ret, struct fault *reterr, const char *sql, const char *types,
+		  ...);
 int64_t state_last_id(struct state *state);
 
 /**

@@ -48,12 +48,9 @@ static const struct config_key generation_keys[] = {
 };
 
 static const struct config_key target_keys[] = {
-	KEY(store_target, "path", CONFIG_TEXT, path),
-	KEY(store_target, "uid", CONFIG_UINT, uid),
-	KEY(store_target, "gid", CONFIG_UINT, gid),
-	KEY(store_target, "mode", CONFIG_UINT, mode),
-	KEY(store_target, "mtime_ns", CONFIG_UINT, mtime_ns),
-	{ NULL },
+	KEY(store_target, "path", CONFIG_TEXT, path),	      KEY(store_target, "uid", CONFIG_UINT, uid),
+	KEY(store_target, "gid", CONFIG_UINT, gid),	      KEY(store_target, "mode", CONFIG_UINT, mode),
+	KEY(store_target, "mtime_ns", CONFIG_UINT, mtime_ns), { NULL },
 };
 
 const char *store_path(const char *store, const char *build_id, const char *suffix, char ret[PATH_MAX])
@@ -63,18 +60,16 @@ const char *store_path(const char *store, const char *build_id, const char *suff
 	/* Eight bytes at least: then no directory of one can be the one above another's, which has two digits. */
 	if (build_id_parse(build_id, &id) < 0)
 		return strcpy(ret, "/dev/null/no-build-id");
-	snprintf(ret, PATH_MAX, "%s/%.2s/%s%s%s", store, build_id, build_id + 2, *suffix ? "/" : "",
-		 suffix);
+	snprintf(ret, PATH_MAX, "%s/%.2s/%s%s%s", store, build_id, build_id + 2, *suffix ? "/" : "", suffix);
 	return ret;
 }
 
-const char *store_generation_path(const char *store, const char *build_id, int64_t number,
-				  const char *name, char ret[PATH_MAX])
+const char *store_generation_path(const char *store, const char *build_id, int64_t number, const char *name,
+				  char ret[PATH_MAX])
 {
 	char suffix[NAME_MAX];
 
-	snprintf(suffix, sizeof(suffix), "generations/%lld%s%s", (long long)number, *name ? "/" : "",
-		 name);
+	snprintf(suffix, sizeof(suffix), "generations/%lld%s%s", (long long)number, *name ? "/" : "", name);
 	return store_path(store, build_id, suffix, ret);
 }
 
@@ -93,8 +88,7 @@ int store_check_file(const char *path, const char *digest, struct fault *reterr)
 	return r;
 }
 
-static int describe(const char *path, const struct config_key *keys, const void *values,
-		    struct fault *reterr)
+static int describe(const char *path, const struct config_key *keys, const void *values, struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer text = { 0 };
 
@@ -112,8 +106,7 @@ static int put_file(int fd, const char *name, const char *to, struct fault *rete
 	return r < 0 ? r : file_write(to, map.data, map.size, 0600, reterr);
 }
 
-int store_put_original(const char *store, const struct store_module *module, int fd,
-		       struct fault *reterr)
+int store_put_original(const char *store, const struct store_module *module, int fd, struct fault *reterr)
 {
 	char path[PATH_MAX], directory[PATH_MAX];
 	int r;
@@ -147,15 +140,16 @@ static int directory_sync(const char *path, struct fault *reterr)
 static int generation_seal(const char *binary, char retverity[DIGEST_TEXT], struct fault *reterr)
 {
 	_clean_(fd_closep) int fd = open(binary, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	int r = fd < 0 ? fault_errno(reterr, -errno, "%s", binary) : seal_digest(fd, binary, retverity, reterr);
+	int r = fd < 0 ? fault_errno(reterr, -errno, "%s", binary) :
+			 seal_digest(fd, binary, retverity, reterr);
 
 	if (r == 0)
 		r = seal_file(binary, reterr);
 	return r < 0 ? r : 0;
 }
 
-static int generation_fill(const char *temp, const struct store_generation *generation,
-			   const char *from, const char *const *files, struct fault *reterr)
+static int generation_fill(const char *temp, const struct store_generation *generation, const char *from,
+			   const char *const *files, struct fault *reterr)
 {
 	struct store_generation described = *generation;
 	char source[PATH_MAX], to[PATH_MAX], verity[DIGEST_TEXT];
@@ -179,9 +173,8 @@ static int generation_fill(const char *temp, const struct store_generation *gene
 	return describe(path_join(temp, "generation", to), generation_keys, &described, reterr);
 }
 
-int store_put_generation(const char *store, const char *build_id,
-			 const struct store_generation *generation, const char *from,
-			 const char *const *files, struct fault *reterr)
+int store_put_generation(const char *store, const char *build_id, const struct store_generation *generation,
+			 const char *from, const char *const *files, struct fault *reterr)
 {
 	char parent[PATH_MAX], temp[PATH_MAX], final[PATH_MAX], name[48];
 	int r;
@@ -219,8 +212,7 @@ int store_update_generation(const char *store, const char *build_id,
 	return r;
 }
 
-int store_drop_generation(const char *store, const char *build_id, int64_t number,
-			  struct fault *reterr)
+int store_drop_generation(const char *store, const char *build_id, int64_t number, struct fault *reterr)
 {
 	char path[PATH_MAX];
 
@@ -234,8 +226,7 @@ int store_drop_module(const char *store, const char *build_id, struct fault *ret
 	return file_remove_tree(store_path(store, build_id, "", path), reterr);
 }
 
-static void target_path(const char *store, const char *build_id, const char *path,
-			char ret[PATH_MAX])
+static void target_path(const char *store, const char *build_id, const char *path, char ret[PATH_MAX])
 {
 	char digest[DIGEST_TEXT], suffix[16 + DIGEST_TEXT];
 
@@ -295,8 +286,7 @@ int store_put_target(const char *store, const char *build_id, const struct store
 	return describe(path, target_keys, &copy, reterr);
 }
 
-int store_drop_target(const char *store, const char *build_id, const char *path,
-		      struct fault *reterr)
+int store_drop_target(const char *store, const char *build_id, const char *path, struct fault *reterr)
 {
 	char file[PATH_MAX];
 
@@ -346,8 +336,9 @@ static int walk_generation(void *userdata, const char *path, const char *name)
 	int r;
 
 	r = config_file_read(path_join(path, "generation", file), generation_keys, &generation, &fault);
-	if (r == 0 && (!generation.build_id || !generation.digest || digest_is_old(generation.digest) || !generation.state ||
-		       generation.number != strtoull(name, NULL, 10) || generation.number == 0))
+	if (r == 0 &&
+	    (!generation.build_id || !generation.digest || digest_is_old(generation.digest) ||
+	     !generation.state || generation.number != strtoull(name, NULL, 10) || generation.number == 0))
 		r = fault_set(&fault, -EBADMSG, "%s: incomplete", file);
 	if (r < 0)
 		walk_damaged(walk, path, &fault);
@@ -466,7 +457,8 @@ static int digest_update(const char *directory, const char *data, char **digest,
 	if (!*digest || !digest_is_old(*digest))
 		return 0;
 	fd = open(path_join(directory, data, file), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	r = fd < 0 ? fault_errno(reterr, -errno, "%s", file) : digest_renew(fd, file, *digest, renewed, reterr);
+	r = fd < 0 ? fault_errno(reterr, -errno, "%s", file) :
+		     digest_renew(fd, file, *digest, renewed, reterr);
 	if (r < 0)
 		return r;
 	copy = strdup(renewed);

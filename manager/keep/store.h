@@ -38,7 +38,7 @@ struct store_generation {
 };
 
 struct store_target {
-	char *path;	  /* any bytes; kept percent-encoded in the file */
+	char *path; /* any bytes; kept percent-encoded in the file */
 	uint64_t uid, gid, mode;
 	uint64_t mtime_ns; /* two's complement: may be before 1970 */
 };
@@ -46,37 +46,33 @@ struct store_target {
 /** store_path() - STORE/ab/cdef.../@suffix into @ret, which is returned; "" for the directory itself */
 const char *store_path(const char *store, const char *build_id, const char *suffix, char ret[PATH_MAX]);
 /** store_generation_path() - .../generations/@number/@name */
-const char *store_generation_path(const char *store, const char *build_id, int64_t number,
-				  const char *name, char ret[PATH_MAX]);
+const char *store_generation_path(const char *store, const char *build_id, int64_t number, const char *name,
+				  char ret[PATH_MAX]);
 
 /**
  * store_put_original() - keep a copy of the shipped file; nothing happens when it is there already
  * @fd: the file; its bytes must have @module->digest, and so must the copy
  * Return: 0; -EBADMSG when they have not; -ENOSPC, ...
  */
-int store_put_original(const char *store, const struct store_module *module, int fd,
-		       struct fault *reterr);
+int store_put_original(const char *store, const struct store_module *module, int fd, struct fault *reterr);
 
 /**
  * store_put_generation() - take what the editor made, all of it or nothing
  * @files: names to copy from directory @from into the generation; "binary" is one of them
  */
-int store_put_generation(const char *store, const char *build_id,
-			 const struct store_generation *generation, const char *from,
-			 const char *const *files, struct fault *reterr);
+int store_put_generation(const char *store, const char *build_id, const struct store_generation *generation,
+			 const char *from, const char *const *files, struct fault *reterr);
 /** store_update_generation() - write the description again: its state changed */
 int store_update_generation(const char *store, const char *build_id,
 			    const struct store_generation *generation, struct fault *reterr);
 /** store_drop_generation() - delete one generation's directory */
-int store_drop_generation(const char *store, const char *build_id, int64_t number,
-			  struct fault *reterr);
+int store_drop_generation(const char *store, const char *build_id, int64_t number, struct fault *reterr);
 /** store_drop_module() - delete everything about a module */
 int store_drop_module(const char *store, const char *build_id, struct fault *reterr);
 
 int store_put_target(const char *store, const char *build_id, const struct store_target *target,
 		     struct fault *reterr);
-int store_drop_target(const char *store, const char *build_id, const char *path,
-		      struct fault *reterr);
+int store_drop_target(const char *store, const char *build_id, const char *path, struct fault *reterr);
 
 /** store_check_file() - does @path hold bytes with @digest? -EBADMSG if not */
 int store_check_file(const char *path, const char *digest, struct fault *reterr);
@@ -84,8 +80,7 @@ int store_check_file(const char *path, const char *digest, struct fault *reterr)
 /* For building the database again. A callback's negative return ends the walk and is passed on. */
 struct store_visitor {
 	int (*module)(void *userdata, const struct store_module *module);
-	int (*generation)(void *userdata, const char *build_id,
-			  const struct store_generation *generation);
+	int (*generation)(void *userdata, const char *build_id, const struct store_generation *generation);
 	int (*target)(void *userdata, const char *build_id, const struct store_target *target);
 	void (*damaged)(void *userdata, const char *path, const struct fault *why);
 	void *userdata;

@@ -139,7 +139,8 @@ static void help(void)
 	     "Mounts generations over packaged files, as morphd's records say.\n\n"
 	     "  serve           answer the request on the socket that systemd passes\n"
 	     "  sync [PATH]     make what is mounted (at PATH) what the records say\n"
-	     "  suspend         take all generations away until `resume`: packages are about to be installed\n"
+	     "  suspend         take all generations away until `resume`: packages are about to be "
+	     "installed\n"
 	     "  resume          put them back, but for those whose packaged file has changed\n"
 	     "  list            what the records say, and whether it is so\n\n"
 	     "  --config=FILE   instead of " SETTINGS_FILE "\n"
@@ -157,8 +158,11 @@ static int usage(void)
 static int options_parse(struct helper *h, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "config", required_argument, NULL, OPTION_CONFIG }, { "listen", required_argument, NULL, OPTION_LISTEN },
-		{ "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, OPTION_VERSION }, { NULL },
+		{ "config", required_argument, NULL, OPTION_CONFIG },
+		{ "listen", required_argument, NULL, OPTION_LISTEN },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, OPTION_VERSION },
+		{ NULL },
 	};
 	int option;
 

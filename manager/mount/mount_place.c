@@ -30,12 +30,14 @@ int mount_place_init(struct mount_place *place, const struct settings *settings,
 {
 	*place = (struct mount_place){ .prefixes = settings->mount_prefixes };
 	if (settings->root[0])
-		return fault_set(reterr, -EINVAL, "generations are mounted in the running system only, not below a root");
+		return fault_set(reterr, -EINVAL,
+				 "generations are mounted in the running system only, not below a root");
 	path_join(settings->state_directory, "mounts", place->mounts);
 	path_join(settings->state_directory, "store", place->store);
 	path_join(settings->runtime_directory, "mounts.suspended", place->suspended);
-	return place->mounts[0] && place->store[0] && place->suspended[0]
-		       ? 0 : fault_errno(reterr, -ENAMETOOLONG, "%s", settings->state_directory);
+	return place->mounts[0] && place->store[0] && place->suspended[0] ?
+		       0 :
+		       fault_errno(reterr, -ENAMETOOLONG, "%s", settings->state_directory);
 }
 
 static int lock_take(const struct mount_place *place, struct fault *reterr)
@@ -79,7 +81,8 @@ static int directory_check(int fd, const char *path, struct fault *reterr)
 	if (fstat(fd, &st) < 0)
 		return fault_errno(reterr, -errno, "%s", path);
 	if (st.st_uid != 0 || ((st.st_mode & 022) && !(st.st_mode & S_ISVTX)))
-		return fault_set(reterr, -EPERM, "%s: a directory on the way does not belong to root alone", path);
+		return fault_set(reterr, -EPERM, "%s: a directory on the way does not belong to root alone",
+				 path);
 	return 0;
 }
 
@@ -137,19 +140,25 @@ static int digest_check(int fd, const char *name, const char *digest, int code, 
 	int r = digest_fd(fd, name, actual, reterr);
 
 	if (r == 0 && strcmp(actual, digest) != 0)
-		r = fault_set(reterr, code, "%s: has other bytes than the generation was made for (its digest is %.16s..., not "
-			      "%.16s...)", name, actual, digest);
+		r = fault_set(
+			reterr, code,
+			"%s: has other bytes than the generation was made for (its digest is %.16s..., not "
+			"%.16s...)",
+			name, actual, digest);
 	return r;
 }
 
-static int store_check(const struct mount_place *place, const struct mount_record *record, struct fault *reterr)
+static int store_check(const struct mount_place *place, const struct mount_record *record,
+		       struct fault *reterr)
 {
 	char path[PATH_MAX];
-	int r = store_check_file(store_path(place->store, record->build_id, "original", path), record->shipped, reterr);
+	int r = store_check_file(store_path(place->store, record->build_id, "original", path),
+				 record->shipped, reterr);
 
 	if (r == 0)
-		r = store_check_file(store_generation_path(place->store, record->build_id, (int64_t)record->number,
-							   "binary", path), record->digest, reterr);
+		r = store_check_file(store_generation_path(place->store, record->build_id,
+							   (int64_t)record->number, "binary", path),
+				     record->digest, reterr);
 	return r;
 }
 
@@ -165,7 +174,8 @@ static int source_open(const struct mount_place *place, const struct mount_recor
 	if (fd < 0)
 		return fault_errno(reterr, -errno, "%s", path);
 	r = file_check(fd, path, &st, reterr);
-	if (r == 0 && (st.st_uid != packaged->st_uid || st.st_gid != packaged->st_gid || st.st_mode != packaged->st_mode))
+	if (r == 0 && (st.st_uid != packaged->st_uid || st.st_gid != packaged->st_gid ||
+		       st.st_mode != packaged->st_mode))
 		r = fault_set(reterr, -EBADMSG, "%s: has another owner or mode than %s", path, record->path);
 	if (r == 0)
 		r = digest_check(fd, path, record->digest, -EBADMSG, reterr);
@@ -196,21 +206,26 @@ static int tree_restrict(int tree, int packaged)
 
 static int put_over(int source, int packaged, const char *path, struct fault *reterr)
 {
-	_clean_(fd_closep) int tree = open_tree(source, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	_clean_(fd_closep) int tree =
+		open_tree(source, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	int r = tree < 0 ? -errno : tree_restrict(tree, packaged);
 
-	if (r == 0 && move_mount(tree, "", packaged, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (r == 0 &&
+	    move_mount(tree, "", packaged, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		r = -errno;
 	if (r == -ENOENT)
 		return fault_set(reterr, -ESTALE, "%s: was replaced by somebody else meanwhile", path);
-	return r < 0 ? fault_errno(reterr, r, "%s: cannot mount the generation over it (Linux 5.12 can)", path) : 0;
+	return r < 0 ? fault_errno(reterr, r, "%s: cannot mount the generation over it (Linux 5.12 can)",
+				   path) :
+		       0;
 }
 
 static int take_away(const char *path, struct fault *reterr)
 {
 	/* Programs that run keep their file: the mount only leaves the tree. */
-	return umount2(path, UMOUNT_NOFOLLOW | MNT_DETACH) < 0 && errno != EINVAL
-		       ? fault_errno(reterr, -errno, "%s: cannot take the generation away", path) : 0;
+	return umount2(path, UMOUNT_NOFOLLOW | MNT_DETACH) < 0 && errno != EINVAL ?
+		       fault_errno(reterr, -errno, "%s: cannot take the generation away", path) :
+		       0;
 }
 
 /* ---- 6: once more ---- */
@@ -341,8 +356,9 @@ static int record_visit(void *userdata, const struct mount_record *record)
 
 static int table_visit(void *userdata, const struct mount_entry *entry)
 {
-	return mount_table_is_ours(entry) && mount_record_path_is_plain(entry->point)
-		       ? path_add(userdata, entry->point) : 0;
+	return mount_table_is_ours(entry) && mount_record_path_is_plain(entry->point) ?
+		       path_add(userdata, entry->point) :
+		       0;
 }
 
 int mount_place_sync_all(const struct mount_place *place, unsigned *retmounted, struct fault *reterr)

@@ -71,10 +71,11 @@ static int file_check(const char *file, struct fault *reterr)
 	struct stat st;
 
 	if (lstat(file, &st) < 0)
-		return errno == ENOENT ? fault_set(reterr, -ENOENT, "%s: no such record", file)
-				       : fault_errno(reterr, -errno, "%s", file);
+		return errno == ENOENT ? fault_set(reterr, -ENOENT, "%s: no such record", file) :
+					 fault_errno(reterr, -errno, "%s", file);
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
-		return fault_set(reterr, -EBADMSG, "%s: not a file of our own that nobody else may write", file);
+		return fault_set(reterr, -EBADMSG, "%s: not a file of our own that nobody else may write",
+				 file);
 	return 0;
 }
 
@@ -171,7 +172,8 @@ int mount_record_walk(const char *directory, int (*visit)(void *userdata, const 
 		if (!is_record(entry->d_name))
 			continue;
 		code = read_file(path_join(directory, entry->d_name, file), &record, &fault);
-		if (code == 0 && strcmp(mount_record_file(directory, record.path, MOUNT_RECORD_SUFFIX, own), file))
+		if (code == 0 &&
+		    strcmp(mount_record_file(directory, record.path, MOUNT_RECORD_SUFFIX, own), file))
 			code = fault_set(&fault, -EBADMSG, "%s: the record of another program", file);
 		if (code == 0)
 			r = visit(userdata, &record);

@@ -32,10 +32,12 @@ struct mount_record {
 bool mount_record_path_is_plain(const char *path);
 
 /** mount_record_file() - DIRECTORY/DIGEST@suffix of the program at @path, into @ret, which is returned */
-const char *mount_record_file(const char *directory, const char *path, const char *suffix, char ret[PATH_MAX]);
+const char *mount_record_file(const char *directory, const char *path, const char *suffix,
+			      char ret[PATH_MAX]);
 
 /** mount_record_read() - of the program at @path; -ENOENT when there is none; -EBADMSG; release with mount_record_done() */
-int mount_record_read(const char *directory, const char *path, struct mount_record *ret, struct fault *reterr);
+int mount_record_read(const char *directory, const char *path, struct mount_record *ret,
+		      struct fault *reterr);
 void mount_record_done(struct mount_record *record);
 
 /** mount_record_write() - the whole record or none, synced */

@@ -89,8 +89,10 @@ static int helper_connect(const char *path, struct fault *reterr)
 		return fault_errno(reterr, -errno, "%s", path);
 	timeout_set(fd, ANSWER_TIMEOUT_S);
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		int r = fault_errno(reterr, -errno, "%s: morph-mount does not answer; `systemctl enable --now "
-				    "morph-mount.socket`, or set activation = replace", path);
+		int r = fault_errno(reterr, -errno,
+				    "%s: morph-mount does not answer; `systemctl enable --now "
+				    "morph-mount.socket`, or set activation = replace",
+				    path);
 
 		close(fd);
 		return r == -ENOENT ? -ECONNREFUSED : r;
@@ -121,7 +123,8 @@ int mount_request_send(const char *socket, const char *path, struct fault *reter
 	r = line_write(fd, text);
 	if (r == 0)
 		r = line_read(fd, line, sizeof(line), ANSWER_TIMEOUT_S);
-	return r < 0 ? fault_errno(reterr, r, "%s: no answer from morph-mount", socket) : answer_take(line, reterr);
+	return r < 0 ? fault_errno(reterr, r, "%s: no answer from morph-mount", socket) :
+		       answer_take(line, reterr);
 }
 
 static int peer_check(int fd, struct fault *reterr)

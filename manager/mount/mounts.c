@@ -73,9 +73,12 @@ static int privileges_check(const struct manager *m, const struct replacement *f
 {
 	if (m->settings.privileged_files)
 		return 0;
-	if ((file->st.st_mode & (S_ISUID | S_ISGID)) || fgetxattr(file->fd, "security.capability", NULL, 0) >= 0)
-		return fault_set(reterr, -EPERM, "%s: runs with more rights than its caller (set-ID bit or file "
-				 "capabilities); allow such files with privileged_files = yes", file->path);
+	if ((file->st.st_mode & (S_ISUID | S_ISGID)) ||
+	    fgetxattr(file->fd, "security.capability", NULL, 0) >= 0)
+		return fault_set(reterr, -EPERM,
+				 "%s: runs with more rights than its caller (set-ID bit or file "
+				 "capabilities); allow such files with privileged_files = yes",
+				 file->path);
 	return 0;
 }
 
@@ -84,11 +87,15 @@ int mounts_check(const struct manager *m, const struct replacement *file, struct
 	int r = privileges_check(m, file, reterr);
 
 	if (r == 0 && m->settings.root[0])
-		r = fault_set(reterr, -EPERM, "%s: generations are mounted in the running system only, not below %s; "
-			      "set activation = replace", file->path, m->settings.root);
+		r = fault_set(reterr, -EPERM,
+			      "%s: generations are mounted in the running system only, not below %s; "
+			      "set activation = replace",
+			      file->path, m->settings.root);
 	if (r == 0 && !mount_record_path_is_plain(file->path))
-		r = fault_set(reterr, -EPERM, "%s: a path with blanks or control characters cannot be mounted over; set "
-			      "activation = replace", file->path);
+		r = fault_set(reterr, -EPERM,
+			      "%s: a path with blanks or control characters cannot be mounted over; set "
+			      "activation = replace",
+			      file->path);
 	return r < 0 ? r : integrity_obstacle(m->settings.root, file->path, INTEGRITY_MOUNT, reterr);
 }
 
@@ -124,24 +131,29 @@ static int file_put(const struct manager *m, const struct replacement *packaged,
 	return r < 0 ? r : 0;
 }
 
-int mounts_put(struct manager *m, const struct replacement *file, const char *path, const struct module_row *module,
-	       const struct generation_row *to, const char *shipped, int from_fd, struct fault *reterr)
+int mounts_put(struct manager *m, const struct replacement *file, const char *path,
+	       const struct module_row *module, const struct generation_row *to, const char *shipped,
+	       int from_fd, struct fault *reterr)
 {
-	struct mount_record record = { .path = (char *)path, .build_id = module->key, .digest = to->digest,
-				       .shipped = (char *)shipped, .number = (uint64_t)to->number };
+	struct mount_record record = { .path = (char *)path,
+				       .build_id = module->key,
+				       .digest = to->digest,
+				       .shipped = (char *)shipped,
+				       .number = (uint64_t)to->number };
 	char directory[PATH_MAX];
 	int r;
 
 	if (mounts_are_suspended(m))
-		return fault_set(reterr, -EAGAIN, "%s: packages are being installed; try again when that is done",
-				 path);
+		return fault_set(reterr, -EAGAIN,
+				 "%s: packages are being installed; try again when that is done", path);
 	r = file_put(m, file, path, to, from_fd, reterr);
 	if (r == 0)
 		r = mount_record_write(mounts_directory(m, directory), &record, reterr);
 	if (r == 0)
 		r = ask(m, record.path, reterr);
 	if (r == 0)
-		r = fault_set(reterr, -EAGAIN, "%s: packages are being installed; try again when that is done", record.path);
+		r = fault_set(reterr, -EAGAIN,
+			      "%s: packages are being installed; try again when that is done", record.path);
 	if (r == 1)
 		return 0;
 	mounts_drop(m, record.path, NULL);
@@ -194,14 +206,15 @@ static int record_visit(void *userdata, const struct mount_record *record)
 	char directory[PATH_MAX], own[PATH_MAX];
 	struct stat a, b;
 	bool ours = target_get(m->state, record->path, &target, NULL) == 0 &&
-		    module_get(m->state, target.module, &module, NULL) == 0 && strcmp(module.key, record->build_id) == 0;
+		    module_get(m->state, target.module, &module, NULL) == 0 &&
+		    strcmp(module.key, record->build_id) == 0;
 
 	target_row_done(&target);
 	module_row_done(&module);
 	tick->n_records++;
 	if (!ours) {
-		log_info("%s: the program there is another one now; generation %llu is not mounted any more", record->path,
-			 (unsigned long long)record->number);
+		log_info("%s: the program there is another one now; generation %llu is not mounted any more",
+			 record->path, (unsigned long long)record->number);
 		if (mounts_drop(m, record->path, &fault) < 0)
 			log_warning("%s", fault.text);
 		return 0;
@@ -229,7 +242,8 @@ int mounts_tick(struct manager *m, struct fault *reterr)
 	r = mount_record_walk(directory, record_visit, record_damaged, &tick, reterr);
 	if (r < 0 || (!tick.n_missing && m->mounts_are_synced))
 		return r;
-	m->mounts_are_synced = true; /* also when it fails: it is said once, and what is missing is tried again */
+	m->mounts_are_synced =
+		true; /* also when it fails: it is said once, and what is missing is tried again */
 	r = ask(m, NULL, &fault);
 	if (r < 0)
 		log_warning("%s", fault.text);

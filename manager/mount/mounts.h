@@ -31,8 +31,9 @@ int mounts_check(const struct manager *manager, const struct replacement *file, 
  * @shipped: digest of the packaged file
  * Return: 0; negative with @reterr, then the packaged file stands there and there is no record.
  */
-int mounts_put(struct manager *manager, const struct replacement *file, const char *path, const struct module_row *module,
-	       const struct generation_row *to, const char *shipped, int from_fd, struct fault *reterr);
+int mounts_put(struct manager *manager, const struct replacement *file, const char *path,
+	       const struct module_row *module, const struct generation_row *to, const char *shipped,
+	       int from_fd, struct fault *reterr);
 
 /** mounts_drop() - take it away; 0 also when there was none */
 int mounts_drop(struct manager *manager, const char *path, struct fault *reterr);

@@ -22,7 +22,8 @@ struct look {
 	struct integrity *found;
 };
 
-static void _printf_(4, 5) found(struct look *l, const char *name, enum integrity_weight weight, const char *fmt, ...)
+static void _printf_(4, 5)
+	found(struct look *l, const char *name, enum integrity_weight weight, const char *fmt, ...)
 {
 	struct integrity_finding *f = &l->found->findings[l->found->n_findings];
 	va_list ap;
@@ -61,7 +62,8 @@ static bool is_there(const struct look *l, const char *path)
 {
 	char full[PATH_MAX];
 
-	return snprintf(full, sizeof(full), "%s%s", l->root, path) < (int)sizeof(full) && access(full, F_OK) == 0;
+	return snprintf(full, sizeof(full), "%s%s", l->root, path) < (int)sizeof(full) &&
+	       access(full, F_OK) == 0;
 }
 
 /* The first path that @pattern matches, without the root; NULL, or owned by the caller. */
@@ -99,8 +101,9 @@ static bool has_word(const char *text, const char *word, const char **retvalue)
 /* Of programs and libraries: rules for firmware, modules, keys and the like are nothing to us. */
 static bool rule_is_of_programs(const char *rule)
 {
-	static const char *const others[] = { "MODULE_CHECK", "FIRMWARE_CHECK", "KEXEC_", "POLICY_CHECK", "KEY_CHECK",
-					      "CRITICAL_DATA", "SETXATTR_CHECK" };
+	static const char *const others[] = { "MODULE_CHECK",  "FIRMWARE_CHECK", "KEXEC_",
+					      "POLICY_CHECK",  "KEY_CHECK",	 "CRITICAL_DATA",
+					      "SETXATTR_CHECK" };
 	const char *value;
 
 	if (!has_word(rule, "func=", &value))
@@ -141,22 +144,30 @@ static void ima_look(struct look *l)
 		return;
 	has_word(cmdline, "ima_appraise=", &mode);
 	has_word(cmdline, "ima_policy=", &named);
-	appraises = policy ? policy_has(policy, "appraise")
-			   : has_word(cmdline, "ima_appraise_tcb", NULL) ||
-				     strncmp(named, "appraise_tcb", 12) == 0 || strstr(named, "|appraise_tcb");
+	appraises = policy ?
+			    policy_has(policy, "appraise") :
+			    has_word(cmdline, "ima_appraise_tcb", NULL) ||
+				    strncmp(named, "appraise_tcb", 12) == 0 || strstr(named, "|appraise_tcb");
 	enforces = appraises && strncmp(mode, "log", 3) != 0 && strncmp(mode, "fix", 3) != 0 &&
 		   strncmp(mode, "off", 3) != 0;
 	if (enforces)
-		found(l, "IMA", INTEGRITY_REFUSES, "it appraises programs: one without a valid signature or hash does not run, and "
-		      "generations have none; let its policy except the store and programs that you want optimized "
+		found(l, "IMA", INTEGRITY_REFUSES,
+		      "it appraises programs: one without a valid signature or hash does not run, and "
+		      "generations have none; let its policy except the store and programs that you want "
+		      "optimized "
 		      "(dont_appraise), or leave Morph off");
 	else if (appraises)
-		found(l, "IMA", INTEGRITY_REPORTS, "it appraises programs and only logs what does not fit (ima_appraise=%.3s); "
-		      "generations will be in its log", mode);
+		found(l, "IMA", INTEGRITY_REPORTS,
+		      "it appraises programs and only logs what does not fit (ima_appraise=%.3s); "
+		      "generations will be in its log",
+		      mode);
 	else
-		found(l, "IMA", INTEGRITY_REPORTS, "it %s; generations are measured as what they are, so a remote verifier sees "
+		found(l, "IMA", INTEGRITY_REPORTS,
+		      "it %s; generations are measured as what they are, so a remote verifier sees "
 		      "digests that no package has; `morph verify --all --json` lists them",
-		      policy && policy_has(policy, "measure") ? "measures" : "is there and appraises nothing that can be seen");
+		      policy && policy_has(policy, "measure") ?
+			      "measures" :
+			      "is there and appraises nothing that can be seen");
 }
 
 static void evm_look(struct look *l)
@@ -165,8 +176,10 @@ static void evm_look(struct look *l)
 	long state = text ? strtol(text, NULL, 0) : 0;
 
 	if (state & 3)
-		found(l, "EVM", INTEGRITY_PREFERS_MOUNT, "it guards the attributes of files (state %ld): what Morph puts in a "
-		      "file's place has no valid security.evm; set activation = mount", state);
+		found(l, "EVM", INTEGRITY_PREFERS_MOUNT,
+		      "it guards the attributes of files (state %ld): what Morph puts in a "
+		      "file's place has no valid security.evm; set activation = mount",
+		      state);
 }
 
 static void ipe_look(struct look *l)
@@ -175,7 +188,8 @@ static void ipe_look(struct look *l)
 	_clean_(freep) char *policy = match(l, "/sys/kernel/security/ipe/policies/*");
 
 	if (enforce && enforce[0] == '1' && policy)
-		found(l, "IPE", INTEGRITY_REFUSES, "it executes only what comes from a trusted image or has a trusted seal, and "
+		found(l, "IPE", INTEGRITY_REFUSES,
+		      "it executes only what comes from a trusted image or has a trusted seal, and "
 		      "generations are made here; leave Morph off, or let the policy allow the store");
 }
 
@@ -229,22 +243,28 @@ static void image_look(struct look *l)
 		return;
 	usr = p->usr.point[0] ? &p->usr : &p->root;
 	if (is_verity(l, usr->source))
-		found(l, "dm-verity", INTEGRITY_PREFERS_MOUNT, "%s is an image that the kernel verifies block by block (%s); its "
-		      "files cannot be replaced: set activation = mount, which lays generations over them", usr->point,
-		      usr->source);
+		found(l, "dm-verity", INTEGRITY_PREFERS_MOUNT,
+		      "%s is an image that the kernel verifies block by block (%s); its "
+		      "files cannot be replaced: set activation = mount, which lays generations over them",
+		      usr->point, usr->source);
 	else if (is_there(l, "/run/ostree-booted"))
-		found(l, "OSTree", INTEGRITY_PREFERS_MOUNT, "this system is an OSTree deployment; its files are shared between "
+		found(l, "OSTree", INTEGRITY_PREFERS_MOUNT,
+		      "this system is an OSTree deployment; its files are shared between "
 		      "deployments and read-only: set activation = mount");
 	else if (strcmp(usr->type, "overlay") == 0 && strcmp(usr->source, "sysext") == 0)
-		found(l, "systemd-sysext", INTEGRITY_PREFERS_MOUNT, "%s is merged from extension images and read-only: set "
-		      "activation = mount", usr->point);
+		found(l, "systemd-sysext", INTEGRITY_PREFERS_MOUNT,
+		      "%s is merged from extension images and read-only: set "
+		      "activation = mount",
+		      usr->point);
 	else if (usr->read_only)
-		found(l, "read-only /usr", INTEGRITY_PREFERS_MOUNT, "%s is mounted read-only: set activation = mount", usr->point);
+		found(l, "read-only /usr", INTEGRITY_PREFERS_MOUNT,
+		      "%s is mounted read-only: set activation = mount", usr->point);
 }
 
 static void verity_look(struct look *l)
 {
-	static const char *const features[] = { "/sys/fs/ext4/features/verity", "/sys/fs/f2fs/features/verity",
+	static const char *const features[] = { "/sys/fs/ext4/features/verity",
+						"/sys/fs/f2fs/features/verity",
 						"/sys/fs/btrfs/features/verity" };
 	_clean_(freep) char *required = text_of(l, "/proc/sys/fs/verity/require_signatures");
 	bool able = false;
@@ -252,13 +272,16 @@ static void verity_look(struct look *l)
 	for (size_t i = 0; i < ARRAY_SIZE(features); i++)
 		able = able || is_there(l, features[i]);
 	if (required && required[0] == '1')
-		found(l, "fs-verity", INTEGRITY_REPORTS, "files are sealed only with a signature (fs.verity.require_signatures); "
+		found(l, "fs-verity", INTEGRITY_REPORTS,
+		      "files are sealed only with a signature (fs.verity.require_signatures); "
 		      "generations have none and stay unsealed, known by their SHA-256 alone");
 	else if (able)
-		found(l, "fs-verity", INTEGRITY_ABSENT, "this kernel can seal files; generations in the store are sealed where their "
+		found(l, "fs-verity", INTEGRITY_ABSENT,
+		      "this kernel can seal files; generations in the store are sealed where their "
 		      "file system has it, and packaged files that are sealed are left as they are");
 	else
-		found(l, "fs-verity", INTEGRITY_ABSENT, "this kernel cannot seal files (no CONFIG_FS_VERITY); generations in the store "
+		found(l, "fs-verity", INTEGRITY_ABSENT,
+		      "this kernel cannot seal files (no CONFIG_FS_VERITY); generations in the store "
 		      "are known by their SHA-256 alone");
 }
 
@@ -284,11 +307,14 @@ static void fapolicyd_look(struct look *l)
 	else if (permissive[0] == '1')
 		found(l, "fapolicyd", INTEGRITY_REPORTS, "it runs and only reports (permissive = 1)");
 	else if (strncmp(integrity, "none", 4) != 0)
-		found(l, "fapolicyd", INTEGRITY_REFUSES, "it executes only files of the size or hash that its trust database has "
-		      "(integrity = %.*s); name optimized programs in its trust files (fapolicyd-cli --file add), or pin them",
+		found(l, "fapolicyd", INTEGRITY_REFUSES,
+		      "it executes only files of the size or hash that its trust database has "
+		      "(integrity = %.*s); name optimized programs in its trust files (fapolicyd-cli --file "
+		      "add), or pin them",
 		      (int)strcspn(integrity, " \t\n"), integrity);
 	else
-		found(l, "fapolicyd", INTEGRITY_REPORTS, "it decides by path (integrity = none), so generations run where the "
+		found(l, "fapolicyd", INTEGRITY_REPORTS,
+		      "it decides by path (integrity = none), so generations run where the "
 		      "packaged file does");
 }
 
@@ -302,9 +328,12 @@ static void monitors_look(struct look *l)
 		_clean_(freep) char *path = match(l, databases[i][1]);
 
 		if (path)
-			found(l, databases[i][0], INTEGRITY_REPORTS, "%s: it will report every optimized program; `morph verify` tells "
-			      "which of its reports are Morph's. With activation = mount nothing on disk changes, only what "
-			      "it reads through the path", path);
+			found(l, databases[i][0], INTEGRITY_REPORTS,
+			      "%s: it will report every optimized program; `morph verify` tells "
+			      "which of its reports are Morph's. With activation = mount nothing on disk "
+			      "changes, only what "
+			      "it reads through the path",
+			      path);
 	}
 }
 
@@ -315,11 +344,14 @@ static void packages_look(struct look *l)
 		   is_there(l, "/var/lib/rpm/Packages");
 
 	if (dpkg)
-		found(l, is_there(l, "/usr/bin/debsums") ? "debsums" : "dpkg --verify", INTEGRITY_REPORTS, "it names optimized "
+		found(l, is_there(l, "/usr/bin/debsums") ? "debsums" : "dpkg --verify", INTEGRITY_REPORTS,
+		      "it names optimized "
 		      "programs as changed; `morph verify --all` explains each");
 	if (rpm)
-		found(l, "rpm -V", INTEGRITY_REPORTS, "it names optimized programs as changed; `morph verify --all` explains each. "
-		      "RPM has no hook before files are replaced: with activation = mount run `morph-mount suspend` before "
+		found(l, "rpm -V", INTEGRITY_REPORTS,
+		      "it names optimized programs as changed; `morph verify --all` explains each. "
+		      "RPM has no hook before files are replaced: with activation = mount run `morph-mount "
+		      "suspend` before "
 		      "and `morph-mount resume` after an upgrade, or set activation = replace");
 }
 
@@ -348,6 +380,7 @@ int integrity_obstacle(const char *root, const char *path, enum integrity_policy
 	integrity_look(root, found);
 	for (size_t i = 0; i < found->n_findings; i++)
 		if (found->findings[i].weight >= least)
-			return fault_set(reterr, -EPERM, "%s: %s: %s", path, found->findings[i].name, found->findings[i].text);
+			return fault_set(reterr, -EPERM, "%s: %s: %s", path, found->findings[i].name,
+					 found->findings[i].text);
 	return 0;
 }

@@ -18,10 +18,10 @@
 enum integrity_policy { INTEGRITY_REPLACE, INTEGRITY_MOUNT };
 
 enum integrity_weight {
-	INTEGRITY_ABSENT,   /* not there, or not asked to do anything */
-	INTEGRITY_REPORTS,  /* will say that files differ, if somebody asks it; Morph runs beside it */
+	INTEGRITY_ABSENT,	 /* not there, or not asked to do anything */
+	INTEGRITY_REPORTS,	 /* will say that files differ, if somebody asks it; Morph runs beside it */
 	INTEGRITY_PREFERS_MOUNT, /* with activation = replace nothing, or nothing good, would come of an edit */
-	INTEGRITY_REFUSES,  /* other bytes would not be executed, wherever they come from */
+	INTEGRITY_REFUSES,	 /* other bytes would not be executed, wherever they come from */
 };
 
 struct integrity_finding {
@@ -44,4 +44,5 @@ void integrity_look(const char *root, struct integrity *ret);
  * integrity_obstacle() - would a generation of the program at @path still run, put there by @policy?
  * Return: 0; -EPERM with who refuses, and what to do.
  */
-int integrity_obstacle(const char *root, const char *path, enum integrity_policy policy, struct fault *reterr);
+int integrity_obstacle(const char *root, const char *path, enum integrity_policy policy,
+		       struct fault *reterr);

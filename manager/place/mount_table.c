@@ -23,8 +23,8 @@ static void unescape(const char *field, char *ret, size_t size)
 	size_t n = 0;
 
 	while (*field && n + 1 < size) {
-		if (field[0] == '\\' && field[1] >= '0' && field[1] <= '3' && field[2] >= '0' && field[2] <= '7' &&
-		    field[3] >= '0' && field[3] <= '7') {
+		if (field[0] == '\\' && field[1] >= '0' && field[1] <= '3' && field[2] >= '0' &&
+		    field[2] <= '7' && field[3] >= '0' && field[3] <= '7') {
 			ret[n++] = (char)((field[1] - '0') * 64 + (field[2] - '0') * 8 + (field[3] - '0'));
 			field += 4;
 		} else {
@@ -49,7 +49,8 @@ static bool entry_parse(char *line, struct mount_entry *ret)
 	char *fields[FIELDS_MAX], *save = NULL;
 	size_t n = 0, dash;
 
-	for (char *word = strtok_r(line, " ", &save); word && n < FIELDS_MAX; word = strtok_r(NULL, " ", &save))
+	for (char *word = strtok_r(line, " ", &save); word && n < FIELDS_MAX;
+	     word = strtok_r(NULL, " ", &save))
 		fields[n++] = word;
 	for (dash = 6; dash < n && strcmp(fields[dash], "-") != 0; dash++)
 		;
@@ -63,8 +64,8 @@ static bool entry_parse(char *line, struct mount_entry *ret)
 	return ret->point[0] == '/';
 }
 
-int mount_table_parse(const char *text, size_t size, int (*visit)(void *userdata, const struct mount_entry *entry),
-		      void *userdata)
+int mount_table_parse(const char *text, size_t size,
+		      int (*visit)(void *userdata, const struct mount_entry *entry), void *userdata)
 {
 	_clean_(freep) struct mount_entry *entry = malloc(sizeof(*entry));
 	const char *end = text + size;
@@ -105,7 +106,8 @@ bool mount_table_is_ours(const struct mount_entry *entry)
 	char digest[DIGEST_TEXT], end[DIGEST_TEXT + 16];
 	size_t n = strlen(entry->root);
 	size_t m = (size_t)snprintf(end, sizeof(end), "/mounts/%s",
-				    digest_bytes(entry->point, strlen(entry->point), digest) == 0 ? digest : "?");
+				    digest_bytes(entry->point, strlen(entry->point), digest) == 0 ? digest :
+												    "?");
 
 	if (n > strlen(DELETED) && strcmp(entry->root + n - strlen(DELETED), DELETED) == 0)
 		n -= strlen(DELETED);

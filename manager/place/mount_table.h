@@ -12,7 +12,8 @@
 #include "base/fault.h"
 
 struct mount_entry {
-	char root[PATH_MAX];   /* what of the file system is mounted; "//deleted" at the end when it was unlinked */
+	char root
+		[PATH_MAX]; /* what of the file system is mounted; "//deleted" at the end when it was unlinked */
 	char point[PATH_MAX];  /* where */
 	bool read_only;	       /* this mount, whatever the file system */
 	char type[32];	       /* of the file system */
@@ -20,8 +21,8 @@ struct mount_entry {
 };
 
 /** mount_table_parse() - each line of @text in order; lines that cannot be read are left out. A negative return of @visit ends it. */
-int mount_table_parse(const char *text, size_t size, int (*visit)(void *userdata, const struct mount_entry *entry),
-		      void *userdata);
+int mount_table_parse(const char *text, size_t size,
+		      int (*visit)(void *userdata, const struct mount_entry *entry), void *userdata);
 
 /** mount_table_walk() - the same for the file @path, "/proc/self/mountinfo" but in tests */
 int mount_table_walk(const char *path, int (*visit)(void *userdata, const struct mount_entry *entry),

@@ -15,13 +15,16 @@
 
 pid_t package_lock_holder(const char *root)
 {
-	static const char *const locks[] = { "/var/lib/dpkg/lock", "/var/lib/rpm/.rpm.lock", "/usr/lib/sysimage/rpm/.rpm.lock" };
+	static const char *const locks[] = { "/var/lib/dpkg/lock", "/var/lib/rpm/.rpm.lock",
+					     "/usr/lib/sysimage/rpm/.rpm.lock" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(locks); i++) {
 		struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 		char path[PATH_MAX];
-		_clean_(fd_closep) int fd = snprintf(path, sizeof(path), "%s%s", root, locks[i]) < (int)sizeof(path)
-						    ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+		_clean_(fd_closep) int fd =
+			snprintf(path, sizeof(path), "%s%s", root, locks[i]) < (int)sizeof(path) ?
+				open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) :
+				-1;
 
 		if (fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
 			return lock.l_pid > 0 ? lock.l_pid : INT_MAX; /* of another PID namespace */

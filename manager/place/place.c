@@ -20,14 +20,12 @@
 #define ACL_BYTES_MAX 4096
 
 /* As mountinfo names them; "fuse" stands for all of its kind but virtiofs, which is the hypervisor's. */
-static const char *const remote_types[] = {
-	"nfs",	"nfs4",	 "cifs",     "smb3",  "smbfs",	"9p",	  "ceph",   "afs",    "coda",  "ncpfs", "lustre",
-	"gfs2", "ocfs2", "gpfs",     "beegfs", "orangefs", "pvfs2", "vboxsf", "vmhgfs", "prl_fs", "davfs",
-	"fuse", "fuseblk", "autofs",
-};
-static const char *const removable_types[] = {
-	"vfat", "msdos", "exfat", "ntfs", "ntfs3", "iso9660", "udf", "hfs", "hfsplus",
-};
+static const char *const remote_types[] = { "nfs",    "nfs4",	"cifs",	  "smb3",     "smbfs",	 "9p",
+					    "ceph",   "afs",	"coda",	  "ncpfs",    "lustre",	 "gfs2",
+					    "ocfs2",  "gpfs",	"beegfs", "orangefs", "pvfs2",	 "vboxsf",
+					    "vmhgfs", "prl_fs", "davfs",  "fuse",     "fuseblk", "autofs" };
+static const char *const removable_types[] = { "vfat",	  "msdos", "exfat", "ntfs",   "ntfs3",
+					       "iso9660", "udf",   "hfs",   "hfsplus" };
 
 /* ---- rule 1 ---- */
 
@@ -64,8 +62,10 @@ int place_check_listed(const struct settings *settings, const char *path, struct
 {
 	if (place_is_listed(settings, path))
 		return 0;
-	return fault_set(reterr, -EACCES, "%s: is not where packages install (prefixes of morphd.conf: %s), so "
-			 "morphd leaves it alone", path, settings->prefixes);
+	return fault_set(reterr, -EACCES,
+			 "%s: is not where packages install (prefixes of morphd.conf: %s), so "
+			 "morphd leaves it alone",
+			 path, settings->prefixes);
 }
 
 /* ---- rules 2 and 3 ---- */
@@ -96,7 +96,8 @@ static int acl_refuse(const struct settings *settings, const struct acl_entry *e
 		if (!(e->permissions & mask & ACL_WRITE))
 			continue;
 		if (e->tag == ACL_USER && !uid_is_trusted(settings, e->id))
-			return fault_set(reterr, -EACCES, "%s: its ACL lets user %u write to it", path, e->id);
+			return fault_set(reterr, -EACCES, "%s: its ACL lets user %u write to it", path,
+					 e->id);
 		if ((e->tag == ACL_GROUP && e->id != 0) || (e->tag == ACL_GROUP_OBJ && st->st_gid != 0))
 			return fault_set(reterr, -EACCES, "%s: its ACL lets group %u write to it", path,
 					 e->tag == ACL_GROUP ? e->id : st->st_gid);
@@ -140,8 +141,9 @@ static int writers_check(const struct settings *settings, int fd, const struct s
 /* What tells a directory from all others, the same one mounted elsewhere included. */
 static int identity_of(int fd, struct statx *ret)
 {
-	return statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_MNT_ID, ret) < 0 ? -errno
-													 : 0;
+	return statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_MNT_ID, ret) < 0 ?
+		       -errno :
+		       0;
 }
 
 static bool is_same(const struct statx *a, const struct statx *b)
@@ -157,8 +159,8 @@ static int directory_check(const struct settings *settings, int fd, const char *
 	if (fstat(fd, &st) < 0)
 		return fault_errno(reterr, -errno, "%s", path);
 	if (!uid_is_trusted(settings, st.st_uid))
-		return fault_set(reterr, -EACCES, "%s: belongs to user %u, who could put other files there", path,
-				 st.st_uid);
+		return fault_set(reterr, -EACCES, "%s: belongs to user %u, who could put other files there",
+				 path, st.st_uid);
 	return writers_check(settings, fd, &st, path, reterr);
 }
 
@@ -186,15 +188,15 @@ static int walk_up(const struct settings *settings, int dir_fd, int root_fd, cha
 		close(fd);
 		fd = up;
 	}
-	return r < 0 ? fault_errno(reterr, r, "%s", path)
-		     : fault_set(reterr, -ESTALE, "%s: was moved meanwhile", path);
+	return r < 0 ? fault_errno(reterr, r, "%s", path) :
+		       fault_set(reterr, -ESTALE, "%s: was moved meanwhile", path);
 }
 
 int place_check_writers(const struct settings *settings, int dir_fd, int fd, const char *path,
 			struct fault *reterr)
 {
-	_clean_(fd_closep) int root_fd = open(*settings->root ? settings->root : "/",
-					      O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_clean_(fd_closep) int root_fd =
+		open(*settings->root ? settings->root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char walked[PATH_MAX];
 	struct stat st;
 	int r;
@@ -202,8 +204,10 @@ int place_check_writers(const struct settings *settings, int dir_fd, int fd, con
 	if (root_fd < 0 || fstat(fd, &st) < 0)
 		return fault_errno(reterr, -errno, "%s", path);
 	if (!settings_owner_is_allowed(settings, st.st_uid))
-		return fault_set(reterr, -EACCES, "%s: belongs to user %u, and morphd.conf does not list that user "
-				 "in owners", path, st.st_uid);
+		return fault_set(reterr, -EACCES,
+				 "%s: belongs to user %u, and morphd.conf does not list that user "
+				 "in owners",
+				 path, st.st_uid);
 	r = writers_check(settings, fd, &st, path, reterr);
 	snprintf(walked, sizeof(walked), "%s", path);
 	return r < 0 ? r : walk_up(settings, dir_fd, root_fd, walked, reterr);
@@ -267,11 +271,13 @@ static int device_check(const struct settings *settings, const struct statx *st,
 	struct statx root;
 
 	/* What the system itself stands on may well be a stick or an image. */
-	if (statx(AT_FDCWD, *settings->root ? settings->root : "/", AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &root) == 0 &&
+	if (statx(AT_FDCWD, *settings->root ? settings->root : "/", AT_NO_AUTOMOUNT, STATX_BASIC_STATS,
+		  &root) == 0 &&
 	    root.stx_dev_major == st->stx_dev_major && root.stx_dev_minor == st->stx_dev_minor)
 		return 0;
 	if (st->stx_dev_major == LOOP_MAJOR)
-		return fault_set(reterr, -EACCES, "%s: is on a loop device, in a file that could be changed", path);
+		return fault_set(reterr, -EACCES, "%s: is on a loop device, in a file that could be changed",
+				 path);
 	if (device_is_removable(st->stx_dev_major, st->stx_dev_minor))
 		return fault_set(reterr, -EACCES, "%s: is on a removable device", path);
 	return 0;
@@ -299,14 +305,19 @@ int place_check_mount(const struct settings *settings, int fd, const char *path,
 	if (r < 0 || fstatvfs(fd, &fs) < 0)
 		return fault_errno(reterr, r < 0 ? r : -errno, "%s: its mount cannot be looked at", path);
 	if (suspicious_flags(fs.f_flag))
-		return fault_set(reterr, -EACCES, "%s: is on a mount with the option %s, whose content nobody vouches "
-				 "for", path, suspicious_flags(fs.f_flag) & ST_NOSUID ? "nosuid" : "noexec");
+		return fault_set(reterr, -EACCES,
+				 "%s: is on a mount with the option %s, whose content nobody vouches "
+				 "for",
+				 path, suspicious_flags(fs.f_flag) & ST_NOSUID ? "nosuid" : "noexec");
 	if (!(st.stx_mask & STATX_MNT_ID) || !mount_type(st.stx_mnt_id, type, sizeof(type)))
 		return fault_set(reterr, -EACCES, "%s: its mount is not known", path);
 	if (is_one_of(type, remote_types, ARRAY_SIZE(remote_types)))
-		return fault_set(reterr, -EACCES, "%s: is on a file system (%s) that another machine or program answers "
-				 "for", path, type);
+		return fault_set(reterr, -EACCES,
+				 "%s: is on a file system (%s) that another machine or program answers "
+				 "for",
+				 path, type);
 	if (is_one_of(type, removable_types, ARRAY_SIZE(removable_types)))
-		return fault_set(reterr, -EACCES, "%s: is on a file system (%s) of removable media", path, type);
+		return fault_set(reterr, -EACCES, "%s: is on a file system (%s) of removable media", path,
+				 type);
 	return device_check(settings, &st, path, reterr);
 }

@@ -53,7 +53,8 @@ static int fd_path(int fd, char ret[PATH_MAX])
  */
 static int open_below(int root_fd, bool is_system, const char *path)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	long ret = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 
 	if (ret < 0 && errno == ENOSYS && is_system)
@@ -90,7 +91,8 @@ static int directory_open(const char *path)
 }
 
 /* The regular file at @path. Nothing else is opened, not even for a moment: to open a device can be an act. */
-static int file_open(int root_fd, bool is_system, const char *path, struct replacement *r, struct fault *reterr)
+static int file_open(int root_fd, bool is_system, const char *path, struct replacement *r,
+		     struct fault *reterr)
 {
 	_clean_(fd_closep) int fd = open_below(root_fd, is_system, path);
 	char link[64];
@@ -137,8 +139,7 @@ static int locate(int root_fd, struct replacement *r)
 	return st.st_dev == r->st.st_dev && st.st_ino == r->st.st_ino ? 0 : -ESTALE;
 }
 
-int replacement_open(const char *root, const char *path, struct replacement *ret,
-		     struct fault *reterr)
+int replacement_open(const char *root, const char *path, struct replacement *ret, struct fault *reterr)
 {
 	_clean_(replacement_done) struct replacement file = { .dir_fd = -1, .fd = -1 };
 	_clean_(fd_closep) int root_fd = -1;
@@ -178,8 +179,10 @@ static int check_flags(const struct replacement *r, struct fault *reterr)
 	if (ioctl(r->fd, FS_IOC_GETFLAGS, &flags) < 0)
 		return 0; /* a file system without flags */
 	if (flags & (FS_IMMUTABLE_FL | FS_APPEND_FL))
-		return fault_set(reterr, -EPERM, "%s: has the %s attribute; `chattr -%c` would let Morph "
-				 "replace it", r->path, flags & FS_IMMUTABLE_FL ? "immutable" : "append-only",
+		return fault_set(reterr, -EPERM,
+				 "%s: has the %s attribute; `chattr -%c` would let Morph "
+				 "replace it",
+				 r->path, flags & FS_IMMUTABLE_FL ? "immutable" : "append-only",
 				 flags & FS_IMMUTABLE_FL ? 'i' : 'a');
 	if (flags & FS_VERITY_FL)
 		return fault_set(reterr, -EPERM, "%s: is sealed by fs-verity, so it must stay as shipped",
@@ -190,23 +193,28 @@ static int check_flags(const struct replacement *r, struct fault *reterr)
 static int check_privileges(const struct replacement *r, struct fault *reterr)
 {
 	if (r->st.st_mode & (S_ISUID | S_ISGID))
-		return fault_set(reterr, -EPERM, "%s: runs with the rights of its owner or group (set-ID "
-				 "bit); allow such files with privileged_files = yes", r->path);
+		return fault_set(reterr, -EPERM,
+				 "%s: runs with the rights of its owner or group (set-ID "
+				 "bit); allow such files with privileged_files = yes",
+				 r->path);
 	if (fgetxattr(r->fd, "security.capability", NULL, 0) >= 0)
-		return fault_set(reterr, -EPERM, "%s: has file capabilities; allow such files with "
-				 "privileged_files = yes", r->path);
+		return fault_set(reterr, -EPERM,
+				 "%s: has file capabilities; allow such files with "
+				 "privileged_files = yes",
+				 r->path);
 	return 0;
 }
 
-int replacement_check(const struct replacement *r, bool privileged, bool back,
-		      struct fault *reterr)
+int replacement_check(const struct replacement *r, bool privileged, bool back, struct fault *reterr)
 {
 	struct statvfs fs;
 	int code;
 
 	if (r->st.st_nlink != 1 && !back)
-		return fault_set(reterr, -EPERM, "%s: has %lu names (hard links), and replacing one would "
-				 "part them; make it one file first", r->path, (unsigned long)r->st.st_nlink);
+		return fault_set(reterr, -EPERM,
+				 "%s: has %lu names (hard links), and replacing one would "
+				 "part them; make it one file first",
+				 r->path, (unsigned long)r->st.st_nlink);
 	code = privileged || back ? 0 : check_privileges(r, reterr);
 	if (code == 0)
 		code = check_flags(r, reterr);
@@ -297,8 +305,7 @@ static int xattrs_copy(int from, int to)
 /* chown clears set-ID bits and capabilities, chmod changes an ACL's mask: the order matters. */
 static int metadata_copy(const struct replacement *r, int to, int64_t mtime_ns)
 {
-	struct timespec times[2] = { r->st.st_atim,
-				     { mtime_ns / 1000000000, mtime_ns % 1000000000 } };
+	struct timespec times[2] = { r->st.st_atim, { mtime_ns / 1000000000, mtime_ns % 1000000000 } };
 	int code;
 
 	if (times[1].tv_nsec < 0) { /* before 1970 */
@@ -313,8 +320,8 @@ static int metadata_copy(const struct replacement *r, int to, int64_t mtime_ns)
 	return code;
 }
 
-static int temp_fill(const struct replacement *r, int fd, int from_fd, const char *digest,
-		     int64_t mtime_ns, struct fault *reterr)
+static int temp_fill(const struct replacement *r, int fd, int from_fd, const char *digest, int64_t mtime_ns,
+		     struct fault *reterr)
 {
 	char actual[DIGEST_TEXT];
 	int code = copy_bytes(from_fd, fd);
@@ -323,8 +330,10 @@ static int temp_fill(const struct replacement *r, int fd, int from_fd, const cha
 		return fault_errno(reterr, code, "%s: cannot write the new file beside it", r->path);
 	code = metadata_copy(r, fd, mtime_ns);
 	if (code < 0)
-		return fault_errno(reterr, code, "%s: cannot give the new file its owner, mode and "
-				   "attributes", r->path);
+		return fault_errno(reterr, code,
+				   "%s: cannot give the new file its owner, mode and "
+				   "attributes",
+				   r->path);
 	if (fsync(fd) < 0)
 		return fault_errno(reterr, -errno, "%s: cannot sync the new file", r->path);
 	code = digest_fd(fd, r->path, actual, reterr);
@@ -334,8 +343,8 @@ static int temp_fill(const struct replacement *r, int fd, int from_fd, const cha
 	return code;
 }
 
-int replacement_prepare(const struct replacement *r, int from_fd, const char *digest,
-			int64_t mtime_ns, struct fault *reterr)
+int replacement_prepare(const struct replacement *r, int from_fd, const char *digest, int64_t mtime_ns,
+			struct fault *reterr)
 {
 	_clean_(fd_closep) int fd = -1;
 	int code;

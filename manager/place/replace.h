@@ -29,10 +29,10 @@
 #define REPLACEMENT_TEMP_MAX 40
 
 struct replacement {
-	int dir_fd, fd;		/* owned */
-	char path[PATH_MAX];	/* the file's own path, symbolic links resolved, without the root */
-	const char *name;	/* last component of path */
-	struct stat st;		/* of fd when it was opened */
+	int dir_fd, fd;			 /* owned */
+	char path[PATH_MAX];		 /* the file's own path, symbolic links resolved, without the root */
+	const char *name;		 /* last component of path */
+	struct stat st;			 /* of fd when it was opened */
 	char temp[REPLACEMENT_TEMP_MAX]; /* the temporary name, the same each time for one path */
 };
 
@@ -42,8 +42,7 @@ struct replacement {
  * @path: absolute
  * Return: 0; -ENOENT; -ELOOP; -EINVAL (not a regular file); -errno; @reterr says it.
  */
-int replacement_open(const char *root, const char *path, struct replacement *ret,
-		     struct fault *reterr);
+int replacement_open(const char *root, const char *path, struct replacement *ret, struct fault *reterr);
 void replacement_done(struct replacement *replacement);
 
 /**

@@ -39,9 +39,8 @@ int carryover_path(struct manager *m, const char *key, char ret[PATH_MAX], doubl
 
 static int row_fill(struct manager *m, int64_t id, const struct profile *profile, struct fault *reterr)
 {
-	return state_do(m->state, reterr,
-			"UPDATE module SET carried = ?, left_behind = ? WHERE id = ?", "ddi",
-			profile->samples, profile->dropped, id);
+	return state_do(m->state, reterr, "UPDATE module SET carried = ?, left_behind = ? WHERE id = ?",
+			"ddi", profile->samples, profile->dropped, id);
 }
 
 int carryover_recall(struct manager *m, int64_t id, const char *key, struct fault *reterr)
@@ -65,7 +64,8 @@ static int old_profile(struct manager *m, int64_t old, struct profile **ret, str
 	if (r == 0)
 		r = state_integer(m->state, &number, reterr,
 				  "SELECT coalesce(max(number), 0) FROM generation WHERE module = ? AND "
-				  "state <> 'dropped'", "i", old);
+				  "state <> 'dropped'",
+				  "i", old);
 	if (r == 0) {
 		if (number)
 			store_generation_path(m->store, module.key, number, "profile", path);
@@ -87,7 +87,8 @@ static int new_profile(struct manager *m, const struct profile *old, const struc
 	int r = image_open_fd(file->fd, file->path, &image, reterr);
 
 	if (r == 0)
-		r = morph_data_load(image, settings_path(&m->settings, m->settings.sidecar_directory, sidecars),
+		r = morph_data_load(image,
+				    settings_path(&m->settings, m->settings.sidecar_directory, sidecars),
 				    &data, reterr);
 	return r < 0 ? r : carry_profile(old, data->map, image_build_id(image), ret, retreport, reterr);
 }
@@ -122,7 +123,8 @@ int carryover_make(struct manager *m, int64_t old, const struct installed *in, c
 		snprintf(text, size, "starting afresh, for nothing can be carried over: %s", fault.text);
 		return 0;
 	}
-	snprintf(text, size, "%.1f %% of %.0f samples are carried over, in %zu functions; %zu have changed, %zu are gone",
+	snprintf(text, size,
+		 "%.1f %% of %.0f samples are carried over, in %zu functions; %zu have changed, %zu are gone",
 		 100 * report.samples_carried / MAX(report.samples_carried + report.samples_dropped, 1e-9),
 		 report.samples_carried + report.samples_dropped, report.n_carried,
 		 report.n_changed + report.n_unknown, report.n_gone);

@@ -18,14 +18,13 @@ static void say(struct examination *e, enum carries carries, const char *note)
 	snprintf(e->note, sizeof(e->note), "%s", note);
 }
 
-static void look_inside(const struct settings *settings, const struct image *image,
-			struct examination *e)
+static void look_inside(const struct settings *settings, const struct image *image, struct examination *e)
 {
 	struct morph_peek data = { 0 };
 	char sidecars[PATH_MAX];
 	struct fault fault = { "" };
-	int r = morph_data_peek(image, settings_path(settings, settings->sidecar_directory, sidecars),
-				&data, &fault);
+	int r = morph_data_peek(image, settings_path(settings, settings->sidecar_directory, sidecars), &data,
+				&fault);
 
 	if (r == -ENODATA)
 		say(e, CARRIES_NO, "it carries no Morph data; build it with `morph cc`");

@@ -14,11 +14,11 @@
 #include "module/build_id.h"
 
 struct examination {
-	struct replacement file; /* open */
+	struct replacement file;	  /* open */
 	char build_id[BUILD_ID_MAX_TEXT]; /* "" when it has none */
 	enum carries carries;
-	bool is_misplaced;	/* place.h refuses it: nothing was read; the note says why */
-	char note[256];		/* why not CARRIES_YES */
+	bool is_misplaced; /* place.h refuses it: nothing was read; the note says why */
+	char note[256];	   /* why not CARRIES_YES */
 	char llvm_version[64];
 };
 

@@ -31,8 +31,11 @@ static int shipped_add(struct manager *m, struct installed *in, struct fault *re
 {
 	const struct examination *e = &in->examination;
 	char digest[DIGEST_TEXT];
-	struct generation_row row = { .build_id = (char *)e->build_id, .digest = digest, .state = "shipped",
-				      .size = e->file.st.st_size, .created_ns = journal_now_ns() };
+	struct generation_row row = { .build_id = (char *)e->build_id,
+				      .digest = digest,
+				      .state = "shipped",
+				      .size = e->file.st.st_size,
+				      .created_ns = journal_now_ns() };
 	int r = digest_fd(e->file.fd, e->file.path, digest, reterr);
 
 	if (r == 0)
@@ -61,12 +64,14 @@ static int old_identify(struct manager *m, struct installed *in, const char *dig
 	const struct replacement *file = &in->examination.file;
 	char renewed[DIGEST_TEXT];
 
-	if (in->generation.digest[0] && digest_renew(file->fd, file->path, in->generation.digest, renewed, reterr) < 0)
+	if (in->generation.digest[0] &&
+	    digest_renew(file->fd, file->path, in->generation.digest, renewed, reterr) < 0)
 		return -ESTALE;
 	if (!in->generation.digest[0] && in->generation.number != 0)
-		return fault_set(reterr, -ESTALE, "%s: is generation %lld by its build ID, but what its bytes must be "
-				 "is not known any more; left as it is", in->examination.file.path,
-				 (long long)in->generation.number);
+		return fault_set(reterr, -ESTALE,
+				 "%s: is generation %lld by its build ID, but what its bytes must be "
+				 "is not known any more; left as it is",
+				 in->examination.file.path, (long long)in->generation.number);
 	free(in->generation.digest);
 	in->generation.digest = strdup(digest);
 	if (!in->generation.digest)
@@ -93,10 +98,12 @@ static int generation_find(struct manager *m, struct installed *in, struct fault
 	if (r == 0 && (!in->generation.digest[0] || digest_is_old(in->generation.digest)))
 		return old_identify(m, in, digest, reterr);
 	if (r == 0 && strcmp(digest, in->generation.digest) != 0)
-		r = fault_set(reterr, -ESTALE, "%s: has the build ID of generation %lld of another program, but other "
-			      "bytes (SHA-256 %.16s..., not %.16s...): changed after linking, or made to look like it; "
-			      "left as it is", e->file.path, (long long)in->generation.number, digest,
-			      in->generation.digest);
+		r = fault_set(reterr, -ESTALE,
+			      "%s: has the build ID of generation %lld of another program, but other "
+			      "bytes (SHA-256 %.16s..., not %.16s...): changed after linking, or made to "
+			      "look like it; "
+			      "left as it is",
+			      e->file.path, (long long)in->generation.number, digest, in->generation.digest);
 	return r;
 }
 
@@ -263,9 +270,8 @@ static bool needs_a_look(struct manager *m, const char *path)
 	struct target_row row = { 0 };
 	char full[PATH_MAX];
 	struct stat st;
-	bool same = target_get(m->state, path, &row, NULL) == 0 &&
-		    settings_path(&m->settings, path, full) && stat(full, &st) == 0 &&
-		    target_is_same_file(&row, &st);
+	bool same = target_get(m->state, path, &row, NULL) == 0 && settings_path(&m->settings, path, full) &&
+		    stat(full, &st) == 0 && target_is_same_file(&row, &st);
 
 	target_row_done(&row);
 	return !same;

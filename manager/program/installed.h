@@ -28,8 +28,7 @@ struct installed {
  * shipped file is noted when the first one with its build ID is seen, and another file is another program;
  * -EACCES when it is where others could have put it (place.h). The last two are remembered for `morph explain`.
  */
-int installed_open(struct manager *manager, const char *path, struct installed *ret,
-		   struct fault *reterr);
+int installed_open(struct manager *manager, const char *path, struct installed *ret, struct fault *reterr);
 void installed_done(struct installed *installed);
 
 /** installed_refresh() - look at every target whose inode or change time is not the one remembered */

@@ -13,7 +13,8 @@ static int keep_file(struct manager *m, const struct module_row *module, const s
 {
 	const struct replacement *file = &in->examination.file;
 	char digest[DIGEST_TEXT];
-	struct store_module description = { .build_id = module->key, .digest = digest,
+	struct store_module description = { .build_id = module->key,
+					    .digest = digest,
 					    .llvm_version = module->llvm_version,
 					    .size = (uint64_t)file->st.st_size,
 					    .first_ns = (uint64_t)module->first_ns };
@@ -52,7 +53,8 @@ int shipped_keep(struct manager *m, const struct module_row *module, struct faul
 	char original[PATH_MAX];
 	int r = generation_get(m->state, module->id, 0, &shipped, reterr);
 	bool kept = r == 0 && shipped.digest[0] &&
-		    store_check_file(store_path(m->store, module->key, "original", original), shipped.digest, NULL) == 0;
+		    store_check_file(store_path(m->store, module->key, "original", original), shipped.digest,
+				     NULL) == 0;
 
 	generation_row_done(&shipped);
 	if (r < 0 || kept)
@@ -61,7 +63,7 @@ int shipped_keep(struct manager *m, const struct module_row *module, struct faul
 	for (char **path = paths; r == 0 && *path; path++)
 		r = keep_from(m, module, *path, reterr);
 	if (r == 0)
-		return fault_set(reterr, -ENOENT, "%s: the shipped file is neither in the store nor installed",
-				 module->path);
+		return fault_set(reterr, -ENOENT,
+				 "%s: the shipped file is neither in the store nor installed", module->path);
 	return r < 0 ? r : 0;
 }

@@ -61,8 +61,8 @@ static int may(sd_bus_message *m, uid_t uid, bool is_peer, const char *action, c
 {
 	if (uid_is_trusted(uid))
 		return 1;
-	return is_peer ? sd_bus_error_set(error, SD_BUS_ERROR_ACCESS_DENIED, refusal)
-		       : polkit_check(m, action, refusal, error);
+	return is_peer ? sd_bus_error_set(error, SD_BUS_ERROR_ACCESS_DENIED, refusal) :
+			 polkit_check(m, action, refusal, error);
 }
 
 static int may_change(struct bus *bus, sd_bus_message *m, sd_bus_error *error)
@@ -71,8 +71,9 @@ static int may_change(struct bus *bus, sd_bus_message *m, sd_bus_error *error)
 	uid_t uid = sender_uid(bus, m, &is_peer);
 	int r = may_call(bus, uid, error);
 
-	return r < 0 ? r : may(m, uid, is_peer, "org.morph.manage",
-			       "only root may change what morphd does; use sudo", error);
+	return r < 0 ? r :
+		       may(m, uid, is_peer, "org.morph.manage",
+			   "only root may change what morphd does; use sudo", error);
 }
 
 /* ---- methods that read ---- */
@@ -90,7 +91,8 @@ static int audience_find(struct bus *bus, sd_bus_message *m, struct audience *re
 	int r = may_call(bus, uid, error);
 
 	if (r > 0 && all)
-		r = may(m, uid, is_peer, "org.morph.see-all", "only root may see what others run; use sudo", error);
+		r = may(m, uid, is_peer, "org.morph.see-all", "only root may see what others run; use sudo",
+			error);
 	audience_of(&bus->manager->settings, uid, all || uid_is_trusted(uid), ret);
 	return r;
 }
@@ -256,8 +258,7 @@ static int on_pardon(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	return r < 0 ? reply_fault(error, &fault) : sd_bus_reply_method_return(m, "");
 }
 
-#define METHOD(name, in, out, handler)                                                            \
-	SD_BUS_METHOD(name, in, out, handler, SD_BUS_VTABLE_UNPRIVILEGED)
+#define METHOD(name, in, out, handler) SD_BUS_METHOD(name, in, out, handler, SD_BUS_VTABLE_UNPRIVILEGED)
 
 static const sd_bus_vtable vtable[] = {
 	SD_BUS_VTABLE_START(0),
@@ -308,8 +309,10 @@ static int bus_join(struct bus *bus, const char *address, struct fault *reterr)
 	int r = bus_connect(address, &bus->bus);
 
 	if (r < 0)
-		return fault_errno(reterr, r, "cannot reach the message bus \"%s\"; --bus=none does "
-				   "without", address);
+		return fault_errno(reterr, r,
+				   "cannot reach the message bus \"%s\"; --bus=none does "
+				   "without",
+				   address);
 	r = sd_bus_add_object_vtable(bus->bus, NULL, BUS_PATH, BUS_INTERFACE, vtable, bus);
 	if (r >= 0)
 		r = sd_bus_request_name(bus->bus, BUS_NAME, 0);

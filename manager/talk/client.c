@@ -66,8 +66,8 @@ int client_open(const struct client_options *options, sd_bus **ret, struct fault
 
 	if (options->bus) {
 		r = address_open(options->bus, ret);
-		return r < 0 ? fault_errno(reterr, r, "cannot reach the message bus \"%s\"", options->bus)
-			     : 0;
+		return r < 0 ? fault_errno(reterr, r, "cannot reach the message bus \"%s\"", options->bus) :
+			       0;
 	}
 	r = unix_open(path ? path : BUS_SOCKET_DIRECTORY "/" BUS_SOCKET_NAME, ret);
 	if (r >= 0)

@@ -9,8 +9,8 @@
 
 static uint32_t u32_at(const uint8_t *p, bool big)
 {
-	return big ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]
-		   : (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
+	return big ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3] :
+		     (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
 }
 
 /* Bytes that must be there before anything can be passed on; -errno. */
@@ -23,7 +23,8 @@ static int message_length(const struct framing *f)
 		return HEADER_BYTES;
 	if ((p[0] != 'l' && p[0] != 'B') || p[1] < 1 || p[1] > 4 || p[3] != 1)
 		return -EPROTO;
-	total = HEADER_BYTES + (((uint64_t)u32_at(p + 12, p[0] == 'B') + 7) & ~7ull) + u32_at(p + 4, p[0] == 'B');
+	total = HEADER_BYTES + (((uint64_t)u32_at(p + 12, p[0] == 'B') + 7) & ~7ull) +
+		u32_at(p + 4, p[0] == 'B');
 	return total > FRAMING_MESSAGE_MAX ? -EMSGSIZE : (int)total;
 }
 

@@ -146,15 +146,16 @@ static int bus_serve(struct peer *peer, int fd, int64_t priority)
 static int peer_start(struct peer *peer, int fd)
 {
 	sd_event *event = peer->owner->manager->event;
-	int64_t priority = uid_is_trusted(peer->uid) ? SD_EVENT_PRIORITY_NORMAL - 10 : SD_EVENT_PRIORITY_NORMAL;
+	int64_t priority =
+		uid_is_trusted(peer->uid) ? SD_EVENT_PRIORITY_NORMAL - 10 : SD_EVENT_PRIORITY_NORMAL;
 	struct relay_options options = { event, priority, on_gone, on_message, peer };
 	int inner, r = relay_new(&options, fd, &peer->relay, &inner);
 
 	if (r >= 0)
 		r = bus_serve(peer, inner, priority);
 	if (r >= 0 && !uid_is_trusted(peer->uid))
-		r = sd_event_add_time_relative(event, &peer->deadline, CLOCK_MONOTONIC, PEERS_FIRST_S * 1000000ull,
-					       100000, on_deadline, peer);
+		r = sd_event_add_time_relative(event, &peer->deadline, CLOCK_MONOTONIC,
+					       PEERS_FIRST_S * 1000000ull, 100000, on_deadline, peer);
 	return r;
 }
 
@@ -207,8 +208,7 @@ static void peer_add(struct peers *peers, int fd)
 	peers->first = peer;
 }
 
-static int on_connection(_unused_ sd_event_source *source, int fd, _unused_ uint32_t events,
-			 void *userdata)
+static int on_connection(_unused_ sd_event_source *source, int fd, _unused_ uint32_t events, void *userdata)
 {
 	for (unsigned i = 0; i < ACCEPT_AT_ONCE; i++) {
 		int client = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -230,9 +230,10 @@ static int socket_make(struct peers *peers, struct fault *reterr)
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", peers->manager->settings.root);
 	path_join(directory, BUS_SOCKET_NAME, peers->socket);
 	if (strlen(peers->socket) >= sizeof(address.sun_path))
-		return fault_set(reterr, -ENAMETOOLONG, "%s: too long for a socket (at most %zu bytes); "
-				 "choose another runtime_directory", peers->socket,
-				 sizeof(address.sun_path) - 1);
+		return fault_set(reterr, -ENAMETOOLONG,
+				 "%s: too long for a socket (at most %zu bytes); "
+				 "choose another runtime_directory",
+				 peers->socket, sizeof(address.sun_path) - 1);
 	r = manager_mkdir(directory, 0755, reterr);
 	if (r < 0)
 		return r;
@@ -256,8 +257,8 @@ static int socket_listen(struct peers *peers, struct fault *reterr)
 		r = socket_make(peers, reterr);
 	if (r < 0)
 		return r;
-	r = sd_event_add_io(peers->manager->event, &peers->listening, peers->listen_fd, EPOLLIN, on_connection,
-			    peers);
+	r = sd_event_add_io(peers->manager->event, &peers->listening, peers->listen_fd, EPOLLIN,
+			    on_connection, peers);
 	return r < 0 ? fault_errno(reterr, r, "%s: cannot listen", peers->socket) : 0;
 }
 
@@ -269,7 +270,8 @@ int peers_open(struct manager *manager, const sd_bus_vtable *vtable, void *userd
 
 	if (!peers)
 		return fault_errno(reterr, -ENOMEM, "socket");
-	*peers = (struct peers){ .manager = manager, .vtable = vtable, .userdata = userdata, .listen_fd = -1 };
+	*peers =
+		(struct peers){ .manager = manager, .vtable = vtable, .userdata = userdata, .listen_fd = -1 };
 	r = socket_listen(peers, reterr);
 	if (r < 0)
 		return r;

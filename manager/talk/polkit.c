@@ -90,8 +90,8 @@ static int ask(sd_bus_message *message, const char *action, struct question *que
 	int r = sender ? sd_bus_message_new_method_call(bus, &call, "org.freedesktop.PolicyKit1",
 							"/org/freedesktop/PolicyKit1/Authority",
 							"org.freedesktop.PolicyKit1.Authority",
-							"CheckAuthorization")
-		       : -EBADMSG;
+							"CheckAuthorization") :
+			 -EBADMSG;
 
 	if (r >= 0)
 		r = sd_bus_message_append(call, "(sa{sv})sa{ss}us", "system-bus-name", 1, "name", "s", sender,
@@ -111,7 +111,7 @@ int polkit_check(sd_bus_message *message, const char *action, const char *refusa
 		return yes ? 1 : refuse(error, refusal);
 	}
 	if (!question && is_one_too_many(message))
-		return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED, 
+		return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED,
 					"too many questions to polkit; answer those first");
 	question = question ? NULL : calloc(1, sizeof(*question));
 	if (!question)

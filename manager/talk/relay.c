@@ -64,8 +64,9 @@ static int inward(struct relay *relay)
 {
 	uint64_t before = relay->framing.n_messages;
 	uint8_t chunk[CHUNK_BYTES];
-	ssize_t n = channel_is_empty(&relay->in) && channel_is_empty(&relay->out)
-			    ? chunk_read(relay->client_fd, chunk) : 0;
+	ssize_t n = channel_is_empty(&relay->in) && channel_is_empty(&relay->out) ?
+			    chunk_read(relay->client_fd, chunk) :
+			    0;
 	int r = n < 0 ? (int)n : framing_take(&relay->framing, chunk, (size_t)n, &relay->in.bytes);
 
 	if (r == 0)
@@ -90,9 +91,11 @@ static int outward(struct relay *relay)
 static int events_set(struct relay *relay)
 {
 	bool in = !channel_is_empty(&relay->in), out = !channel_is_empty(&relay->out);
-	int r = sd_event_source_set_io_events(relay->client, (out ? EPOLLOUT : 0) | (in || out ? 0 : EPOLLIN));
+	int r = sd_event_source_set_io_events(relay->client,
+					      (out ? EPOLLOUT : 0) | (in || out ? 0 : EPOLLIN));
 
-	return r < 0 ? r : sd_event_source_set_io_events(relay->inner, (in ? EPOLLOUT : 0) | (out ? 0 : EPOLLIN));
+	return r < 0 ? r :
+		       sd_event_source_set_io_events(relay->inner, (in ? EPOLLOUT : 0) | (out ? 0 : EPOLLIN));
 }
 
 static int on_ready(_unused_ sd_event_source *source, _unused_ int fd, uint32_t events, void *userdata)

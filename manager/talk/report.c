@@ -17,30 +17,31 @@
 #define OTHERS_MAX INT64_C(50)
 #define EVENTS_MAX INT64_C(200)
 
-#define MODULE_REPORT                                                                              \
-	"SELECT t.path AS path, m.key AS build_id, CASE WHEN sees(m.path) THEN m.path END AS "      \
-	"sampled_path, m.samples AS samples, "                                                      \
-	"m.samples - m.edit_samples AS new_samples, "                                               \
-	"CAST(m.samples AS REAL) / nullif((SELECT sum(samples) FROM module), 0) AS share, "         \
-	"t.generation AS generation, "                                                              \
+#define MODULE_REPORT                                                                                 \
+	"SELECT t.path AS path, m.key AS build_id, CASE WHEN sees(m.path) THEN m.path END AS "        \
+	"sampled_path, m.samples AS samples, "                                                        \
+	"m.samples - m.edit_samples AS new_samples, "                                                 \
+	"CAST(m.samples AS REAL) / nullif((SELECT sum(samples) FROM module), 0) AS share, "           \
+	"t.generation AS generation, "                                                                \
 	"(SELECT count(*) FROM generation g WHERE g.module = m.id AND g.number > 0) AS generations, " \
-	"g.gain AS predicted_gain, t.activated_ns AS activated_ns, "                                \
-	"max(t.watch_left_s, 0) AS watch_left_s, t.watch_crashes AS watch_crashes, "                \
-	"nullif(m.carried, 0) AS carried_samples, "                                                 \
-	"m.carried / nullif(m.carried + m.left_behind, 0) AS carried_share, "                       \
-	"m.llvm_version AS llvm_version, m.failures AS failed_edits, m.condemned AS condemned, "    \
-	"nullif(m.condemned_ns, 0) AS condemned_ns, "                                               \
-	"m.verdict AS verdict, p.reason AS pinned, f.reason AS refused, m.carries AS carries, "     \
-	"m.note AS note, m.first_ns AS first_seen_ns, "                                             \
-	"m.last_ns AS last_seen_ns "                                                                \
-	"FROM module m LEFT JOIN target t ON t.module = m.id "                                      \
-	"LEFT JOIN generation g ON g.module = m.id AND g.number = t.generation "                    \
-	"LEFT JOIN pin p ON p.path = t.path "                                                       \
+	"g.gain AS predicted_gain, t.activated_ns AS activated_ns, "                                  \
+	"max(t.watch_left_s, 0) AS watch_left_s, t.watch_crashes AS watch_crashes, "                  \
+	"nullif(m.carried, 0) AS carried_samples, "                                                   \
+	"m.carried / nullif(m.carried + m.left_behind, 0) AS carried_share, "                         \
+	"m.llvm_version AS llvm_version, m.failures AS failed_edits, m.condemned AS condemned, "      \
+	"nullif(m.condemned_ns, 0) AS condemned_ns, "                                                 \
+	"m.verdict AS verdict, p.reason AS pinned, f.reason AS refused, m.carries AS carries, "       \
+	"m.note AS note, m.first_ns AS first_seen_ns, "                                               \
+	"m.last_ns AS last_seen_ns "                                                                  \
+	"FROM module m LEFT JOIN target t ON t.module = m.id "                                        \
+	"LEFT JOIN generation g ON g.module = m.id AND g.number = t.generation "                      \
+	"LEFT JOIN pin p ON p.path = t.path "                                                         \
 	"LEFT JOIN refusal f ON f.path = coalesce(t.path, m.path) "
 
-#define GENERATION_REPORT                                                                          \
-	"SELECT number AS generation, state, reason, build_id, digest AS sha256, size AS size_bytes, created_ns, "    \
-	"gain AS predicted_gain, cost_s AS edit_cpu_s, profile_samples, samples, crashes, "         \
+#define GENERATION_REPORT                                                                              \
+	"SELECT number AS generation, state, reason, build_id, digest AS sha256, size AS size_bytes, " \
+	"created_ns, "                                                                                 \
+	"gain AS predicted_gain, cost_s AS edit_cpu_s, profile_samples, samples, crashes, "            \
 	"llvm_version FROM generation WHERE module = ? ORDER BY number"
 
 static int entry_append(sd_bus_message *into, const char *key, const char *type, ...)
@@ -74,14 +75,10 @@ static int column_append(sd_bus_message *into, sqlite3_stmt *row, int i)
 	const char *key = sqlite3_column_name(row, i);
 
 	switch (sqlite3_column_type(row, i)) {
-	case SQLITE_INTEGER:
-		return entry_append(into, key, "x", (int64_t)sqlite3_column_int64(row, i));
-	case SQLITE_FLOAT:
-		return entry_append(into, key, "d", sqlite3_column_double(row, i));
-	case SQLITE_NULL:
-		return 0;
-	default:
-		return text_append(into, key, (const char *)sqlite3_column_text(row, i));
+	case SQLITE_INTEGER: return entry_append(into, key, "x", (int64_t)sqlite3_column_int64(row, i));
+	case SQLITE_FLOAT: return entry_append(into, key, "d", sqlite3_column_double(row, i));
+	case SQLITE_NULL: return 0;
+	default: return text_append(into, key, (const char *)sqlite3_column_text(row, i));
 	}
 }
 
@@ -99,8 +96,8 @@ static int rows_append(struct manager *m, sd_bus_message *into, struct fault *re
 		       const char *types, int64_t id, const char *text)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
-	int r = types[0] == 'i' ? state_prepare(m->state, &statement, reterr, sql, types, id, text)
-				: state_prepare(m->state, &statement, reterr, sql, types, text);
+	int r = types[0] == 'i' ? state_prepare(m->state, &statement, reterr, sql, types, id, text) :
+				  state_prepare(m->state, &statement, reterr, sql, types, text);
 	int sent = r < 0 ? 0 : sd_bus_message_open_container(into, 'a', "a{sv}");
 
 	while (r == 0 && sent >= 0 && (r = state_step(m->state, statement, reterr)) == 1) {
@@ -162,7 +159,8 @@ static int daemon_append(struct manager *m, const struct audience *audience, sd_
 		r = entry_append(into, "idle", "x", (int64_t)idle);
 	if (r >= 0 && !idle)
 		r = entry_append(into, "busy", "s", busy);
-	if (r >= 0 && queue_module(m->queue) && module_get(m->state, queue_module(m->queue), &module, NULL) == 0 &&
+	if (r >= 0 && queue_module(m->queue) &&
+	    module_get(m->state, queue_module(m->queue), &module, NULL) == 0 &&
 	    audience_sees(audience, module.path))
 		r = text_append(into, "editing", module.path);
 	module_row_done(&module);
@@ -191,15 +189,17 @@ int report_status(struct manager *m, const struct audience *audience, _unused_ c
 		return r;
 	if (sent < 0)
 		return fault_errno(reterr, sent, "cannot answer");
-	r = rows_append(m, into, reterr, MODULE_REPORT "WHERE m.carries = 1 AND ? IS NULL AND "
-			"sees(coalesce(t.path, m.path)) ORDER BY m.samples DESC, t.path", "t", 0, NULL);
+	r = rows_append(m, into, reterr,
+			MODULE_REPORT "WHERE m.carries = 1 AND ? IS NULL AND "
+				      "sees(coalesce(t.path, m.path)) ORDER BY m.samples DESC, t.path",
+			"t", 0, NULL);
 	if (r < 0)
 		return r;
 	return rows_append(m, into, reterr,
 			   "SELECT path, key AS build_id, samples, note, last_ns AS last_seen_ns, "
 			   "CAST(samples AS REAL) / nullif((SELECT sum(samples) FROM module), 0) AS share "
-			   "FROM module WHERE carries <> 1 AND sees(path) ORDER BY samples DESC LIMIT ?", "i",
-			   OTHERS_MAX, NULL);
+			   "FROM module WHERE carries <> 1 AND sees(path) ORDER BY samples DESC LIMIT ?",
+			   "i", OTHERS_MAX, NULL);
 }
 
 /* The module installed at @path, or sampled there; 0 when there is none that may be spoken of. */
@@ -213,7 +213,8 @@ static int module_at(struct manager *m, const struct audience *audience, const c
 		return r;
 	r = state_integer(m->state, ret, reterr,
 			  "SELECT m.id FROM module m LEFT JOIN target t ON t.module = m.id AND t.path = ?1 "
-			  "WHERE t.path = ?1 OR m.path = ?1 ORDER BY t.path IS NULL, m.last_ns DESC LIMIT 1", "t", path);
+			  "WHERE t.path = ?1 OR m.path = ?1 ORDER BY t.path IS NULL, m.last_ns DESC LIMIT 1",
+			  "t", path);
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -222,10 +223,11 @@ static int module_at(struct manager *m, const struct audience *audience, const c
 static int events_append(struct manager *m, int64_t module, const char *path, sd_bus_message *into,
 			 struct fault *reterr)
 {
-	return rows_append(m, into, reterr,
-			   "SELECT time_ns, kind, path, text FROM (" EVENT_COLUMNS
-			   "WHERE (module = ?1 OR path = ?2) AND sees(path) ORDER BY id DESC LIMIT 200) ORDER BY id",
-			   "it", module, path);
+	return rows_append(
+		m, into, reterr,
+		"SELECT time_ns, kind, path, text FROM (" EVENT_COLUMNS
+		"WHERE (module = ?1 OR path = ?2) AND sees(path) ORDER BY id DESC LIMIT 200) ORDER BY id",
+		"it", module, path);
 }
 
 /* One row as a{sv}: the module with what stands at @path, or why what stands there is left alone. */
@@ -233,12 +235,14 @@ static int subject_append(struct manager *m, int64_t module, const char *path, s
 			  struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
-	int sent, r = module ? state_prepare(m->state, &statement, reterr,
-					     MODULE_REPORT "WHERE m.id = ?1 ORDER BY t.path IS NOT ?2 LIMIT 1", "it",
-					     module, path)
-			     : state_prepare(m->state, &statement, reterr,
-					     "SELECT path, reason AS refused FROM refusal WHERE path = ? AND sees(path)",
-					     "t", path);
+	int sent, r = module ?
+			      state_prepare(m->state, &statement, reterr,
+					    MODULE_REPORT "WHERE m.id = ?1 ORDER BY t.path IS NOT ?2 LIMIT 1",
+					    "it", module, path) :
+			      state_prepare(m->state, &statement, reterr,
+					    "SELECT path, reason AS refused FROM refusal WHERE path = ? AND "
+					    "sees(path)",
+					    "t", path);
 
 	if (r == 0)
 		r = state_step(m->state, statement, reterr);
@@ -250,8 +254,8 @@ static int subject_append(struct manager *m, int64_t module, const char *path, s
 	return sent < 0 ? fault_errno(reterr, sent, "cannot answer") : 0;
 }
 
-int report_explain(struct manager *m, const struct audience *audience, const char *path,
-		   sd_bus_message *into, struct fault *reterr)
+int report_explain(struct manager *m, const struct audience *audience, const char *path, sd_bus_message *into,
+		   struct fault *reterr)
 {
 	int64_t module;
 	int r = module_at(m, audience, path, &module, reterr);
@@ -261,15 +265,16 @@ int report_explain(struct manager *m, const struct audience *audience, const cha
 	if (r == 0)
 		r = rows_append(m, into, reterr, GENERATION_REPORT, "i", module, NULL);
 	if (r == 0)
-		r = rows_append(m, into, reterr,
-				"SELECT id AS decision, time_ns, trigger, reason, samples, new_samples, share, "
-				"generation, outcome FROM decision WHERE module = ? ORDER BY id", "i",
-				module, NULL);
+		r = rows_append(
+			m, into, reterr,
+			"SELECT id AS decision, time_ns, trigger, reason, samples, new_samples, share, "
+			"generation, outcome FROM decision WHERE module = ? ORDER BY id",
+			"i", module, NULL);
 	return r < 0 ? r : events_append(m, module, path, into, reterr);
 }
 
-int report_history(struct manager *m, const struct audience *audience, const char *path,
-		   sd_bus_message *into, struct fault *reterr)
+int report_history(struct manager *m, const struct audience *audience, const char *path, sd_bus_message *into,
+		   struct fault *reterr)
 {
 	int64_t module = 0;
 	int r = *path ? module_at(m, audience, path, &module, reterr) : audience_set(m, audience, reterr);
@@ -282,10 +287,11 @@ int report_history(struct manager *m, const struct audience *audience, const cha
 		return r;
 	if (*path)
 		return events_append(m, module, path, into, reterr);
-	return rows_append(m, into, reterr,
-			   "SELECT time_ns, kind, path, text FROM (" EVENT_COLUMNS "WHERE sees(coalesce(e.path, "
-			   "(SELECT path FROM module WHERE id = e.module))) ORDER BY id DESC LIMIT ?) ORDER BY id", "i",
-			   EVENTS_MAX, NULL);
+	return rows_append(
+		m, into, reterr,
+		"SELECT time_ns, kind, path, text FROM (" EVENT_COLUMNS "WHERE sees(coalesce(e.path, "
+		"(SELECT path FROM module WHERE id = e.module))) ORDER BY id DESC LIMIT ?) ORDER BY id",
+		"i", EVENTS_MAX, NULL);
 }
 
 int report_pins(struct manager *m, const struct audience *audience, _unused_ const char *path,
@@ -293,7 +299,9 @@ int report_pins(struct manager *m, const struct audience *audience, _unused_ con
 {
 	int r = audience_set(m, audience, reterr);
 
-	return r < 0 ? r : rows_append(m, into, reterr,
-				       "SELECT path, reason, time_ns FROM pin WHERE ? IS NULL AND sees(path) ORDER BY path",
-				       "t", 0, NULL);
+	return r < 0 ? r :
+		       rows_append(m, into, reterr,
+				   "SELECT path, reason, time_ns FROM pin WHERE ? IS NULL AND sees(path) "
+				   "ORDER BY path",
+				   "t", 0, NULL);
 }

@@ -66,7 +66,8 @@ static int dpkg_search(const char *root, const char *path, struct package_file *
 		found = md5sums_search(path_join(directory, entry->d_name, file), path, ret->digest);
 		if (found == 1)
 			snprintf(ret->package, sizeof(ret->package), "%.*s",
-				 (int)MIN(strcspn(entry->d_name, ":"), (size_t)(suffix - entry->d_name)), entry->d_name);
+				 (int)MIN(strcspn(entry->d_name, ":"), (size_t)(suffix - entry->d_name)),
+				 entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
@@ -94,12 +95,16 @@ static void rpm_answer_take(char *text, const char *path, struct package_file *r
 
 static void rpm_search(const char *root, const char *path, struct package_file *ret)
 {
-	static const char *const databases[] = { "/usr/lib/sysimage/rpm/rpmdb.sqlite", "/var/lib/rpm/rpmdb.sqlite",
-						 "/var/lib/rpm/Packages", "/usr/lib/sysimage/rpm/Packages.db" };
+	static const char *const databases[] = { "/usr/lib/sysimage/rpm/rpmdb.sqlite",
+						 "/var/lib/rpm/rpmdb.sqlite", "/var/lib/rpm/Packages",
+						 "/usr/lib/sysimage/rpm/Packages.db" };
 	_clean_(buffer_donep) struct buffer out = { 0 }, err = { 0 };
 	struct child_options options = { .retout = &out, .reterrout = &err, .timeout_s = RPM_TIMEOUT_S };
-	char *argv[] = { (char *)"rpm", (char *)"--root", (char *)(*root ? root : "/"), (char *)"-q", (char *)"--qf",
-			 (char *)"[%{=NAME}\\t%{FILENAMES}\\t%{FILEDIGESTS}\\n]", (char *)"-f", (char *)path, NULL };
+	char *argv[] = {
+		(char *)"rpm", (char *)"--root", (char *)(*root ? root : "/"),
+		(char *)"-q",  (char *)"--qf",	 (char *)"[%{=NAME}\\t%{FILENAMES}\\t%{FILEDIGESTS}\\n]",
+		(char *)"-f",  (char *)path,	 NULL
+	};
 	char full[PATH_MAX];
 	bool found = false;
 

@@ -18,8 +18,8 @@
 
 #define REPORT_MAX_BYTES (1u << 20)
 
-struct record_program *program_records_add(struct program_records *records, const char *path, const char *build_id,
-					   int64_t generation)
+struct record_program *program_records_add(struct program_records *records, const char *path,
+					   const char *build_id, int64_t generation)
 {
 	struct record_program *more = reallocarray(records->programs, records->n_programs + 1, sizeof(*more));
 	struct record_program *ret;
@@ -28,13 +28,15 @@ struct record_program *program_records_add(struct program_records *records, cons
 		return NULL;
 	records->programs = more;
 	ret = &more[records->n_programs];
-	*ret = (struct record_program){ .path = strdup(path), .build_id = strdup(build_id), .generation = generation };
+	*ret = (struct record_program){ .path = strdup(path),
+					.build_id = strdup(build_id),
+					.generation = generation };
 	records->n_programs++;
 	return ret->path && ret->build_id ? ret : NULL;
 }
 
-int record_program_add(struct record_program *program, int64_t number, const char *build_id, const char *digest,
-		       const char *state)
+int record_program_add(struct record_program *program, int64_t number, const char *build_id,
+		       const char *digest, const char *state)
 {
 	struct record_generation *more =
 		reallocarray(program->generations, program->n_generations + 1, sizeof(*more));
@@ -81,7 +83,8 @@ const struct record_generation *record_generation_find(const struct record_progr
 	return NULL;
 }
 
-const struct record_generation *record_generation_by_digest(const struct record_program *program, const char *digest)
+const struct record_generation *record_generation_by_digest(const struct record_program *program,
+							    const char *digest)
 {
 	for (size_t i = 0; i < program->n_generations; i++)
 		if (strcmp(program->generations[i].digest, digest) == 0)
@@ -101,14 +104,18 @@ static const char *column(sqlite3_stmt *row, int i)
 static int generations_load(sqlite3 *db, int64_t module, struct record_program *program)
 {
 	sqlite3_stmt *row = NULL;
-	int r = sqlite3_prepare_v2(db, "SELECT number, build_id, digest, state FROM generation WHERE module = ? "
-				   "ORDER BY number", -1, &row, NULL);
+	int r = sqlite3_prepare_v2(db,
+				   "SELECT number, build_id, digest, state FROM generation WHERE module = ? "
+				   "ORDER BY number",
+				   -1, &row, NULL);
 
 	if (r == SQLITE_OK)
 		r = sqlite3_bind_int64(row, 1, module);
 	while (r == SQLITE_OK && (r = sqlite3_step(row)) == SQLITE_ROW)
 		r = record_program_add(program, sqlite3_column_int64(row, 0), column(row, 1), column(row, 2),
-				       column(row, 3)) < 0 ? SQLITE_NOMEM : SQLITE_OK;
+				       column(row, 3)) < 0 ?
+			    SQLITE_NOMEM :
+			    SQLITE_OK;
 	sqlite3_finalize(row);
 	return r;
 }
@@ -116,8 +123,10 @@ static int generations_load(sqlite3 *db, int64_t module, struct record_program *
 static int programs_load(sqlite3 *db, struct program_records *ret)
 {
 	sqlite3_stmt *row = NULL;
-	int r = sqlite3_prepare_v2(db, "SELECT t.path, m.key, t.generation, m.id FROM target t JOIN module m ON "
-				   "m.id = t.module ORDER BY t.path", -1, &row, NULL);
+	int r = sqlite3_prepare_v2(db,
+				   "SELECT t.path, m.key, t.generation, m.id FROM target t JOIN module m ON "
+				   "m.id = t.module ORDER BY t.path",
+				   -1, &row, NULL);
 
 	while (r == SQLITE_OK && (r = sqlite3_step(row)) == SQLITE_ROW) {
 		struct record_program *program = program_records_add(ret, column(row, 0), column(row, 1),
@@ -199,9 +208,11 @@ static void file_compare(struct comparison *c, const char *build_id, int64_t num
 	if (store_check_file(path, digest, &fault) < 0)
 		say(c, "the store: %s", fault.text);
 	if (program && !row)
-		say(c, "the store: %s: state.db knows no generation %lld of %s", path, (long long)number, program->path);
+		say(c, "the store: %s: state.db knows no generation %lld of %s", path, (long long)number,
+		    program->path);
 	else if (row && row->digest[0] && strcmp(row->digest, digest) != 0)
-		say(c, "the store: %s: its description says %.16s..., state.db %.16s...", path, digest, row->digest);
+		say(c, "the store: %s: its description says %.16s..., state.db %.16s...", path, digest,
+		    row->digest);
 }
 
 static int on_module(void *userdata, const struct store_module *module)
@@ -209,7 +220,8 @@ static int on_module(void *userdata, const struct store_module *module)
 	struct comparison *c = userdata;
 	char path[PATH_MAX];
 
-	file_compare(c, module->build_id, 0, store_path(c->store, module->build_id, "original", path), module->digest);
+	file_compare(c, module->build_id, 0, store_path(c->store, module->build_id, "original", path),
+		     module->digest);
 	return 0;
 }
 
@@ -219,11 +231,13 @@ static int on_generation(void *userdata, const char *build_id, const struct stor
 	char path[PATH_MAX];
 
 	file_compare(c, build_id, (int64_t)g->number,
-		     store_generation_path(c->store, build_id, (int64_t)g->number, "binary", path), g->digest);
+		     store_generation_path(c->store, build_id, (int64_t)g->number, "binary", path),
+		     g->digest);
 	return 0;
 }
 
-static int on_target(_unused_ void *userdata, _unused_ const char *build_id, _unused_ const struct store_target *target)
+static int on_target(_unused_ void *userdata, _unused_ const char *build_id,
+		     _unused_ const struct store_target *target)
 {
 	return 0; /* kept until its module goes: old ones are no disagreement */
 }
@@ -265,14 +279,17 @@ static void rows_compare(struct comparison *c)
 
 			if (!g->digest[0] || strcmp(g->state, "dropped") == 0)
 				continue;
-			if (g->number == 0 && p->n_generations == 1) /* the shipped file is kept before its first edit */
+			if (g->number == 0 &&
+			    p->n_generations == 1) /* the shipped file is kept before its first edit */
 				continue;
 			if (g->number)
 				store_generation_path(c->store, p->build_id, g->number, "binary", path);
 			else
 				store_path(c->store, p->build_id, "original", path);
 			if (access(path, F_OK) < 0 && errno == ENOENT)
-				say(c, "state.db has generation %lld of %s, and the store has not got its file %s",
+				say(c,
+				    "state.db has generation %lld of %s, and the store has not got its file "
+				    "%s",
 				    (long long)g->number, p->path, path);
 		}
 	}
@@ -283,8 +300,12 @@ int program_records_differences(const char *state_directory, const struct progra
 				struct fault *reterr)
 {
 	char store[PATH_MAX], mounts[PATH_MAX];
-	struct comparison c = { path_join(state_directory, "store", store), path_join(state_directory, "mounts", mounts),
-				records, say_one, userdata, 0 };
+	struct comparison c = { path_join(state_directory, "store", store),
+				path_join(state_directory, "mounts", mounts),
+				records,
+				say_one,
+				userdata,
+				0 };
 	struct store_visitor visitor = { on_module, on_generation, on_target, on_damaged, &c };
 	int r;
 
@@ -310,8 +331,8 @@ char *records_text(const char *path, const char *query)
 	if (sqlite3_open(":memory:", &db) == SQLITE_OK &&
 	    sqlite3_prepare_v2(db, "SELECT json_extract(?, ?)", -1, &row, NULL) == SQLITE_OK &&
 	    sqlite3_bind_text(row, 1, (const char *)map.data, (int)map.size, SQLITE_STATIC) == SQLITE_OK &&
-	    sqlite3_bind_text(row, 2, query, -1, SQLITE_STATIC) == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW &&
-	    sqlite3_column_text(row, 0))
+	    sqlite3_bind_text(row, 2, query, -1, SQLITE_STATIC) == SQLITE_OK &&
+	    sqlite3_step(row) == SQLITE_ROW && sqlite3_column_text(row, 0))
 		ret = strdup((const char *)sqlite3_column_text(row, 0));
 	sqlite3_finalize(row);
 	sqlite3_close(db);

@@ -35,14 +35,15 @@ int program_records_load(const char *state_directory, struct program_records *re
 void program_records_done(struct program_records *records);
 
 /** program_records_add() - an empty program, to be filled by the caller; NULL: no memory */
-struct record_program *program_records_add(struct program_records *records, const char *path, const char *build_id,
-					   int64_t generation);
-int record_program_add(struct record_program *program, int64_t number, const char *build_id, const char *digest,
-		       const char *state);
+struct record_program *program_records_add(struct program_records *records, const char *path,
+					   const char *build_id, int64_t generation);
+int record_program_add(struct record_program *program, int64_t number, const char *build_id,
+		       const char *digest, const char *state);
 const struct record_program *program_records_find(const struct program_records *records, const char *path);
 /** record_generation_find() - by number, or by digest; NULL: there is none */
 const struct record_generation *record_generation_find(const struct record_program *program, int64_t number);
-const struct record_generation *record_generation_by_digest(const struct record_program *program, const char *digest);
+const struct record_generation *record_generation_by_digest(const struct record_program *program,
+							    const char *digest);
 
 /** records_differences() - what store and database disagree about, one sentence each, to @say; how many, or -errno */
 int program_records_differences(const char *state_directory, const struct program_records *records,

@@ -135,10 +135,10 @@ static __always_inline bool mapping_read(struct mm_struct *mm, u64 ip, u64 mappi
 	ret->mapping = mapping;
 	ret->start = KERNEL_READ(mapping, struct vm_area_struct, vm_start);
 	ret->end = KERNEL_READ(mapping, struct vm_area_struct, vm_end);
-	ret->base = ret->start - (KERNEL_READ(mapping, struct vm_area_struct, vm_pgoff) << control.page_shift);
+	ret->base =
+		ret->start - (KERNEL_READ(mapping, struct vm_area_struct, vm_pgoff) << control.page_shift);
 	ret->file = KERNEL_READ(mapping, struct vm_area_struct, vm_file);
-	return ip >= ret->start && ip < ret->end &&
-	       KERNEL_READ(mapping, struct vm_area_struct, vm_mm) == mm;
+	return ip >= ret->start && ip < ret->end && KERNEL_READ(mapping, struct vm_area_struct, vm_mm) == mm;
 }
 
 /*
@@ -150,7 +150,8 @@ static __always_inline bool is_stable(struct mm_struct *mm, const struct place *
 	u32 now = sequence_of(mm);
 
 	if (has_lock_sequence())
-		return place->lock_sequence != now && lock_sequence_of(place->mapping) == place->lock_sequence;
+		return place->lock_sequence != now &&
+		       lock_sequence_of(place->mapping) == place->lock_sequence;
 	return now == sequence && !is_being_written(mm, now);
 }
 
@@ -173,7 +174,8 @@ static __always_inline void place_classify(struct task_struct *task, struct mm_s
  * Steps 2b and 2c. Return: SAMPLER_ATTRIBUTED when @ret is filled, else the counter of what went wrong:
  * without a mapping while nobody writes there is none; while somebody writes it is a race.
  */
-static __always_inline u32 place_find(struct task_struct *task, struct mm_struct *mm, u64 ip, struct place *ret)
+static __always_inline u32 place_find(struct task_struct *task, struct mm_struct *mm, u64 ip,
+				      struct place *ret)
 {
 	u32 cause = SAMPLER_RACE;
 

@@ -231,7 +231,8 @@ struct timespec64 {
 /* The registers of an interrupted context: where, and in which mode. */
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs___kernel {
-	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp;
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
+		flags, sp;
 } __kernel_layout;
 #define REGS_IP ip
 #define REGS_MODE cs
@@ -258,15 +259,15 @@ struct pt_regs___kernel {
  */
 extern void *bpf_rdonly_cast(void *address, __u32 btf_id) __ksym __weak;
 
-#define KERNEL_READ(address, type, field)                                                         \
-	({                                                                                        \
-		__typeof__(((type *)0)->field) value_;                                            \
-		if (bpf_rdonly_cast)                                                              \
-			value_ = ((type *)bpf_rdonly_cast((void *)(address),                      \
-							  bpf_core_type_id_kernel(type)))->field; \
-		else                                                                              \
-			value_ = BPF_CORE_READ((type *)(address), field);                         \
-		value_;                                                                           \
+#define KERNEL_READ(address, type, field)                                                                    \
+	({                                                                                                   \
+		__typeof__(((type *)0)->field) value_;                                                       \
+		if (bpf_rdonly_cast)                                                                         \
+			value_ = ((type *)bpf_rdonly_cast((void *)(address), bpf_core_type_id_kernel(type))) \
+					 ->field;                                                            \
+		else                                                                                         \
+			value_ = BPF_CORE_READ((type *)(address), field);                                    \
+		value_;                                                                                      \
 	})
 
 static __always_inline u64 kernel_read_u64(u64 address)

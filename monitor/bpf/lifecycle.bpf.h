@@ -98,7 +98,8 @@ static __always_inline int own_number(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, group_leader, thread_pid);
 	u32 level = BPF_CORE_READ(pid, level);
-	u64 at = (u64)pid + bpf_core_field_offset(struct pid, numbers) + (u64)level * bpf_core_type_size(struct upid);
+	u64 at = (u64)pid + bpf_core_field_offset(struct pid, numbers) +
+		 (u64)level * bpf_core_type_size(struct upid);
 	int number = 0;
 
 	bpf_probe_read_kernel(&number, sizeof(number), (void *)(at + bpf_core_field_offset(struct upid, nr)));
@@ -106,7 +107,8 @@ static __always_inline int own_number(struct task_struct *task)
 }
 
 /* Did the kernel raise it for what an instruction did, or the program itself by abort(3)? Nobody's kill(2) counts. */
-static __always_inline bool is_own_fault(struct task_struct *task, u32 signal, struct kernel_siginfo *info, s32 *retcode)
+static __always_inline bool is_own_fault(struct task_struct *task, u32 signal, struct kernel_siginfo *info,
+					 s32 *retcode)
 {
 	s32 code = BPF_CORE_READ(info, si_code);
 

@@ -75,14 +75,14 @@ static __always_inline struct sampler_share *share_of(u32 user)
 }
 
 /* Is there room in the share? CPUs may meet here, and then a few more are let through, or counted once too little. */
-#define SHARE_TAKE(share, what, limit)                                            \
-	({                                                                        \
-		bool has_ = (share) && (share)->what < (limit);                   \
-		if (has_)                                                         \
-			__sync_fetch_and_add(&(share)->what, 1);                  \
-		else if (share)                                                   \
-			__sync_fetch_and_add(&(share)->what##_untold, 1);         \
-		has_;                                                             \
+#define SHARE_TAKE(share, what, limit)                                    \
+	({                                                                \
+		bool has_ = (share) && (share)->what < (limit);           \
+		if (has_)                                                 \
+			__sync_fetch_and_add(&(share)->what, 1);          \
+		else if (share)                                           \
+			__sync_fetch_and_add(&(share)->what##_untold, 1); \
+		has_;                                                     \
 	})
 
 /*
@@ -101,7 +101,9 @@ __noinline u32 module_number(struct place *place, struct sampler_counters *count
 	if (known)
 		return *known;
 	share = share_of(place->user);
-	event = SHARE_TAKE(share, files, SAMPLER_WINDOW_FILES) ? bpf_ringbuf_reserve(&events, sizeof(*event), 0) : NULL;
+	event = SHARE_TAKE(share, files, SAMPLER_WINDOW_FILES) ?
+			bpf_ringbuf_reserve(&events, sizeof(*event), 0) :
+			NULL;
 	if (!event) {
 		counts->n[SAMPLER_EVENTS_LOST]++;
 		return SAMPLER_UNTOLD;
@@ -134,12 +136,14 @@ static __always_inline bool is_untouched(struct mm_struct *mm, const struct samp
 		       cached->start + ((u64)cached->n_pages << control.page_shift);
 }
 
-static __always_inline bool is_cached(struct mm_struct *mm, struct sampler_cached *cached, u64 process, u64 ip)
+static __always_inline bool is_cached(struct mm_struct *mm, struct sampler_cached *cached, u64 process,
+				      u64 ip)
 {
 	u32 sequence;
 
 	if (!has_sequence() || control.no_cache || cached->process != process ||
-	    cached->flushes != control.cache_flushes || ip - cached->start >= (u64)cached->n_pages << control.page_shift)
+	    cached->flushes != control.cache_flushes ||
+	    ip - cached->start >= (u64)cached->n_pages << control.page_shift)
 		return false;
 	sequence = sequence_of(mm);
 	if (is_being_written(mm, sequence))

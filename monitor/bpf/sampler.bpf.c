@@ -61,7 +61,8 @@ static __always_inline int sample(struct run *run, bool is_user, u64 ip)
 		user_sample(run, ip);
 	} else if (run->task->pid == 0) {
 		if (!control.initial_namespaces)
-			control.initial_namespaces = kernel_read_u64((u64)run->task + bpf_core_field_offset(struct task_struct, nsproxy));
+			control.initial_namespaces = kernel_read_u64(
+				(u64)run->task + bpf_core_field_offset(struct task_struct, nsproxy));
 		run->counts->n[SAMPLER_IDLE]++;
 	} else {
 		run->counts->n[SAMPLER_KERNEL_MODE]++;
@@ -97,9 +98,10 @@ static __always_inline bool irq_regs_read(struct hrtimer *timer, u64 *retregs, u
 	 * Read as a number: the verifier would not let an unknown distance be added to a pointer. Both loads are
 	 * of what the timer's own code has just used.
 	 */
-	u64 regs = kernel_read_u64(kernel_read_u64((u64)timer->base +
-						   bpf_core_field_offset(struct hrtimer_clock_base, cpu_base)) +
-				   control.irq_regs_distance);
+	u64 regs =
+		kernel_read_u64(kernel_read_u64((u64)timer->base +
+						bpf_core_field_offset(struct hrtimer_clock_base, cpu_base)) +
+				control.irq_regs_distance);
 
 	if (!regs)
 		return false;

@@ -13,7 +13,7 @@
 enum sampler_table {
 	SAMPLER_MAIN,	   /* the scheduler tick, or the clock that stands in for it */
 	SAMPLER_REFERENCE, /* slow, jittered, unbiased */
-	SAMPLER_TABLES /* a power of two */
+	SAMPLER_TABLES	   /* a power of two */
 };
 
 #define SAMPLER_EPOCHS 2u
@@ -105,7 +105,7 @@ struct sampler_cached {
 	__u32 n_pages, lock_sequence;
 	__u32 sequence, flushes;
 	__u32 module, user; /* as in the key */
-	__u64 base; /* address of the file's byte 0 */
+	__u64 base;	    /* address of the file's byte 0 */
 	__u64 unused;
 };
 
@@ -203,7 +203,7 @@ enum sampler_event_type {
 struct sampler_event {
 	__u32 type;
 	__u32 tgid;
-	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 time_ns;		    /* CLOCK_MONOTONIC */
 	struct sampler_file module; /* the new one; the executable for the others */
 	struct sampler_file fault;  /* SIGNAL: the module that the instruction pointer was in */
 	__u64 fault_offset;

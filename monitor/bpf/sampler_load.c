@@ -22,7 +22,7 @@
 
 #define MIN_ROWS 256u
 #define MAX_ROWS (1u << 20)
-#define BUCKETS_PER_ROW 4 /* rows to one bucket: half of the rows fit, the others move */
+#define BUCKETS_PER_ROW 4	 /* rows to one bucket: half of the rows fit, the others move */
 #define TICK_PROOF_NS 250000000u /* how long the tick may take to show itself */
 #define PROBE_ROWS 256u
 
@@ -69,10 +69,13 @@ static int refusal(int code, const char *what, struct fault *reterr)
 	if (code == -EPERM || code == -EACCES)
 		return fault_set(reterr, code,
 				 "the kernel refuses to %s; run as root or with CAP_BPF, CAP_PERFMON and "
-				 "CAP_SYSLOG (%s)", what, explanation[0] ? explanation : strerror(-code));
+				 "CAP_SYSLOG (%s)",
+				 what, explanation[0] ? explanation : strerror(-code));
 	if (code == -ESRCH || code == -ENOENT)
-		return fault_set(reterr, code, "cannot %s: this kernel lacks BTF (/sys/kernel/btf/vmlinux) or "
-					       "something the sampler reads (%s)", what, explanation);
+		return fault_set(reterr, code,
+				 "cannot %s: this kernel lacks BTF (/sys/kernel/btf/vmlinux) or "
+				 "something the sampler reads (%s)",
+				 what, explanation);
 	return fault_set(reterr, code, "cannot %s: %s (%s)", what, strerror(-code), explanation);
 }
 
@@ -181,7 +184,8 @@ static int memory_reserve(struct sampler *sampler)
 	sampler->n_clocks = (unsigned)sampler->n_possible;
 	sampler->clocks = calloc(sampler->n_clocks, sizeof(*sampler->clocks));
 	sampler->per_cpu = calloc((size_t)sampler->n_possible, sizeof(*sampler->per_cpu));
-	sampler->taken = calloc((size_t)sampler->n_possible * sampler->options.n_snapshots + 1, sizeof(*sampler->taken));
+	sampler->taken = calloc((size_t)sampler->n_possible * sampler->options.n_snapshots + 1,
+				sizeof(*sampler->taken));
 	if (!sampler->clocks || !sampler->per_cpu || !sampler->taken)
 		return -ENOMEM;
 	for (unsigned i = 0; i < sampler->n_clocks; i++)
@@ -221,8 +225,8 @@ static int load(struct sampler *sampler, struct fault *reterr)
 		return refusal(r, "attach the sampler's programs", reterr);
 	sampler->states = map_memory(sampler->bpf->maps.states, (size_t)sampler->n_possible * SAMPLER_TABLES,
 				     sizeof(*sampler->states));
-	sampler->buckets = map_memory(sampler->bpf->maps.buckets, sampler->n_all_buckets,
-				      sizeof(*sampler->buckets));
+	sampler->buckets =
+		map_memory(sampler->bpf->maps.buckets, sampler->n_all_buckets, sizeof(*sampler->buckets));
 	sampler->moved = map_memory(sampler->bpf->maps.moved, sampler->n_all_moved, sizeof(*sampler->moved));
 	sampler->snapshots = map_memory(sampler->bpf->maps.snapshots, n_all_snapshots(sampler),
 					sizeof(*sampler->snapshots));
@@ -304,8 +308,10 @@ static int tick_prove(struct sampler *sampler, struct fault *reterr)
 	while (now_ns() - start < TICK_PROOF_NS)
 		if (fired_so_far(sampler) > 0)
 			return 0;
-	return fault_set(reterr, -ENODEV, "the scheduler tick does not come through %s (no high-resolution "
-					  "timers?)", sampler->hook.name);
+	return fault_set(reterr, -ENODEV,
+			 "the scheduler tick does not come through %s (no high-resolution "
+			 "timers?)",
+			 sampler->hook.name);
 }
 
 int sampler_open(const struct sampler_options *options, struct sampler **ret, struct fault *reterr)
@@ -340,7 +346,8 @@ void sampler_free(struct sampler *sampler)
 	if (sampler->ring)
 		ring_buffer__free(sampler->ring);
 	if (sampler->states)
-		munmap(sampler->states, (size_t)sampler->n_possible * SAMPLER_TABLES * sizeof(*sampler->states));
+		munmap(sampler->states,
+		       (size_t)sampler->n_possible * SAMPLER_TABLES * sizeof(*sampler->states));
 	if (sampler->buckets)
 		munmap(sampler->buckets, sampler->n_all_buckets * sizeof(*sampler->buckets));
 	if (sampler->moved)
@@ -422,7 +429,8 @@ static int rows_take(struct sampler *sampler, uint32_t table, uint32_t set, doub
 		const __u64 *n = sampler->per_cpu[cpu].n;
 
 		/* The list only gets longer, and is what fills. */
-		*retfill = MAX(*retfill, (double)n[SAMPLER_MOVED] / sampler->bpf->bss->control.n_moved[table]);
+		*retfill =
+			MAX(*retfill, (double)n[SAMPLER_MOVED] / sampler->bpf->bss->control.n_moved[table]);
 		if (n[SAMPLER_FIRED])
 			r = cpu_take(sampler, table, set, (uint32_t)cpu);
 	}
@@ -435,7 +443,8 @@ static size_t snapshots_take(struct sampler *sampler, uint32_t epoch)
 	size_t per_cpu = sampler->options.n_snapshots, n = 0;
 
 	for (size_t cpu = 0; cpu < (size_t)sampler->n_possible; cpu++) {
-		uint64_t *n_here = (uint64_t *)&sampler->states[cpu * SAMPLER_TABLES + SAMPLER_MAIN].n_snapshots[epoch];
+		uint64_t *n_here =
+			(uint64_t *)&sampler->states[cpu * SAMPLER_TABLES + SAMPLER_MAIN].n_snapshots[epoch];
 		struct sampler_snapshot *from =
 			sampler->snapshots + (epoch * (size_t)sampler->n_possible + cpu) * per_cpu;
 		size_t used = MIN((size_t)*n_here, per_cpu);
@@ -467,8 +476,8 @@ static int epoch_change(struct sampler *sampler, enum sampler_table table, uint3
 	*epoch = !old;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	*retset = table * SAMPLER_EPOCHS + old;
-	return bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.fence), &zero, &fd, BPF_ANY) < 0 ?
-		       -errno : 0;
+	return bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.fence), &zero, &fd, BPF_ANY) < 0 ? -errno :
+												     0;
 }
 
 int sampler_drain(struct sampler *sampler, enum sampler_table table, struct sampler_drained *ret,
@@ -500,8 +509,9 @@ static int law(const char *equation, uint64_t left, uint64_t right, struct fault
 {
 	if (left == right)
 		return 0;
-	return fault_set(reterr, -ERANGE, "the sampler's counters do not add up: %s, but %" PRIu64
-					  " is not %" PRIu64, equation, left, right);
+	return fault_set(reterr, -ERANGE,
+			 "the sampler's counters do not add up: %s, but %" PRIu64 " is not %" PRIu64,
+			 equation, left, right);
 }
 
 int sampler_check(const struct sampler_drained *drained, struct fault *reterr)
@@ -525,7 +535,8 @@ int sampler_check(const struct sampler_drained *drained, struct fault *reterr)
 	if (r == 0)
 		r = law("user = attributed + anonymous + losses", n[SAMPLER_USER_MODE],
 			n[SAMPLER_ATTRIBUTED] + n[SAMPLER_ANONYMOUS_CODE] + n[SAMPLER_NO_MAPPING] +
-				n[SAMPLER_RACE] + n[SAMPLER_USER_FULL], reterr);
+				n[SAMPLER_RACE] + n[SAMPLER_USER_FULL],
+			reterr);
 	if (r == 0)
 		r = law("attributed = drained", n[SAMPLER_ATTRIBUTED], files, reterr);
 	if (r == 0)
@@ -546,8 +557,7 @@ int sampler_events_fd(const struct sampler *sampler)
 }
 
 int sampler_events(struct sampler *sampler,
-		   void (*each)(const struct sampler_event *event, size_t size, void *closure),
-		   void *closure)
+		   void (*each)(const struct sampler_event *event, size_t size, void *closure), void *closure)
 {
 	sampler->each = each;
 	sampler->closure = closure;
@@ -580,12 +590,14 @@ void sampler_forget_all(struct sampler *sampler)
 }
 
 int sampler_untold(struct sampler *sampler,
-		   int (*each)(uint32_t user, const struct sampler_share *share, void *closure), void *closure)
+		   int (*each)(uint32_t user, const struct sampler_share *share, void *closure),
+		   void *closure)
 {
 	int fd = bpf_map__fd(sampler->bpf->maps.shares), r = 0;
 	uint32_t user, next, *previous = NULL;
 
-	for (unsigned i = 0; r == 0 && i < SAMPLER_MAX_USERS && bpf_map_get_next_key(fd, previous, &next) == 0; i++) {
+	for (unsigned i = 0;
+	     r == 0 && i < SAMPLER_MAX_USERS && bpf_map_get_next_key(fd, previous, &next) == 0; i++) {
 		struct sampler_share share, kept;
 
 		user = next;

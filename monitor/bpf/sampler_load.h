@@ -24,10 +24,10 @@ struct sampler_options {
 	bool has_reference;	   /* with TICK only */
 	/* Samples per CPU that each table must hold between two drains, should all be different. */
 	uint32_t n_main_rows, n_reference_rows;
-	uint32_t n_snapshots;	   /* per CPU, of registers, between two drains; a power of two, or 0 */
-	uint32_t snapshot_every;   /* so many user samples leave one; a power of two */
-	bool no_cache;		   /* for measurements */
-	bool no_lifecycle;	   /* no exec, exit and signal events */
+	uint32_t n_snapshots;	 /* per CPU, of registers, between two drains; a power of two, or 0 */
+	uint32_t snapshot_every; /* so many user samples leave one; a power of two */
+	bool no_cache;		 /* for measurements */
+	bool no_lifecycle;	 /* no exec, exit and signal events */
 };
 
 struct sampler_row {
@@ -36,12 +36,12 @@ struct sampler_row {
 };
 
 struct sampler_drained {
-	struct sampler_counters counters; /* summed over CPUs */
-	const struct sampler_row *rows;	  /* borrowed until the next drain */
-	size_t n_rows; /* the same key may come more than once */
+	struct sampler_counters counters;	  /* summed over CPUs */
+	const struct sampler_row *rows;		  /* borrowed until the next drain */
+	size_t n_rows;				  /* the same key may come more than once */
 	const struct sampler_snapshot *snapshots; /* borrowed until the next drain; of the main table only */
 	size_t n_snapshots;
-	double fill;   /* 0 to 1: of the CPU whose table was fullest */
+	double fill;				/* 0 to 1: of the CPU whose table was fullest */
 	const struct sampler_counters *per_cpu; /* borrowed; sampler_n_cpus() of them */
 };
 
@@ -79,7 +79,8 @@ void sampler_forget_all(struct sampler *sampler);
  * Stops at the first non-zero return of @each, and returns it.
  */
 int sampler_untold(struct sampler *sampler,
-		   int (*each)(uint32_t user, const struct sampler_share *share, void *closure), void *closure);
+		   int (*each)(uint32_t user, const struct sampler_share *share, void *closure),
+		   void *closure);
 /** sampler_watch() - report starts and ends of programs of this inode (any device) */
 int sampler_watch(struct sampler *sampler, const struct sampler_inode *inode, bool on);
 

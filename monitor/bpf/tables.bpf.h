@@ -17,12 +17,13 @@
 #define EVENT_RING_BYTES (256 * 1024)
 #define LIFE_RING_BYTES (256 * 1024)
 #define LIFE_RESERVE_BYTES (LIFE_RING_BYTES / 2) /* for root's and system accounts' programs alone */
-#define MAX_SPACES 32	     /* user namespaces inside each other, as in the kernel */
-#define MAX_ANCESTORS 4	     /* in which the start of a program is looked for */
-#define FIRST_PERSON 1000u   /* accounts below are the system's */
-#define MODE_BACKING (3u << 24) /* FMODE_BACKING of file.f_mode: bit 25, lately 24; the other means other things */
-#define NAMESPACE_INTERNAL (-22l) /* MNT_NS_INTERNAL: a mount that is in nobody's tree */
-#define SUPER_KERNEL (1ul << 22)  /* SB_KERNMOUNT: memfd and the like */
+#define MAX_SPACES 32				 /* user namespaces inside each other, as in the kernel */
+#define MAX_ANCESTORS 4				 /* in which the start of a program is looked for */
+#define FIRST_PERSON 1000u			 /* accounts below are the system's */
+#define MODE_BACKING \
+	(3u << 24) /* FMODE_BACKING of file.f_mode: bit 25, lately 24; the other means other things */
+#define NAMESPACE_INTERNAL (-22l)   /* MNT_NS_INTERNAL: a mount that is in nobody's tree */
+#define SUPER_KERNEL (1ul << 22)    /* SB_KERNMOUNT: memfd and the like */
 #define CHANGED_NS_MASK 0x3fffffffu /* the kernel keeps a flag above */
 
 /* include/linux/maple_tree.h: type in bits 3..6 of a node pointer, nodes aligned to 256 bytes */
@@ -148,7 +149,7 @@ struct run {
 	struct task_struct *task;
 	struct sampler_state *state;
 	struct sampler_counters *counts;
-	u64 start_ns; /* 0: this run is not timed */
+	u64 start_ns;  /* 0: this run is not timed */
 	u64 registers; /* address of the interrupted ones; 0: not known */
 	u32 epoch;
 	u32 n_buckets, n_moved, bucket_base, moved_base; /* of this set */

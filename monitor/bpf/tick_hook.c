@@ -39,8 +39,10 @@ static int handler_find(const char *kallsyms, struct tick_hook *ret, struct faul
 		return fault_set(reterr, -ENOENT, "%s: this kernel has no %s; its tick is not a timer",
 				 kallsyms, names[0]);
 	if (!address)
-		return fault_set(reterr, -EPERM, "%s hides addresses; CAP_SYSLOG is needed "
-						 "(sysctl kernel.kptr_restrict)", kallsyms);
+		return fault_set(reterr, -EPERM,
+				 "%s hides addresses; CAP_SYSLOG is needed "
+				 "(sysctl kernel.kptr_restrict)",
+				 kallsyms);
 	ret->function = address;
 	return 0;
 }

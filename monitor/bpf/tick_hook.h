@@ -10,8 +10,8 @@
 #include "base/fault.h"
 
 struct tick_hook {
-	const char *name;  /* of the handler */
-	uint64_t function; /* its address */
+	const char *name;	   /* of the handler */
+	uint64_t function;	   /* its address */
 	int32_t irq_regs_distance; /* __irq_regs - hrtimer_bases, bytes in the per-CPU area; 0: unknown */
 };
 

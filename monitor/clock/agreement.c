@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define HALF_LIFE_S 300.0
-#define Z_MARK 5.0   /* about one in 3 million for independent samples */
+#define Z_MARK 5.0 /* about one in 3 million for independent samples */
 #define Z_UNMARK 2.0
 #define FACTOR 2.0
 #define MIN_REFERENCE 12.0 /* samples; fewer say nothing */

@@ -28,7 +28,7 @@ struct agreement_clocks {
 };
 
 struct agreement_module {
-	uint64_t tick, reference; /* samples of this round */
+	uint64_t tick, reference;	 /* samples of this round */
 	double seen, expected, variance; /* the reference's samples: sums over rounds, aged */
 	bool is_synchronous;
 };

@@ -20,9 +20,9 @@
 #define HOLE_MAX_NS 90000u /* longer: another task ran, or the hypervisor took the CPU */
 #define MAX_HOLES 4096u
 #define MAX_BUDGET 0.1
-#define AIM 0.9		   /* of the budget */
-#define TICK_PART 0.6	   /* the same */
-#define LEAST_PART 0.1	   /* for sampling, whatever the monitor itself takes */
+#define AIM 0.9	       /* of the budget */
+#define TICK_PART 0.6  /* the same */
+#define LEAST_PART 0.1 /* for sampling, whatever the monitor itself takes */
 #define CREDIT_S 3600.0
 #define BURST_MIN_HZ 50.0
 #define GUESS_INTERRUPT_NS 5000.0
@@ -40,8 +40,10 @@ int budget_parse(const char *text, double *ret, struct fault *reterr)
 	if (is_percent)
 		value /= 100;
 	if (end == text || *end || !(value > 0 && value <= MAX_BUDGET))
-		return fault_set(reterr, -EINVAL, "overhead_budget = %s: give a share of CPU time such as "
-						  "0.1 %%, at most 10 %%", text);
+		return fault_set(reterr, -EINVAL,
+				 "overhead_budget = %s: give a share of CPU time such as "
+				 "0.1 %%, at most 10 %%",
+				 text);
 	*ret = value;
 	return 0;
 }
@@ -167,8 +169,8 @@ void budget_save(struct budget_credit *credit, double budget, unsigned n_cpus, d
 	credit->seconds = MIN(MAX(credit->seconds, -most), most);
 }
 
-double budget_buy(struct budget_credit *credit, const struct budget_cost *cost, double hz,
-		  double seconds, unsigned n_cpus)
+double budget_buy(struct budget_credit *credit, const struct budget_cost *cost, double hz, double seconds,
+		  unsigned n_cpus)
 {
 	double event_s = (cost->interrupt_ns + cost->clock_ns) / 1e9;
 	double price = hz * seconds * n_cpus * event_s;

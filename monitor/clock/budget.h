@@ -30,9 +30,9 @@ struct budget_cost {
 };
 
 struct budget_rates {
-	unsigned tick_divisor; /* take every n-th tick */
-	double tick_hz;	       /* so many are taken per busy CPU */
-	double reference_hz;   /* 0: it does not fit */
+	unsigned tick_divisor;				 /* take every n-th tick */
+	double tick_hz;					 /* so many are taken per busy CPU */
+	double reference_hz;				 /* 0: it does not fit */
 	double tick_share, reference_share, total_share; /* of CPU time, by this accounting */
 };
 
@@ -70,5 +70,5 @@ void budget_save(struct budget_credit *credit, double budget, unsigned n_cpus, d
  * budget_buy() - pay for a burst of @seconds at @hz on @n_cpus
  * Return: the rate that can be paid (less than @hz when the credit is short; 0: nothing useful).
  */
-double budget_buy(struct budget_credit *credit, const struct budget_cost *cost, double hz,
-		  double seconds, unsigned n_cpus);
+double budget_buy(struct budget_credit *credit, const struct budget_cost *cost, double hz, double seconds,
+		  unsigned n_cpus);

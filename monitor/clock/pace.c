@@ -47,9 +47,10 @@ bool pace_stat_parse(const char *line, unsigned *retcpu, uint64_t *retbusy, uint
 
 	/* user nice system idle iowait irq softirq steal; guest time is part of user */
 	if (strncmp(line, "cpu", 3) != 0 || !isdigit((unsigned char)line[3]) || /* "cpu ": their sum */
-	    sscanf(line, "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-			 " %" SCNu64 " %" SCNu64, retcpu, &n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6],
-		   &n[7]) < 5)
+	    sscanf(line,
+		   "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		   " %" SCNu64,
+		   retcpu, &n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6], &n[7]) < 5)
 		return false;
 	for (unsigned i = 0; i < ARRAY_SIZE(n); i++)
 		if (__builtin_add_overflow(all, n[i], &all))

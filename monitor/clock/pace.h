@@ -14,8 +14,8 @@
 #include "monitor/machine/cpu_list.h"
 
 struct pace_cpu {
-	double rate_hz;	   /* drawn; 0: paused, or no such CPU */
-	uint64_t idle;	   /* of /proc/stat, at the last look */
+	double rate_hz; /* drawn; 0: paused, or no such CPU */
+	uint64_t idle;	/* of /proc/stat, at the last look */
 };
 
 struct pace {

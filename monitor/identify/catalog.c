@@ -142,8 +142,8 @@ static int modules_reserve(struct catalog *catalog)
 			      sizeof(*catalog->hashes));
 
 	if (r == 0)
-		r = array_reserve((void **)&catalog->modules, catalog->n_modules,
-				  &catalog->modules_capacity, sizeof(*catalog->modules));
+		r = array_reserve((void **)&catalog->modules, catalog->n_modules, &catalog->modules_capacity,
+				  sizeof(*catalog->modules));
 	if (r == 0)
 		r = slots_grow(&catalog->by_identity);
 	for (size_t i = 0; r > 0 && i < catalog->n_modules; i++)
@@ -157,8 +157,7 @@ static uint32_t module_find(const struct catalog *catalog, uint64_t hash, const 
 
 	if (!slots->capacity)
 		return CATALOG_NONE;
-	for (size_t i = hash & (slots->capacity - 1); slots->at[i];
-	     i = (i + 1) & (slots->capacity - 1)) {
+	for (size_t i = hash & (slots->capacity - 1); slots->at[i]; i = (i + 1) & (slots->capacity - 1)) {
 		uint32_t n = slots->at[i] - 1;
 
 		if (catalog->hashes[n] == hash && module_is(&catalog->modules[n], like))
@@ -210,19 +209,23 @@ uint32_t catalog_add_like(struct catalog *catalog, const struct catalog_module *
 	return found;
 }
 
-uint32_t catalog_add(struct catalog *catalog, enum sample_module_kind kind,
-		     const struct build_id *build_id, const char *path, uint64_t size,
-		     uint64_t mtime_ns)
+uint32_t catalog_add(struct catalog *catalog, enum sample_module_kind kind, const struct build_id *build_id,
+		     const char *path, uint64_t size, uint64_t mtime_ns)
 {
 	static const struct build_id none;
-	struct catalog_module like = { .kind = kind, .build_id = build_id ? *build_id : none, .path = (char *)path,
-				       .size = size, .mtime_ns = mtime_ns, .user = SAMPLE_USER_UNKNOWN,
+	struct catalog_module like = { .kind = kind,
+				       .build_id = build_id ? *build_id : none,
+				       .path = (char *)path,
+				       .size = size,
+				       .mtime_ns = mtime_ns,
+				       .user = SAMPLE_USER_UNKNOWN,
 				       .charged = SAMPLE_USER_UNKNOWN };
 
 	return catalog_add_like(catalog, &like);
 }
 
-const struct catalog_module *catalog_find_like(const struct catalog *catalog, const struct catalog_module *like)
+const struct catalog_module *catalog_find_like(const struct catalog *catalog,
+					       const struct catalog_module *like)
 {
 	uint32_t found = module_find(catalog, module_hash(like), like);
 
@@ -239,15 +242,13 @@ size_t catalog_size(const struct catalog *catalog)
 	return catalog->n_modules;
 }
 
-static struct alias *alias_find(const struct catalog *catalog, uint64_t hash, const void *key,
-				size_t size)
+static struct alias *alias_find(const struct catalog *catalog, uint64_t hash, const void *key, size_t size)
 {
 	const struct slots *slots = &catalog->by_key;
 
 	if (!slots->capacity)
 		return NULL;
-	for (size_t i = hash & (slots->capacity - 1); slots->at[i];
-	     i = (i + 1) & (slots->capacity - 1)) {
+	for (size_t i = hash & (slots->capacity - 1); slots->at[i]; i = (i + 1) & (slots->capacity - 1)) {
 		struct alias *alias = &catalog->aliases[slots->at[i] - 1];
 
 		if (alias->hash == hash && alias->size == size && memcmp(alias->key, key, size) == 0)
@@ -265,8 +266,8 @@ uint32_t catalog_alias(const struct catalog *catalog, const void *key, size_t si
 
 static int aliases_reserve(struct catalog *catalog)
 {
-	int r = array_reserve((void **)&catalog->aliases, catalog->n_aliases,
-			      &catalog->aliases_capacity, sizeof(*catalog->aliases));
+	int r = array_reserve((void **)&catalog->aliases, catalog->n_aliases, &catalog->aliases_capacity,
+			      sizeof(*catalog->aliases));
 
 	if (r == 0)
 		r = slots_grow(&catalog->by_key);
@@ -307,14 +308,16 @@ static bool is_kept(const struct catalog *catalog, const struct catalog_module *
 {
 	uint32_t age = catalog->round - module->last_round;
 
-	return module->kind == SAMPLE_MODULE_KERNEL || age <= (catalog->n_modules > CATALOG_MAX / 2 ? 0 : CATALOG_ROUNDS);
+	return module->kind == SAMPLE_MODULE_KERNEL ||
+	       age <= (catalog->n_modules > CATALOG_MAX / 2 ? 0 : CATALOG_ROUNDS);
 }
 
 /* Aliases are not taken along: files get new numbers, and names are looked up again. */
 static int copy_kept(const struct catalog *from, struct catalog *to, uint32_t *map)
 {
 	for (uint32_t i = 0; i < from->n_modules; i++) {
-		map[i] = is_kept(from, &from->modules[i]) ? catalog_add_like(to, &from->modules[i]) : CATALOG_NONE;
+		map[i] = is_kept(from, &from->modules[i]) ? catalog_add_like(to, &from->modules[i]) :
+							    CATALOG_NONE;
 		if (map[i] == CATALOG_NONE && is_kept(from, &from->modules[i]))
 			return -ENOMEM;
 		if (map[i] != CATALOG_NONE)
@@ -368,13 +371,18 @@ uint32_t catalog_vdso(struct catalog *catalog)
 	return catalog_add(catalog, SAMPLE_MODULE_VDSO, &id, "[vdso]", 0, 0);
 }
 
-static struct sample_module *log_module(struct catalog *catalog, struct sample_log *log,
-					uint32_t number, size_t *places)
+static struct sample_module *log_module(struct catalog *catalog, struct sample_log *log, uint32_t number,
+					size_t *places)
 {
 	const struct catalog_module *module = catalog_at(catalog, number);
-	struct sample_module like = { .kind = module->kind, .build_id = module->build_id, .path = module->path,
-				      .file_size = module->size, .mtime_ns = module->mtime_ns,
-				      .file = module->file, .space = module->space, .user = module->user };
+	struct sample_module like = { .kind = module->kind,
+				      .build_id = module->build_id,
+				      .path = module->path,
+				      .file_size = module->size,
+				      .mtime_ns = module->mtime_ns,
+				      .file = module->file,
+				      .space = module->space,
+				      .user = module->user };
 	struct sample_module *made;
 
 	if (places[number])

@@ -21,13 +21,13 @@
 #include "profiles/samples/sample_log.h"
 
 #define CATALOG_NONE UINT32_MAX
-#define CATALOG_MAX 16384u    /* modules */
+#define CATALOG_MAX 16384u /* modules */
 #define CATALOG_OF_PERSON 2048u
 #define CATALOG_OF_PERSONS (CATALOG_MAX / 4 * 3)
 #define CATALOG_FIRST_PERSON 1000u /* accounts below are the system's */
 #define CATALOG_ALIASES 65536u
-#define CATALOG_ROUNDS 64u    /* without a sample, after which a module is dropped */
-#define CATALOG_FEW 1024u     /* so many are no burden: nothing is dropped */
+#define CATALOG_ROUNDS 64u /* without a sample, after which a module is dropped */
+#define CATALOG_FEW 1024u  /* so many are no burden: nothing is dropped */
 
 struct catalog_module {
 	enum sample_module_kind kind;
@@ -48,13 +48,13 @@ void catalog_free(struct catalog *catalog); /* accepts NULL */
 DEFINE_CLEANUP(struct catalog *, catalog_free);
 
 /** catalog_add() - the number of this module, new or known, of no known file or user; CATALOG_NONE: out of memory, or full */
-uint32_t catalog_add(struct catalog *catalog, enum sample_module_kind kind,
-		     const struct build_id *build_id, const char *path, uint64_t size,
-		     uint64_t mtime_ns);
+uint32_t catalog_add(struct catalog *catalog, enum sample_module_kind kind, const struct build_id *build_id,
+		     const char *path, uint64_t size, uint64_t mtime_ns);
 /** catalog_add_like() - the same with all of @like's identity; its path is copied */
 uint32_t catalog_add_like(struct catalog *catalog, const struct catalog_module *like);
 /** catalog_find_like() - the module with this identity, or NULL; borrowed until the catalog is used again */
-const struct catalog_module *catalog_find_like(const struct catalog *catalog, const struct catalog_module *like);
+const struct catalog_module *catalog_find_like(const struct catalog *catalog,
+					       const struct catalog_module *like);
 struct catalog_module *catalog_at(struct catalog *catalog, uint32_t module);
 size_t catalog_size(const struct catalog *catalog);
 

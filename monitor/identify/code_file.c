@@ -36,10 +36,11 @@ static bool segments_read(struct code_file *file)
 	    header.e_phentsize != sizeof(segment) || header.e_phoff > INT64_MAX / 2)
 		return false;
 	for (unsigned i = 0; i < header.e_phnum && file->n_segments < MAX_SEGMENTS; i++) {
-		if (pread(file->fd, &segment, sizeof(segment), (off_t)(header.e_phoff + i * sizeof(segment))) !=
-		    sizeof(segment))
+		if (pread(file->fd, &segment, sizeof(segment),
+			  (off_t)(header.e_phoff + i * sizeof(segment))) != sizeof(segment))
 			return false;
-		if (segment.p_type == PT_LOAD && segment.p_offset < INT64_MAX / 2 && segment.p_filesz < INT64_MAX / 2)
+		if (segment.p_type == PT_LOAD && segment.p_offset < INT64_MAX / 2 &&
+		    segment.p_filesz < INT64_MAX / 2)
 			file->segments[file->n_segments++] = segment;
 	}
 	return file->n_segments;
@@ -56,7 +57,8 @@ static bool is_file(int fd, const struct file_identity *file, const struct build
 	       build_id_is_equal(&identity.build_id, build_id);
 }
 
-struct code_file *code_file_open(const char *path, const struct file_identity *file_id, const struct build_id *build_id)
+struct code_file *code_file_open(const char *path, const struct file_identity *file_id,
+				 const struct build_id *build_id)
 {
 	_clean_(code_file_freep) struct code_file *file = calloc(1, sizeof(*file));
 
@@ -122,11 +124,11 @@ static const struct page *page_read(struct code_file *file, uint64_t number)
 
 static bool is_part(const Elf64_Phdr *segment, enum code_file_part part)
 {
-	return part == CODE_FILE_CODE ? segment->p_flags & PF_X :
-					(segment->p_flags & (PF_R | PF_W)) == PF_R;
+	return part == CODE_FILE_CODE ? segment->p_flags & PF_X : (segment->p_flags & (PF_R | PF_W)) == PF_R;
 }
 
-size_t code_file_read(struct code_file *file, enum code_file_part part, uint64_t address, void *ret, size_t size)
+size_t code_file_read(struct code_file *file, enum code_file_part part, uint64_t address, void *ret,
+		      size_t size)
 {
 	size_t done = 0;
 

@@ -18,7 +18,8 @@ struct code_file;
  * code_file_open() - the file at @path, if it is still @file, or when that is not known has this build ID
  * Return: NULL: it is not, or it is of no use, or out of memory.
  */
-struct code_file *code_file_open(const char *path, const struct file_identity *file, const struct build_id *build_id);
+struct code_file *code_file_open(const char *path, const struct file_identity *file,
+				 const struct build_id *build_id);
 void code_file_free(struct code_file *file); /* accepts NULL */
 DEFINE_CLEANUP(struct code_file *, code_file_free);
 
@@ -31,4 +32,5 @@ enum code_file_part {
 };
 
 /** code_file_read() - at most @size bytes (of 16) at @address; how many there are */
-size_t code_file_read(struct code_file *file, enum code_file_part part, uint64_t address, void *ret, size_t size);
+size_t code_file_read(struct code_file *file, enum code_file_part part, uint64_t address, void *ret,
+		      size_t size);

@@ -40,8 +40,10 @@ struct file_identity finder_identity(const struct sampler_file *file)
 {
 	/* The kernel's own dev_t: 12 bits and 20. */
 	return (struct file_identity){
-		.device = makedev(file->device >> 20, file->device & 0xfffff), .inode = file->inode,
-		.changed_ns = file->changed_s * 1000000000u + file->changed_ns, .size = file->size,
+		.device = makedev(file->device >> 20, file->device & 0xfffff),
+		.inode = file->inode,
+		.changed_ns = file->changed_s * 1000000000u + file->changed_ns,
+		.size = file->size,
 	};
 }
 
@@ -87,8 +89,8 @@ static bool look(const struct finder_question *question, struct finder_answer *r
 {
 	char path[PATH_MAX + 64];
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, question->tgid, question->start,
-		 question->end);
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, question->tgid,
+		 question->start, question->end);
 	if (question->end && try_open(path, question, ret) && link_name(path, ret->name))
 		return true;
 	if (question->path[0] != '/')
@@ -111,11 +113,11 @@ static bool look(const struct finder_question *question, struct finder_answer *r
 #define REFUSE BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 #define ALLOW_CALL(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), ALLOW
 /* Allowed when none of @bits is set in the low half of argument @n; the number is loaded again behind. */
-#define ALLOW_WITHOUT(name, n, bits)                                                                \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 4), LOAD(args[n]),                       \
+#define ALLOW_WITHOUT(name, n, bits)                                          \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 4), LOAD(args[n]), \
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 1, 0), ALLOW, REFUSE
-#define ALLOW_IF(name, n, value)                                                                    \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 4), LOAD(args[n]),                       \
+#define ALLOW_IF(name, n, value)                                              \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 4), LOAD(args[n]), \
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1), ALLOW, REFUSE
 
 /* What looking needs, and what the C library needs for it; everything else fails with EPERM. */
@@ -189,8 +191,10 @@ static _Noreturn void child(int fd, pid_t parent)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	if (privileges_keep(1ull << CAP_SYS_PTRACE | 1ull << CAP_CHECKPOINT_RESTORE | 1ull << CAP_DAC_READ_SEARCH,
-			    &fault) < 0 || calls_restrict() < 0)
+	if (privileges_keep(1ull << CAP_SYS_PTRACE | 1ull << CAP_CHECKPOINT_RESTORE |
+				    1ull << CAP_DAC_READ_SEARCH,
+			    &fault) < 0 ||
+	    calls_restrict() < 0)
 		_exit(1);
 	serve(3);
 }

@@ -11,12 +11,11 @@
 #define MIN_CAPACITY 1024u
 
 static struct histogram_entry *slot_of(struct histogram_entry *entries, size_t capacity, uint32_t module,
-				   uint64_t a, uint64_t b)
+				       uint64_t a, uint64_t b)
 {
 	size_t i = hash_u64(a + hash_u64(b + module)) & (capacity - 1);
 
-	while (entries[i].count &&
-	       (entries[i].a != a || entries[i].b != b || entries[i].module != module))
+	while (entries[i].count && (entries[i].a != a || entries[i].b != b || entries[i].module != module))
 		i = (i + 1) & (capacity - 1);
 	return &entries[i];
 }

@@ -18,7 +18,7 @@ struct histogram_entry {
 
 struct histogram {
 	struct histogram_entry *entries; /* owned */
-	size_t n, capacity;	     /* capacity is a power of two, or 0 */
+	size_t n, capacity;		 /* capacity is a power of two, or 0 */
 	uint64_t total;
 };
 

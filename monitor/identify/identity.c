@@ -33,13 +33,12 @@ static bool source_read(const struct source *source, uint64_t offset, void *ret,
 
 static bool is_elf64(const Elf64_Ehdr *header)
 {
-	return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
-	       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
-	       header->e_phentsize == sizeof(Elf64_Phdr) && header->e_phnum <= MAX_SEGMENTS;
+	return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 && header->e_ident[EI_CLASS] == ELFCLASS64 &&
+	       header->e_ident[EI_DATA] == ELFDATA2LSB && header->e_phentsize == sizeof(Elf64_Phdr) &&
+	       header->e_phnum <= MAX_SEGMENTS;
 }
 
-static bool segment_build_id(const struct source *source, const Elf64_Phdr *segment,
-			     struct build_id *ret)
+static bool segment_build_id(const struct source *source, const Elf64_Phdr *segment, struct build_id *ret)
 {
 	_clean_(freep) void *notes = NULL;
 

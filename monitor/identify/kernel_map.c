@@ -125,8 +125,8 @@ int kernel_map_reload(struct kernel_map *map)
 
 	if (r == 0 && fresh.n_areas)
 		r = modules_load(&fresh);
-	fresh.generated = catalog_add(map->catalog, SAMPLE_MODULE_KERNEL, NULL,
-				      "[kernel, generated code]", 0, 0);
+	fresh.generated =
+		catalog_add(map->catalog, SAMPLE_MODULE_KERNEL, NULL, "[kernel, generated code]", 0, 0);
 	if (r < 0 || fresh.generated == CATALOG_NONE) {
 		free(fresh.areas);
 		return -ENOMEM;
@@ -165,8 +165,7 @@ bool kernel_map_is_visible(const struct kernel_map *map)
 	return map->n_areas > 0;
 }
 
-bool kernel_map_find(const struct kernel_map *map, uint64_t address, uint32_t *retmodule,
-		     uint64_t *retoffset)
+bool kernel_map_find(const struct kernel_map *map, uint64_t address, uint32_t *retmodule, uint64_t *retoffset)
 {
 	size_t low = 0, high = map->n_areas;
 

@@ -26,7 +26,7 @@ enum sample_module_kind mapped_file_kind(const char *name)
 {
 	/* SysV shared memory, memfd and /dev/zero have an inode, yet hold nothing but generated code. */
 	static const char *const generated[] = { "//anon", "/anon_hugepage", "/dev/zero", "/memfd:",
-						 "/SYSV", "/[aio]", "//toolong", "anon_inode:" };
+						 "/SYSV",  "/[aio]",	     "//toolong", "anon_inode:" };
 
 	if (strcmp(name, "[vdso]") == 0)
 		return SAMPLE_MODULE_VDSO;
@@ -82,7 +82,8 @@ static uint32_t file_module(struct catalog *catalog, const struct mapped_file *f
 	_clean_(freep) char *name = strdup(file->name);
 	size_t length = strlen(file->name), suffix = strlen(DELETED);
 	struct identity identity = { .build_id = file->build_id };
-	struct catalog_module module = { .kind = SAMPLE_MODULE_FILE, .user = SAMPLE_USER_UNKNOWN,
+	struct catalog_module module = { .kind = SAMPLE_MODULE_FILE,
+					 .user = SAMPLE_USER_UNKNOWN,
 					 .charged = SAMPLE_USER_UNKNOWN };
 
 	if (!name)
@@ -106,12 +107,9 @@ uint32_t mapped_file_module(struct catalog *catalog, const struct mapped_file *f
 	uint32_t module;
 
 	switch (mapped_file_kind(file->name)) {
-	case SAMPLE_MODULE_VDSO:
-		return catalog_vdso(catalog);
-	case SAMPLE_MODULE_ANONYMOUS:
-		return catalog_anonymous(catalog, file->comm);
-	default:
-		break;
+	case SAMPLE_MODULE_VDSO: return catalog_vdso(catalog);
+	case SAMPLE_MODULE_ANONYMOUS: return catalog_anonymous(catalog, file->comm);
+	default: break;
 	}
 	if (!key)
 		return CATALOG_NONE;

@@ -71,7 +71,9 @@ static bool find(struct resolver *resolver, const struct sampler_module_event *e
 		 struct finder_answer *ret)
 {
 	const struct sampler_event *e = &event->event;
-	struct finder_question question = { .file = e->module, .tgid = e->tgid, .start = e->start, .end = e->end };
+	struct finder_question question = {
+		.file = e->module, .tgid = e->tgid, .start = e->start, .end = e->end
+	};
 
 	if (size < sizeof(*event))
 		return false;
@@ -97,8 +99,7 @@ static uint32_t remember(struct resolver *resolver, uint32_t number, uint32_t us
 	return module;
 }
 
-uint32_t resolver_announce(struct resolver *resolver, const struct sampler_module_event *event,
-			   size_t size)
+uint32_t resolver_announce(struct resolver *resolver, const struct sampler_module_event *event, size_t size)
 {
 	struct catalog_module module = { .kind = SAMPLE_MODULE_FILE, .user = SAMPLE_USER_UNKNOWN };
 	char comm[SAMPLER_COMM_BYTES + 1] = "";

@@ -27,8 +27,7 @@ DEFINE_CLEANUP(struct resolver *, resolver_free);
  * @size: bytes of the event, checked
  * Return: its module; CATALOG_NONE when the file cannot be reached (any more), the catalog is full, or out of memory.
  */
-uint32_t resolver_announce(struct resolver *resolver, const struct sampler_module_event *event,
-			   size_t size);
+uint32_t resolver_announce(struct resolver *resolver, const struct sampler_module_event *event, size_t size);
 /** resolver_program() - find the program of a SIGNAL event; false: it cannot be reached (any more) */
 bool resolver_program(struct resolver *resolver, const struct sampler_module_event *event, size_t size,
 		      struct finder_answer *ret);

@@ -81,27 +81,34 @@ int perf_event_refusal(int code, enum perf_clock clock, struct fault *reterr)
 		if (level > 2)
 			return fault_set(reterr, code,
 					 "the kernel refuses perf_event_open (perf_event_paranoid is %d); "
-					 "as root: sysctl kernel.perf_event_paranoid=2", level);
-		return fault_set(reterr, code,
-				 "the kernel refuses to watch this (perf_event_paranoid is %d): not your process, "
-				 "or the whole machine; run as root or with CAP_PERFMON", level);
+					 "as root: sysctl kernel.perf_event_paranoid=2",
+					 level);
+		return fault_set(
+			reterr, code,
+			"the kernel refuses to watch this (perf_event_paranoid is %d): not your process, "
+			"or the whole machine; run as root or with CAP_PERFMON",
+			level);
 	}
 	if (code == -ENOSYS)
 		return fault_set(reterr, code, "this kernel has no perf_event_open, or a sandbox hides it");
 	if ((code == -ENOENT || code == -ENODEV || code == -EOPNOTSUPP) && clock == PERF_CLOCK_CYCLES)
-		return fault_set(reterr, code, "this machine has no hardware cycle counter; use the CPU clock");
+		return fault_set(reterr, code,
+				 "this machine has no hardware cycle counter; use the CPU clock");
 	if (code == -ESRCH)
 		return fault_set(reterr, code, "the process has ended, or never was");
 	if (code == -EMFILE)
-		return fault_set(reterr, code, "too many open files for one event per thread and CPU; "
-					       "raise the limit with ulimit -n");
+		return fault_set(reterr, code,
+				 "too many open files for one event per thread and CPU; "
+				 "raise the limit with ulimit -n");
 	return fault_errno(reterr, code, "perf_event_open");
 }
 
 static bool cycles_open(bool branches)
 {
-	struct perf_options options = { .clock = PERF_CLOCK_CYCLES, .period = CALIBRATION_PERIOD,
-					.exclude_kernel = true, .branches = branches };
+	struct perf_options options = { .clock = PERF_CLOCK_CYCLES,
+					.period = CALIBRATION_PERIOD,
+					.exclude_kernel = true,
+					.branches = branches };
 	struct perf_event_attr attr;
 	_clean_(fd_closep) int fd = -1;
 
@@ -127,8 +134,9 @@ int perf_ring_map(int fd, size_t n_pages, struct perf_ring *ret)
 
 	if (p == MAP_FAILED)
 		return -errno;
-	*ret = (struct perf_ring){ .page = (void *)p, .data = p + page, .size = n_pages * page,
-				   .mapped_bytes = bytes };
+	*ret = (struct perf_ring){
+		.page = (void *)p, .data = p + page, .size = n_pages * page, .mapped_bytes = bytes
+	};
 	return 0;
 }
 
@@ -165,8 +173,7 @@ const void *perf_ring_next(struct perf_ring *ring, struct buffer *scratch, size_
 		ring->at = head; /* never seen; better to lose the rest than to loop */
 		return NULL;
 	}
-	record = from + header.size <= ring->size ? ring->data + from :
-						    ring_copy(ring, scratch, header.size);
+	record = from + header.size <= ring->size ? ring->data + from : ring_copy(ring, scratch, header.size);
 	ring->at += header.size;
 	*retsize = header.size;
 	return record;

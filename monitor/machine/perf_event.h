@@ -37,12 +37,12 @@ struct perf_options {
 	enum perf_clock clock;
 	uint64_t period;
 	bool exclude_kernel;
-	bool inherit;	     /* children of the task too */
-	bool enable_on_exec; /* start when the task executes a program */
-	bool side_band;	     /* MMAP2, COMM, FORK, EXIT records */
-	bool build_ids;	     /* in MMAP2, Linux >= 5.12 */
-	bool branches;	     /* branch stack, with PERF_CLOCK_CYCLES */
-	bool registers;	     /* PERF_REGISTERS of the user's mode */
+	bool inherit;	       /* children of the task too */
+	bool enable_on_exec;   /* start when the task executes a program */
+	bool side_band;	       /* MMAP2, COMM, FORK, EXIT records */
+	bool build_ids;	       /* in MMAP2, Linux >= 5.12 */
+	bool branches;	       /* branch stack, with PERF_CLOCK_CYCLES */
+	bool registers;	       /* PERF_REGISTERS of the user's mode */
 	uint32_t wakeup_bytes; /* poll() reports the ring when this much is in it */
 };
 

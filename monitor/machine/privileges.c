@@ -33,8 +33,7 @@ static int set(uint64_t capabilities)
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {
 		{ .effective = (uint32_t)capabilities, .permitted = (uint32_t)capabilities },
-		{ .effective = (uint32_t)(capabilities >> 32),
-		  .permitted = (uint32_t)(capabilities >> 32) },
+		{ .effective = (uint32_t)(capabilities >> 32), .permitted = (uint32_t)(capabilities >> 32) },
 	};
 
 	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
@@ -67,6 +66,6 @@ int privileges_keep(uint64_t keep, struct fault *reterr)
 
 int privileges_drop(bool looks_itself, bool writes_anywhere, struct fault *reterr)
 {
-	return privileges_keep(KEPT | (looks_itself ? LOOKING : 0) |
-			       (writes_anywhere ? BIT(CAP_DAC_OVERRIDE) : 0), reterr);
+	return privileges_keep(
+		KEPT | (looks_itself ? LOOKING : 0) | (writes_anywhere ? BIT(CAP_DAC_OVERRIDE) : 0), reterr);
 }

@@ -78,8 +78,7 @@ static void lockdown_read(const char *root, struct support *ret)
 	FILE *file = root_open(root, "/sys/kernel/security/lockdown");
 	char line[128] = "", *from, *to;
 
-	if (file && fgets(line, sizeof(line), file) && (from = strchr(line, '[')) &&
-	    (to = strchr(from, ']')))
+	if (file && fgets(line, sizeof(line), file) && (from = strchr(line, '[')) && (to = strchr(from, ']')))
 		snprintf(ret->lockdown, sizeof(ret->lockdown), "%.*s", (int)(to - from - 1), from + 1);
 	if (file)
 		fclose(file);
@@ -121,7 +120,8 @@ static void system_read(const char *root, struct support *ret)
 
 static bool may(bool system_wide, bool exclude_kernel, struct fault *reterr)
 {
-	struct perf_options options = { .clock = PERF_CLOCK_CPU, .period = PROBE_PERIOD,
+	struct perf_options options = { .clock = PERF_CLOCK_CPU,
+					.period = PROBE_PERIOD,
 					.exclude_kernel = exclude_kernel };
 	struct perf_event_attr attr;
 	_clean_(fd_closep) int fd = -1;
@@ -168,12 +168,13 @@ static void clocks_probe(struct support *ret)
 	struct fault fault = { "" };
 
 	judge(ret, SUPPORT_TICK,
-	      bpf		      ? bpf :
-	      !ret->has_tick_handler ? "this kernel's tick is not a timer that can be hooked" : NULL,
+	      bpf		     ? bpf :
+	      !ret->has_tick_handler ? "this kernel's tick is not a timer that can be hooked" :
+				       NULL,
 	      can_bpf, need_bpf);
 	judge(ret, SUPPORT_REFERENCE, bpf ? bpf : clock, can_bpf, need_bpf);
-	judge(ret, SUPPORT_CYCLES, perf_has_cycles() ? NULL : "no hardware cycle counter (a virtual machine?)",
-	      true, "");
+	judge(ret, SUPPORT_CYCLES,
+	      perf_has_cycles() ? NULL : "no hardware cycle counter (a virtual machine?)", true, "");
 	judge(ret, SUPPORT_BRANCHES, perf_has_branches() ? NULL : "the hardware keeps no branch stacks", true,
 	      "");
 	ret->clocks[SUPPORT_PERF].usable = !clock && may(true, false, &fault);
@@ -281,14 +282,18 @@ void support_monitor_print(const struct support *support, FILE *out)
 		fprintf(out, ", reference clock at %.3g Hz, %.0f modules in step with the tick",
 			support->reference_hz, support->synchronous);
 	fprintf(out, "; %.0f bursts\n", support->bursts);
-	fprintf(out, "budget      %.3g %% of CPU time; used %.3g %% = tick %.3g + reference %.3g + monitor "
-		     "%.3g\n", support->budget_percent, support->total_percent, support->tick_percent,
+	fprintf(out,
+		"budget      %.3g %% of CPU time; used %.3g %% = tick %.3g + reference %.3g + monitor "
+		"%.3g\n",
+		support->budget_percent, support->total_percent, support->tick_percent,
 		support->reference_percent, support->monitor_percent);
-	fprintf(out, "measured    an interrupt costs %.1f us, the program %.2f us at the tick, %.2f us at the "
-		     "clock\n", support->interrupt_ns / 1e3, support->tick_program_ns / 1e3,
-		support->clock_program_ns / 1e3);
-	fprintf(out, "samples     %.0f fired, %.0f in user mode, %.0f of them lost (%.3f %%)\n", support->fired,
-		support->user, support->lost, support->user > 0 ? 100 * support->lost / support->user : 0.0);
+	fprintf(out,
+		"measured    an interrupt costs %.1f us, the program %.2f us at the tick, %.2f us at the "
+		"clock\n",
+		support->interrupt_ns / 1e3, support->tick_program_ns / 1e3, support->clock_program_ns / 1e3);
+	fprintf(out, "samples     %.0f fired, %.0f in user mode, %.0f of them lost (%.3f %%)\n",
+		support->fired, support->user, support->lost,
+		support->user > 0 ? 100 * support->lost / support->user : 0.0);
 	if (support->lawless_drains > 0)
 		fprintf(out, "WRONG       the counts of %.0f of %.0f drains did not add up\n",
 			support->lawless_drains, support->drains);
@@ -300,9 +305,8 @@ void support_print(const struct support *support, FILE *out)
 
 	fprintf(out, "kernel      %s, tick %.0f Hz, %u CPUs%s, BTF %s, perf_event_paranoid %d%s%s\n",
 		support->kernel, support->tick_hz, support->n_cpus,
-		support->n_nohz_full ? " (some without a regular tick)" : "",
-		support->has_btf ? "yes" : "no", support->paranoid,
-		support->lockdown[0] ? ", lockdown " : "", support->lockdown);
+		support->n_nohz_full ? " (some without a regular tick)" : "", support->has_btf ? "yes" : "no",
+		support->paranoid, support->lockdown[0] ? ", lockdown " : "", support->lockdown);
 	support_monitor_print(support, out);
 	if (!table)
 		return;

@@ -25,18 +25,18 @@ enum support_clock_name {
 };
 
 struct support_clock {
-	bool usable;	   /* by the user who asks */
+	bool usable;	     /* by the user who asks */
 	bool usable_by_root; /* by the monitor, as far as can be told */
-	char reason[200];  /* why not, and what to do; "" */
+	char reason[200];    /* why not, and what to do; "" */
 };
 
 struct support {
 	char kernel[80];
 	double tick_hz;
 	unsigned n_cpus, n_nohz_full;
-	int paranoid;	    /* kernel.perf_event_paranoid; -2: unknown */
+	int paranoid; /* kernel.perf_event_paranoid; -2: unknown */
 	bool has_btf, has_tick_handler;
-	char lockdown[32];  /* "none", "integrity", "confidentiality", or "" */
+	char lockdown[32]; /* "none", "integrity", "confidentiality", or "" */
 	struct support_clock clocks[SUPPORT_CLOCKS];
 
 	bool monitor_runs; /* the rest is from its status file */

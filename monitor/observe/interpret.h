@@ -23,17 +23,13 @@
 enum interpret_alu { ALU_ADD, ALU_OR, ALU_ADC, ALU_SBB, ALU_AND, ALU_SUB, ALU_XOR, ALU_CMP };
 
 /* @a op @b; true: there is a result to be written */
-INTERPRET_INLINE bool interpret_alu(struct interpreter *m, unsigned op, uint64_t a, uint64_t b, unsigned width, bool *known,
-				    uint64_t *ret)
+INTERPRET_INLINE bool interpret_alu(struct interpreter *m, unsigned op, uint64_t a, uint64_t b,
+				    unsigned width, bool *known, uint64_t *ret)
 {
 	switch (op) {
-	case ALU_ADD:
-		*ret = interpret_add(m, a, b, width, *known);
-		return true;
+	case ALU_ADD: *ret = interpret_add(m, a, b, width, *known); return true;
 	case ALU_SUB:
-	case ALU_CMP:
-		*ret = interpret_subtract(m, a, b, width, *known);
-		return op == ALU_SUB;
+	case ALU_CMP: *ret = interpret_subtract(m, a, b, width, *known); return op == ALU_SUB;
 	case ALU_ADC:
 	case ALU_SBB:
 		*known = false;
@@ -118,9 +114,18 @@ INTERPRET_INLINE void interpret_shift(struct interpreter *m, struct interpret_in
 		uint64_t wide = interpret_extend(a, x->width);
 
 		switch (x->reg & 7) {
-		case 5: result = a >> count; carry = a >> (count - 1) & 1; break;
-		case 7: result = (uint64_t)((int64_t)wide >> count); carry = wide >> (count - 1) & 1; break;
-		default: result = a << count; carry = a >> (8 * x->width - count) & 1; break;
+		case 5:
+			result = a >> count;
+			carry = a >> (count - 1) & 1;
+			break;
+		case 7:
+			result = (uint64_t)((int64_t)wide >> count);
+			carry = wide >> (count - 1) & 1;
+			break;
+		default:
+			result = a << count;
+			carry = a >> (8 * x->width - count) & 1;
+			break;
 		}
 	}
 	interpret_flags(m, result, x->width, carry, false, known);
@@ -142,15 +147,9 @@ INTERPRET_INLINE void interpret_group3(struct interpreter *m, struct interpret_i
 	known = interpret_get_rm(m, x, x->width, &a);
 	switch (x->reg & 7) {
 	case 0:
-	case 1:
-		interpret_flags(m, a & b, x->width, false, false, known);
-		return;
-	case 2:
-		interpret_set_rm(m, x, x->width, ~a, known);
-		return;
-	case 3:
-		interpret_set_rm(m, x, x->width, interpret_subtract(m, 0, a, x->width, known), known);
-		return;
+	case 1: interpret_flags(m, a & b, x->width, false, false, known); return;
+	case 2: interpret_set_rm(m, x, x->width, ~a, known); return;
+	case 3: interpret_set_rm(m, x, x->width, interpret_subtract(m, 0, a, x->width, known), known); return;
 	default: /* multiplications and divisions */
 		m->known &= ~(1u << X86_AX | 1u << X86_DX);
 		m->known_flags = 0;
@@ -169,7 +168,8 @@ INTERPRET_INLINE void interpret_push(struct interpreter *m)
 }
 
 /* FE, FF */
-INTERPRET_INLINE enum interpret_event interpret_group5(struct interpreter *m, struct interpret_insn *x, uint8_t opcode)
+INTERPRET_INLINE enum interpret_event interpret_group5(struct interpreter *m, struct interpret_insn *x,
+						       uint8_t opcode)
 {
 	uint32_t carry = m->flags & X86_CARRY, carry_known = m->known_flags & X86_CARRY;
 	uint64_t a;
@@ -182,7 +182,8 @@ INTERPRET_INLINE enum interpret_event interpret_group5(struct interpreter *m, st
 	case 0:
 	case 1:
 		known = interpret_get_rm(m, x, x->width, &a);
-		a = (x->reg & 7) ? interpret_subtract(m, a, 1, x->width, known) : interpret_add(m, a, 1, x->width, known);
+		a = (x->reg & 7) ? interpret_subtract(m, a, 1, x->width, known) :
+				   interpret_add(m, a, 1, x->width, known);
 		m->flags = (m->flags & ~(uint32_t)X86_CARRY) | carry;
 		m->known_flags = (m->known_flags & ~(uint32_t)X86_CARRY) | carry_known;
 		interpret_set_rm(m, x, x->width, a, known);
@@ -192,16 +193,14 @@ INTERPRET_INLINE enum interpret_event interpret_group5(struct interpreter *m, st
 			return INTERPRET_STOP;
 		m->ip = a;
 		return INTERPRET_BRANCH;
-	case 6:
-		interpret_push(m);
-		return INTERPRET_NEXT;
-	default:
-		return INTERPRET_STOP; /* calls */
+	case 6: interpret_push(m); return INTERPRET_NEXT;
+	default: return INTERPRET_STOP; /* calls */
 	}
 }
 
 /* A move between registers and memory, or within: @width, then widened to the operands' width. */
-INTERPRET_INLINE void interpret_move(struct interpreter *m, struct interpret_insn *x, unsigned width, bool is_signed)
+INTERPRET_INLINE void interpret_move(struct interpreter *m, struct interpret_insn *x, unsigned width,
+				     bool is_signed)
 {
 	uint64_t value;
 	bool known;
@@ -213,8 +212,8 @@ INTERPRET_INLINE void interpret_move(struct interpreter *m, struct interpret_ins
 
 /* ---- opcodes behind 0F ---- */
 
-INTERPRET_INLINE enum interpret_event interpret_jump_if(struct interpreter *m, struct interpret_insn *x, unsigned code,
-							unsigned width)
+INTERPRET_INLINE enum interpret_event interpret_jump_if(struct interpreter *m, struct interpret_insn *x,
+							unsigned code, unsigned width)
 {
 	uint64_t distance = (uint64_t)interpret_number(x, width);
 	bool holds;
@@ -226,7 +225,8 @@ INTERPRET_INLINE enum interpret_event interpret_jump_if(struct interpreter *m, s
 }
 
 /* B8, BC, BD: popcnt, and scans, which of nothing find nothing that all processors agree on */
-INTERPRET_INLINE enum interpret_event interpret_bits_count(struct interpreter *m, struct interpret_insn *x, uint8_t opcode)
+INTERPRET_INLINE enum interpret_event interpret_bits_count(struct interpreter *m, struct interpret_insn *x,
+							   uint8_t opcode)
 {
 	uint64_t a, result = 0;
 	bool known;
@@ -297,7 +297,8 @@ INTERPRET_INLINE enum interpret_event interpret_two_bytes(struct interpreter *m,
 		if (opcode == 0xA3)
 			known &= interpret_get(m, x, x->reg, x->width, &b);
 		if (known)
-			m->flags = (m->flags & ~(uint32_t)X86_CARRY) | (a >> (b & (8 * x->width - 1)) & 1 ? X86_CARRY : 0);
+			m->flags = (m->flags & ~(uint32_t)X86_CARRY) |
+				   (a >> (b & (8 * x->width - 1)) & 1 ? X86_CARRY : 0);
 		m->known_flags = (m->known_flags & X86_ZERO) | (known ? X86_CARRY : 0);
 		return INTERPRET_NEXT;
 	case 0xAF: /* imul */
@@ -310,21 +311,18 @@ INTERPRET_INLINE enum interpret_event interpret_two_bytes(struct interpreter *m,
 	case 0xB6:
 	case 0xB7:
 	case 0xBE:
-	case 0xBF:
-		interpret_move(m, x, opcode & 1 ? 2 : 1, opcode >= 0xBE);
-		return INTERPRET_NEXT;
+	case 0xBF: interpret_move(m, x, opcode & 1 ? 2 : 1, opcode >= 0xBE); return INTERPRET_NEXT;
 	case 0xB8: /* popcnt */
 	case 0xBC:
-	case 0xBD:
-		return interpret_bits_count(m, x, opcode);
-	default:
-		return interpret_vector(m, x, opcode);
+	case 0xBD: return interpret_bits_count(m, x, opcode);
+	default: return interpret_vector(m, x, opcode);
 	}
 }
 
 /* ---- opcodes of one byte ---- */
 
-INTERPRET_INLINE enum interpret_event interpret_one_byte(struct interpreter *m, struct interpret_insn *x, uint8_t opcode)
+INTERPRET_INLINE enum interpret_event interpret_one_byte(struct interpreter *m, struct interpret_insn *x,
+							 uint8_t opcode)
 {
 	unsigned number = (opcode & 7) | (x->rex & 1u) << 3;
 	uint64_t a, b;
@@ -335,17 +333,14 @@ INTERPRET_INLINE enum interpret_event interpret_one_byte(struct interpreter *m, 
 		return INTERPRET_NEXT;
 	}
 	switch (opcode & 0xF8) {
-	case 0x50:
-		interpret_push(m);
-		return INTERPRET_NEXT;
+	case 0x50: interpret_push(m); return INTERPRET_NEXT;
 	case 0x58:
 		known = m->known >> X86_SP & 1 && interpret_memory(m, m->registers[X86_SP], 8, &a);
 		m->registers[X86_SP] += 8;
 		interpret_set(m, x, number, 8, known ? a : 0, known);
 		return INTERPRET_NEXT;
 	case 0x70:
-	case 0x78:
-		return interpret_jump_if(m, x, opcode & 15, 1);
+	case 0x78: return interpret_jump_if(m, x, opcode & 15, 1);
 	case 0xB0:
 		a = (uint64_t)interpret_number(x, 1);
 		interpret_set(m, x, number, 1, a, true);
@@ -353,13 +348,10 @@ INTERPRET_INLINE enum interpret_event interpret_one_byte(struct interpreter *m, 
 	case 0xB8:
 		interpret_set(m, x, number, x->width, (uint64_t)interpret_number(x, x->width), true);
 		return INTERPRET_NEXT;
-	default:
-		break;
+	default: break;
 	}
 	switch (opcode) {
-	case 0x63:
-		interpret_move(m, x, 4, true);
-		return INTERPRET_NEXT;
+	case 0x63: interpret_move(m, x, 4, true); return INTERPRET_NEXT;
 	case 0x68:
 	case 0x6A:
 		interpret_number(x, opcode == 0x68 ? 4 : 1);
@@ -375,9 +367,7 @@ INTERPRET_INLINE enum interpret_event interpret_one_byte(struct interpreter *m, 
 		return INTERPRET_NEXT;
 	case 0x80:
 	case 0x81:
-	case 0x83:
-		interpret_alu_immediate(m, x, opcode);
-		return INTERPRET_NEXT;
+	case 0x83: interpret_alu_immediate(m, x, opcode); return INTERPRET_NEXT;
 	case 0x84:
 	case 0x85:
 		x->width = opcode & 1 ? x->width : 1;
@@ -403,8 +393,7 @@ INTERPRET_INLINE enum interpret_event interpret_one_byte(struct interpreter *m, 
 		known = x->is_memory && interpret_address(m, x, &a);
 		interpret_set(m, x, x->reg, x->width, known ? a : 0, known);
 		return INTERPRET_NEXT;
-	case 0x90:
-		return x->rex & 1 ? INTERPRET_STOP : INTERPRET_NEXT;
+	case 0x90: return x->rex & 1 ? INTERPRET_STOP : INTERPRET_NEXT;
 	case 0x98: /* cwde, cdqe */
 		known = interpret_get(m, x, X86_AX, x->width / 2, &a);
 		interpret_set(m, x, X86_AX, x->width, interpret_extend(a, x->width / 2), known);
@@ -425,9 +414,7 @@ INTERPRET_INLINE enum interpret_event interpret_one_byte(struct interpreter *m, 
 	case 0xD0:
 	case 0xD1:
 	case 0xD2:
-	case 0xD3:
-		interpret_shift(m, x, opcode);
-		return INTERPRET_NEXT;
+	case 0xD3: interpret_shift(m, x, opcode); return INTERPRET_NEXT;
 	case 0xC6:
 	case 0xC7:
 		x->width = opcode & 1 ? x->width : 1;
@@ -443,14 +430,10 @@ INTERPRET_INLINE enum interpret_event interpret_one_byte(struct interpreter *m, 
 		m->ip += a; /* and the length, by interpret_step() */
 		return INTERPRET_NEXT;
 	case 0xF6:
-	case 0xF7:
-		interpret_group3(m, x, opcode);
-		return INTERPRET_NEXT;
+	case 0xF7: interpret_group3(m, x, opcode); return INTERPRET_NEXT;
 	case 0xFE:
-	case 0xFF:
-		return interpret_group5(m, x, opcode);
-	default:
-		return INTERPRET_STOP;
+	case 0xFF: return interpret_group5(m, x, opcode);
+	default: return INTERPRET_STOP;
 	}
 }
 

@@ -52,7 +52,7 @@ struct interpret_insn {
 	uint8_t rex;
 	bool is_word, has_rep, has_segment; /* prefixes 66, F2 or F3, 64 or 65 */
 	bool has_f3;
-	unsigned width;			    /* of the operands, bytes */
+	unsigned width; /* of the operands, bytes */
 	/* VEX: */
 	unsigned second; /* another source register */
 	bool is_long;	 /* vectors of 32 bytes */
@@ -139,7 +139,8 @@ INTERPRET_INLINE void interpret_modrm(struct interpret_insn *x)
 
 /* ---- operands; an instruction has been read to its end before its operands are looked at ---- */
 
-INTERPRET_INLINE bool interpret_address(const struct interpreter *m, const struct interpret_insn *x, uint64_t *ret)
+INTERPRET_INLINE bool interpret_address(const struct interpreter *m, const struct interpret_insn *x,
+					uint64_t *ret)
 {
 	uint64_t address = (uint64_t)x->displacement;
 
@@ -197,8 +198,8 @@ INTERPRET_INLINE bool interpret_get(const struct interpreter *m, const struct in
 }
 
 /* Of the narrow ones the rest of the register stays: it is known afterwards if it was, and what is written is. */
-INTERPRET_INLINE void interpret_set(struct interpreter *m, const struct interpret_insn *x, unsigned r, unsigned width,
-				    uint64_t value, bool is_known)
+INTERPRET_INLINE void interpret_set(struct interpreter *m, const struct interpret_insn *x, unsigned r,
+				    unsigned width, uint64_t value, bool is_known)
 {
 	bool is_high = interpret_is_high(x, r, width);
 	unsigned number = (is_high ? r - 4 : r) & 15, shift = is_high ? 8 : 0;
@@ -214,7 +215,8 @@ INTERPRET_INLINE void interpret_set(struct interpreter *m, const struct interpre
 		m->known |= 1u << number;
 }
 
-INTERPRET_INLINE bool interpret_get_rm(struct interpreter *m, const struct interpret_insn *x, unsigned width, uint64_t *ret)
+INTERPRET_INLINE bool interpret_get_rm(struct interpreter *m, const struct interpret_insn *x, unsigned width,
+				       uint64_t *ret)
 {
 	uint64_t address;
 
@@ -224,8 +226,8 @@ INTERPRET_INLINE bool interpret_get_rm(struct interpreter *m, const struct inter
 	return interpret_address(m, x, &address) && interpret_memory(m, address, width, ret);
 }
 
-INTERPRET_INLINE void interpret_set_rm(struct interpreter *m, const struct interpret_insn *x, unsigned width, uint64_t value,
-				       bool is_known)
+INTERPRET_INLINE void interpret_set_rm(struct interpreter *m, const struct interpret_insn *x, unsigned width,
+				       uint64_t value, bool is_known)
 {
 	uint64_t address;
 
@@ -239,8 +241,8 @@ INTERPRET_INLINE void interpret_set_rm(struct interpreter *m, const struct inter
 
 /* ---- flags ---- */
 
-INTERPRET_INLINE void interpret_flags(struct interpreter *m, uint64_t result, unsigned width, bool carry, bool overflow,
-				      bool is_known)
+INTERPRET_INLINE void interpret_flags(struct interpreter *m, uint64_t result, unsigned width, bool carry,
+				      bool overflow, bool is_known)
 {
 	uint64_t sign = 1ull << (8 * width - 1);
 	unsigned low = result & 255;
@@ -254,19 +256,23 @@ INTERPRET_INLINE void interpret_flags(struct interpreter *m, uint64_t result, un
 	m->known_flags = is_known ? X86_STATUS : 0;
 }
 
-INTERPRET_INLINE uint64_t interpret_add(struct interpreter *m, uint64_t a, uint64_t b, unsigned width, bool is_known)
+INTERPRET_INLINE uint64_t interpret_add(struct interpreter *m, uint64_t a, uint64_t b, unsigned width,
+					bool is_known)
 {
 	uint64_t mask = interpret_mask(width), result = (a + b) & mask;
 
-	interpret_flags(m, result, width, result < (a & mask), ((a ^ result) & (b ^ result)) >> (8 * width - 1) & 1, is_known);
+	interpret_flags(m, result, width, result < (a & mask),
+			((a ^ result) & (b ^ result)) >> (8 * width - 1) & 1, is_known);
 	return result;
 }
 
-INTERPRET_INLINE uint64_t interpret_subtract(struct interpreter *m, uint64_t a, uint64_t b, unsigned width, bool is_known)
+INTERPRET_INLINE uint64_t interpret_subtract(struct interpreter *m, uint64_t a, uint64_t b, unsigned width,
+					     bool is_known)
 {
 	uint64_t mask = interpret_mask(width), result = (a - b) & mask;
 
-	interpret_flags(m, result, width, (a & mask) < (b & mask), ((a ^ b) & (a ^ result)) >> (8 * width - 1) & 1, is_known);
+	interpret_flags(m, result, width, (a & mask) < (b & mask),
+			((a ^ b) & (a ^ result)) >> (8 * width - 1) & 1, is_known);
 	return result;
 }
 
@@ -277,14 +283,38 @@ INTERPRET_INLINE bool interpret_condition(const struct interpreter *m, unsigned 
 	bool sign_differs = !(flags & X86_SIGN) != !(flags & X86_OVERFLOW), holds;
 
 	switch (code >> 1 & 7) {
-	case 0: wanted = X86_OVERFLOW; holds = flags & X86_OVERFLOW; break;
-	case 1: wanted = X86_CARRY; holds = flags & X86_CARRY; break;
-	case 2: wanted = X86_ZERO; holds = flags & X86_ZERO; break;
-	case 3: wanted = X86_CARRY | X86_ZERO; holds = flags & (X86_CARRY | X86_ZERO); break;
-	case 4: wanted = X86_SIGN; holds = flags & X86_SIGN; break;
-	case 5: wanted = X86_PARITY; holds = flags & X86_PARITY; break;
-	case 6: wanted = X86_SIGN | X86_OVERFLOW; holds = sign_differs; break;
-	default: wanted = X86_ZERO | X86_SIGN | X86_OVERFLOW; holds = flags & X86_ZERO || sign_differs; break;
+	case 0:
+		wanted = X86_OVERFLOW;
+		holds = flags & X86_OVERFLOW;
+		break;
+	case 1:
+		wanted = X86_CARRY;
+		holds = flags & X86_CARRY;
+		break;
+	case 2:
+		wanted = X86_ZERO;
+		holds = flags & X86_ZERO;
+		break;
+	case 3:
+		wanted = X86_CARRY | X86_ZERO;
+		holds = flags & (X86_CARRY | X86_ZERO);
+		break;
+	case 4:
+		wanted = X86_SIGN;
+		holds = flags & X86_SIGN;
+		break;
+	case 5:
+		wanted = X86_PARITY;
+		holds = flags & X86_PARITY;
+		break;
+	case 6:
+		wanted = X86_SIGN | X86_OVERFLOW;
+		holds = sign_differs;
+		break;
+	default:
+		wanted = X86_ZERO | X86_SIGN | X86_OVERFLOW;
+		holds = flags & X86_ZERO || sign_differs;
+		break;
 	}
 	*ret = holds != (code & 1);
 	return (m->known_flags & wanted) == wanted;

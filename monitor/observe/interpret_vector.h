@@ -28,19 +28,20 @@ INTERPRET_INLINE void interpret_vector_store(struct interpreter *m, struct inter
 /* Behind 0F, without an immediate, that change neither flags nor a general register. */
 INTERPRET_INLINE bool interpret_is_vector(uint8_t opcode)
 {
-	return (opcode >= 0x10 && opcode <= 0x17) || opcode == 0x28 || opcode == 0x29 || opcode == 0x2A || opcode == 0x2B ||
-	       (opcode >= 0x51 && opcode <= 0x6F) || (opcode >= 0x74 && opcode <= 0x76) || opcode == 0x7F ||
-	       (opcode >= 0xD0 && opcode <= 0xFE && opcode != 0xD7 && opcode != 0xF7);
+	return (opcode >= 0x10 && opcode <= 0x17) || opcode == 0x28 || opcode == 0x29 || opcode == 0x2A ||
+	       opcode == 0x2B || (opcode >= 0x51 && opcode <= 0x6F) || (opcode >= 0x74 && opcode <= 0x76) ||
+	       opcode == 0x7F || (opcode >= 0xD0 && opcode <= 0xFE && opcode != 0xD7 && opcode != 0xF7);
 }
 
 INTERPRET_INLINE bool interpret_vector_stores(uint8_t opcode)
 {
-	return opcode == 0x11 || opcode == 0x13 || opcode == 0x17 || opcode == 0x29 || opcode == 0x2B || opcode == 0x7F ||
-	       opcode == 0xD6 || opcode == 0xE7;
+	return opcode == 0x11 || opcode == 0x13 || opcode == 0x17 || opcode == 0x29 || opcode == 0x2B ||
+	       opcode == 0x7F || opcode == 0xD6 || opcode == 0xE7;
 }
 
 /* Behind 0F, with VEX and without. */
-INTERPRET_INLINE enum interpret_event interpret_vector(struct interpreter *m, struct interpret_insn *x, uint8_t opcode)
+INTERPRET_INLINE enum interpret_event interpret_vector(struct interpreter *m, struct interpret_insn *x,
+						       uint8_t opcode)
 {
 	if (interpret_is_vector(opcode)) {
 		interpret_modrm(x);
@@ -79,8 +80,7 @@ INTERPRET_INLINE enum interpret_event interpret_vector(struct interpreter *m, st
 		if (!x->has_rep)
 			interpret_set_rm(m, x, 8, 0, false);
 		return INTERPRET_NEXT;
-	default:
-		return INTERPRET_STOP;
+	default: return INTERPRET_STOP;
 	}
 }
 
@@ -102,9 +102,17 @@ INTERPRET_INLINE uint64_t interpret_select(uint64_t value, uint64_t mask, bool i
 	return result;
 }
 
+/* blsr, blsmsk, blsi, by the field in place of a register; false: none of them */
+INTERPRET_INLINE bool interpret_lowest(unsigned which, uint64_t a, uint64_t *result, bool *carry)
+{
+	*result = which == 1 ? a & (a - 1) : which == 2 ? a ^ (a - 1) : a & (0 - a);
+	*carry = which == 3 ? a != 0 : a == 0;
+	return which >= 1 && which <= 3;
+}
+
 /* F2, F3, F5, F6, F7 behind 0F 38 */
-INTERPRET_INLINE enum interpret_event interpret_bmi(struct interpreter *m, struct interpret_insn *x, uint8_t opcode,
-						    unsigned prefix)
+INTERPRET_INLINE enum interpret_event interpret_bmi(struct interpreter *m, struct interpret_insn *x,
+						    uint8_t opcode, unsigned prefix)
 {
 	unsigned bits = 8 * x->width, count, to;
 	uint64_t a, b, result = 0;
@@ -118,12 +126,8 @@ INTERPRET_INLINE enum interpret_event interpret_bmi(struct interpreter *m, struc
 	count = b & (bits - 1);
 	if (opcode == 0xF3 && prefix == VEX_NONE) { /* blsr, blsmsk, blsi */
 		to = x->second;
-		switch (x->reg & 7) {
-		case 1: result = a & (a - 1); carry = a == 0; break;
-		case 2: result = a ^ (a - 1); carry = a == 0; break;
-		case 3: result = a & (0 - a); carry = a != 0; break;
-		default: return INTERPRET_STOP;
-		}
+		if (!interpret_lowest(x->reg & 7, a, &result, &carry))
+			return INTERPRET_STOP;
 	} else if (opcode == 0xF2 && prefix == VEX_NONE) { /* andn */
 		known &= known_b;
 		result = a & ~b;
@@ -166,14 +170,14 @@ INTERPRET_INLINE enum interpret_event interpret_bmi(struct interpreter *m, struc
 /* Behind 0F 38, of those that change neither flags nor memory nor a general register */
 INTERPRET_INLINE bool interpret_is_vector_38(uint8_t opcode)
 {
-	return opcode <= 0x47 || (opcode >= 0x50 && opcode <= 0x53) || (opcode >= 0x58 && opcode <= 0x5A) || opcode == 0x78 ||
-	       opcode == 0x79 || opcode == 0x8C || (opcode >= 0x90 && opcode <= 0x93) || (opcode >= 0x96 && opcode <= 0x9F) ||
-	       (opcode >= 0xA6 && opcode <= 0xAF) || (opcode >= 0xB6 && opcode <= 0xBF) || opcode == 0xCF ||
-	       (opcode >= 0xDB && opcode <= 0xDF);
+	return opcode <= 0x47 || (opcode >= 0x50 && opcode <= 0x53) || (opcode >= 0x58 && opcode <= 0x5A) ||
+	       opcode == 0x78 || opcode == 0x79 || opcode == 0x8C || (opcode >= 0x90 && opcode <= 0x93) ||
+	       (opcode >= 0x96 && opcode <= 0x9F) || (opcode >= 0xA6 && opcode <= 0xAF) ||
+	       (opcode >= 0xB6 && opcode <= 0xBF) || opcode == 0xCF || (opcode >= 0xDB && opcode <= 0xDF);
 }
 
-INTERPRET_INLINE enum interpret_event interpret_vex_38(struct interpreter *m, struct interpret_insn *x, uint8_t opcode,
-						       unsigned prefix)
+INTERPRET_INLINE enum interpret_event interpret_vex_38(struct interpreter *m, struct interpret_insn *x,
+						       uint8_t opcode, unsigned prefix)
 {
 	switch (opcode) {
 	case 0x0E: /* vtest */
@@ -192,17 +196,14 @@ INTERPRET_INLINE enum interpret_event interpret_vex_38(struct interpreter *m, st
 	case 0xF3:
 	case 0xF5:
 	case 0xF6:
-	case 0xF7:
-		return interpret_bmi(m, x, opcode, prefix);
-	default:
-		interpret_modrm(x);
-		return interpret_is_vector_38(opcode) ? INTERPRET_NEXT : INTERPRET_STOP;
+	case 0xF7: return interpret_bmi(m, x, opcode, prefix);
+	default: interpret_modrm(x); return interpret_is_vector_38(opcode) ? INTERPRET_NEXT : INTERPRET_STOP;
 	}
 }
 
 /* Behind 0F 3A: all of them have an immediate. */
-INTERPRET_INLINE enum interpret_event interpret_vex_3a(struct interpreter *m, struct interpret_insn *x, uint8_t opcode,
-						       unsigned prefix)
+INTERPRET_INLINE enum interpret_event interpret_vex_3a(struct interpreter *m, struct interpret_insn *x,
+						       uint8_t opcode, unsigned prefix)
 {
 	unsigned bits = 8 * x->width, count;
 	uint64_t a;
@@ -231,9 +232,11 @@ INTERPRET_INLINE enum interpret_event interpret_vex_3a(struct interpreter *m, st
 }
 
 /* C4, C5; the first letters of the registers' numbers are stored inverted */
-INTERPRET_INLINE enum interpret_event interpret_vex(struct interpreter *m, struct interpret_insn *x, uint8_t byte)
+INTERPRET_INLINE enum interpret_event interpret_vex(struct interpreter *m, struct interpret_insn *x,
+						    uint8_t byte)
 {
-	uint8_t first = interpret_u8(x), last = byte == 0xC4 ? interpret_u8(x) : first, opcode = interpret_u8(x);
+	uint8_t first = interpret_u8(x), last = byte == 0xC4 ? interpret_u8(x) : first,
+		opcode = interpret_u8(x);
 	unsigned map = byte == 0xC4 ? first & 31 : 1, prefix = last & 3;
 
 	x->rex = 0x40 | (~first >> 5 & (byte == 0xC4 ? 7 : 4)) | (byte == 0xC4 ? last >> 4 & 8 : 0);
@@ -243,12 +246,10 @@ INTERPRET_INLINE enum interpret_event interpret_vex(struct interpreter *m, struc
 	x->width = x->rex & 8 ? 8 : 4;
 	switch (map) {
 	case 1:
-		return opcode == 0x77 ? INTERPRET_NEXT : interpret_vector(m, x, opcode); /* vzeroupper has no operands */
-	case 2:
-		return interpret_vex_38(m, x, opcode, prefix);
-	case 3:
-		return interpret_vex_3a(m, x, opcode, prefix);
-	default:
-		return INTERPRET_STOP;
+		return opcode == 0x77 ? INTERPRET_NEXT :
+					interpret_vector(m, x, opcode); /* vzeroupper has no operands */
+	case 2: return interpret_vex_38(m, x, opcode, prefix);
+	case 3: return interpret_vex_3a(m, x, opcode, prefix);
+	default: return INTERPRET_STOP;
 	}
 }

@@ -9,7 +9,7 @@
 #include "monitor/identify/code_file.h"
 #include "monitor/observe/interpret.h"
 
-#define MAX_STEPS 16u	/* instructions per sample */
+#define MAX_STEPS 16u /* instructions per sample */
 #define MAX_BRANCHES 4u
 
 struct seen {
@@ -81,7 +81,8 @@ static unsigned interpret_fetch(struct interpreter *m, uint64_t address, uint8_t
 	const struct place *place = m->user;
 
 	memset(code, 0, INTERPRET_BYTES);
-	return (unsigned)code_file_read(place->file, CODE_FILE_CODE, address - place->shift, code, INTERPRET_BYTES);
+	return (unsigned)code_file_read(place->file, CODE_FILE_CODE, address - place->shift, code,
+					INTERPRET_BYTES);
 }
 
 static bool interpret_load(struct interpreter *m, uint64_t address, unsigned size, uint64_t *ret)
@@ -94,11 +95,13 @@ static bool interpret_load(struct interpreter *m, uint64_t address, unsigned siz
 
 /* ---- one sample ---- */
 
-int observer_look(struct observer *observer, uint32_t module, uint64_t offset, const struct observer_registers *registers,
-		  struct histogram *branches)
+int observer_look(struct observer *observer, uint32_t module, uint64_t offset,
+		  const struct observer_registers *registers, struct histogram *branches)
 {
-	struct interpreter m = { .ip = registers->ip, .flags = (uint32_t)registers->flags & X86_STATUS,
-				 .known_flags = X86_STATUS, .known = (1u << X86_REGISTERS) - 1 };
+	struct interpreter m = { .ip = registers->ip,
+				 .flags = (uint32_t)registers->flags & X86_STATUS,
+				 .known_flags = X86_STATUS,
+				 .known = (1u << X86_REGISTERS) - 1 };
 	struct place place = { 0 };
 	uint64_t address;
 	unsigned n_branches = 0;

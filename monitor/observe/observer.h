@@ -25,5 +25,5 @@ DEFINE_CLEANUP(struct observer *, observer_free);
  * observer_look() - count in @branches the jumps that lie ahead of a sample and were decided
  * @offset: in the module's file, of registers->ip. Return: 0 or -ENOMEM. Cost: some microseconds
  */
-int observer_look(struct observer *observer, uint32_t module, uint64_t offset, const struct observer_registers *registers,
-		  struct histogram *branches);
+int observer_look(struct observer *observer, uint32_t module, uint64_t offset,
+		  const struct observer_registers *registers, struct histogram *branches);

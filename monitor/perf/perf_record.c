@@ -8,8 +8,7 @@
 #include "base/bytes.h"
 #include "monitor/identify/identity.h"
 
-static void sample_decode(struct reader *reader, const struct perf_format *format,
-			  struct perf_record *ret)
+static void sample_decode(struct reader *reader, const struct perf_format *format, struct perf_record *ret)
 {
 	uint64_t type = format->sample_type;
 
@@ -46,7 +45,8 @@ static void sample_decode(struct reader *reader, const struct perf_format *forma
 	}
 	if (type & PERF_SAMPLE_REGS_USER) {
 		uint64_t abi = reader_u64(reader);
-		const void *registers = abi ? reader_bytes(reader, format->n_registers * sizeof(uint64_t)) : NULL;
+		const void *registers =
+			abi ? reader_bytes(reader, format->n_registers * sizeof(uint64_t)) : NULL;
 
 		if (registers && abi == PERF_SAMPLE_REGS_ABI_64) {
 			ret->registers = registers;
@@ -116,8 +116,7 @@ static void task_decode(struct reader *reader, struct perf_record *ret)
 }
 
 /* What sample_id_all appends: the identity of whoever caused the record, in this order. */
-static void trailer_decode(struct reader *reader, const struct perf_format *format,
-			   struct perf_record *ret)
+static void trailer_decode(struct reader *reader, const struct perf_format *format, struct perf_record *ret)
 {
 	uint64_t type = format->sample_type;
 
@@ -129,35 +128,25 @@ static void trailer_decode(struct reader *reader, const struct perf_format *form
 		ret->time_ns = reader_u64(reader);
 }
 
-static void body_decode(struct reader *reader, const struct perf_format *format,
-			struct perf_record *ret)
+static void body_decode(struct reader *reader, const struct perf_format *format, struct perf_record *ret)
 {
 	switch (ret->type) {
-	case PERF_RECORD_SAMPLE:
-		sample_decode(reader, format, ret);
-		return; /* has no trailer */
+	case PERF_RECORD_SAMPLE: sample_decode(reader, format, ret); return; /* has no trailer */
 	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2:
-		mapping_decode(reader, ret);
-		break;
+	case PERF_RECORD_MMAP2: mapping_decode(reader, ret); break;
 	case PERF_RECORD_COMM:
 		ret->pid = reader_u32(reader);
 		ret->tid = reader_u32(reader);
 		name_decode(reader, ret);
 		break;
 	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT:
-		task_decode(reader, ret);
-		break;
+	case PERF_RECORD_EXIT: task_decode(reader, ret); break;
 	case PERF_RECORD_LOST:
 		reader_u64(reader); /* event ID */
 		ret->lost = reader_u64(reader);
 		break;
-	case PERF_RECORD_LOST_SAMPLES:
-		ret->lost = reader_u64(reader);
-		break;
-	default:
-		return;
+	case PERF_RECORD_LOST_SAMPLES: ret->lost = reader_u64(reader); break;
+	default: return;
 	}
 	trailer_decode(reader, format, ret);
 }

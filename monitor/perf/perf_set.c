@@ -14,8 +14,7 @@
 static const size_t max_pages[PERF_SET_RINGS] = { [PERF_SET_SAMPLES] = 512, [PERF_SET_BAND] = 128 };
 #define MIN_PAGES 2u
 
-int perf_set_init(struct perf_set *set, const struct perf_options *samples,
-		  const struct perf_options *band)
+int perf_set_init(struct perf_set *set, const struct perf_options *samples, const struct perf_options *band)
 {
 	struct cpu_list online;
 
@@ -93,8 +92,7 @@ static int ring_open(int fd, size_t n_pages, struct perf_ring *ret)
 	return r;
 }
 
-static int event_add(struct perf_set *set, size_t i, enum perf_set_ring kind, pid_t pid,
-		     unsigned long flags)
+static int event_add(struct perf_set *set, size_t i, enum perf_set_ring kind, pid_t pid, unsigned long flags)
 {
 	struct perf_set_cpu *cpu = &set->cpus[i];
 	struct perf_options *options = kind == PERF_SET_SAMPLES ? &set->samples : &set->band;

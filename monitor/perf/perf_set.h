@@ -33,8 +33,7 @@ struct perf_set {
  * perf_set_init() - no events yet
  * @samples, @band: what each event is; retries without build IDs and without the kernel when refused
  */
-int perf_set_init(struct perf_set *set, const struct perf_options *samples,
-		  const struct perf_options *band);
+int perf_set_init(struct perf_set *set, const struct perf_options *samples, const struct perf_options *band);
 void perf_set_done(struct perf_set *set);
 
 /** perf_set_add() - watch @pid (-1: all; a descriptor with PERF_FLAG_PID_CGROUP) on every online CPU */

@@ -39,8 +39,8 @@ bool process_maps_parse(char *line, struct process_mapping *ret)
 
 	/* 7f00-7f80 r-xp 00000000 fe:00 131                        /usr/lib/libc.so.6 */
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64 "%n",
-		   &mapping.start, &mapping.end, protection, &mapping.offset, &mapping.major,
-		   &mapping.minor, &mapping.inode, &name_at) != 7 ||
+		   &mapping.start, &mapping.end, protection, &mapping.offset, &mapping.major, &mapping.minor,
+		   &mapping.inode, &name_at) != 7 ||
 	    !name_at || strlen(protection) != 4 || protection[2] != 'x' || mapping.start >= mapping.end)
 		return false;
 	name = line + name_at + strspn(line + name_at, " ");
@@ -92,7 +92,8 @@ unsigned process_n_threads(pid_t pid)
 
 double process_age_s(pid_t pid)
 {
-	unsigned long long start = 0; /* in clock ticks since boot: field 22; the name before may hold anything */
+	unsigned long long start =
+		0; /* in clock ticks since boot: field 22; the name before may hold anything */
 	char path[64], line[1024] = "", *at;
 	struct timespec now;
 	FILE *file;

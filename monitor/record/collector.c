@@ -17,7 +17,7 @@
 struct part {
 	struct histogram histogram;
 	struct sampler_counters counters;
-	uint64_t unresolved;  /* attributed by the kernel side, but to a module nobody could open */
+	uint64_t unresolved;   /* attributed by the kernel side, but to a module nobody could open */
 	uint64_t reclassified; /* ... to memory that has an inode, yet is no file (memfd) */
 };
 
@@ -128,11 +128,8 @@ static int row_add(struct collector *collector, struct part *part, const struct 
 	if (row->key.module >= SAMPLER_FIRST_FILE)
 		return file_row(collector, part, row);
 	switch (row->key.module) {
-	case SAMPLER_KERNEL:
-		return kernel_row(collector, part, row);
-	case SAMPLER_UNTOLD:
-		part->unresolved += row->count;
-		return 0;
+	case SAMPLER_KERNEL: return kernel_row(collector, part, row);
+	case SAMPLER_UNTOLD: part->unresolved += row->count; return 0;
 	case SAMPLER_VDSO:
 		vdso = catalog_vdso(collector->catalog);
 		if (vdso == CATALOG_NONE) {
@@ -141,8 +138,7 @@ static int row_add(struct collector *collector, struct part *part, const struct 
 		}
 		catalog_seen(collector->catalog, vdso);
 		return histogram_add(&part->histogram, vdso, row->key.offset, 0, row->count);
-	default:
-		return anonymous_row(collector, part, row);
+	default: return anonymous_row(collector, part, row);
 	}
 }
 
@@ -207,8 +203,8 @@ static int compare(struct collector *collector, const struct collector_head *hea
 				return -ENOMEM;
 		}
 	}
-	collector->n_synchronous = agreement_round(&collector->agreement, &head->clocks,
-						   (double)head->duration_ns / 1e9);
+	collector->n_synchronous =
+		agreement_round(&collector->agreement, &head->clocks, (double)head->duration_ns / 1e9);
 	for (uint32_t i = 0; i < catalog_size(collector->catalog); i++)
 		catalog_at(collector->catalog, i)->tick_synchronous =
 			agreement_is_synchronous(&collector->agreement, i);
@@ -222,8 +218,7 @@ static bool is_replaced(struct collector *collector, uint32_t module)
 {
 	const struct catalog_module *m = catalog_at(collector->catalog, module);
 
-	return m->tick_synchronous &&
-	       (m->kind == SAMPLE_MODULE_FILE || m->kind == SAMPLE_MODULE_VDSO);
+	return m->tick_synchronous && (m->kind == SAMPLE_MODULE_FILE || m->kind == SAMPLE_MODULE_VDSO);
 }
 
 static uint64_t user_samples(const struct part *part)
@@ -277,8 +272,7 @@ static void part_account(const struct part *part, struct sample_log *log)
 	log->lost[SAMPLE_LOSS_UNRESOLVED] += part->unresolved;
 }
 
-static int log_fill(struct collector *collector, const struct collector_head *head,
-		    struct sample_log *log)
+static int log_fill(struct collector *collector, const struct collector_head *head, struct sample_log *log)
 {
 	_clean_(histogram_donep) struct histogram sum = { 0 };
 	uint64_t n_main = user_samples(&collector->parts[SAMPLER_MAIN]);
@@ -340,8 +334,8 @@ static int round_end(struct collector *collector)
 	return agreement_renumber(&collector->agreement, map, (size_t)n);
 }
 
-int collector_log(struct collector *collector, const struct collector_head *head,
-		  struct sample_log **ret, struct fault *reterr)
+int collector_log(struct collector *collector, const struct collector_head *head, struct sample_log **ret,
+		  struct fault *reterr)
 {
 	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
 	int r = log ? 0 : -ENOMEM;
@@ -370,7 +364,9 @@ bool collector_program(struct collector *collector, const struct sampler_event *
 
 const struct catalog_module *collector_module(struct collector *collector, const struct sampler_file *file)
 {
-	struct catalog_module like = { .kind = SAMPLE_MODULE_FILE, .file = finder_identity(file), .space = file->space,
+	struct catalog_module like = { .kind = SAMPLE_MODULE_FILE,
+				       .file = finder_identity(file),
+				       .space = file->space,
 				       .user = SAMPLE_USER_UNKNOWN };
 
 	return file->device ? catalog_find_like(collector->catalog, &like) : NULL;

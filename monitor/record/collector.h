@@ -35,16 +35,16 @@ int collector_add(struct collector *collector, enum sampler_table table,
 /** What a log is about, beside the counts. */
 struct collector_head {
 	enum sample_source source;
-	double rate_hz;	     /* of both clocks together, per busy CPU */
+	double rate_hz; /* of both clocks together, per busy CPU */
 	uint64_t start_ns, duration_ns;
 	uint32_t n_cpus;
-	unsigned tables;     /* bit per enum sampler_table: whose samples go into this log */
+	unsigned tables;		/* bit per enum sampler_table: whose samples go into this log */
 	struct agreement_clocks clocks; /* step 3, only when the reference ran all the time */
 };
 
 /** collector_log() - steps 3 and 4; these tables start afresh. 0, -ENOMEM, or -ERANGE with @reterr when the law is broken */
-int collector_log(struct collector *collector, const struct collector_head *head,
-		  struct sample_log **ret, struct fault *reterr);
+int collector_log(struct collector *collector, const struct collector_head *head, struct sample_log **ret,
+		  struct fault *reterr);
 
 /** collector_program() - file and name of a program that just died; false: it cannot be reached (any more) */
 bool collector_program(struct collector *collector, const struct sampler_event *event, size_t size,

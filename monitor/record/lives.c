@@ -160,8 +160,8 @@ static void program_fill(struct lives *lives, struct collector *collector, const
 	}
 }
 
-static void fault_fill(struct lives *lives, struct collector *collector,
-		       const struct sampler_event *event, struct lifecycle_event *ret)
+static void fault_fill(struct lives *lives, struct collector *collector, const struct sampler_event *event,
+		       struct lifecycle_event *ret)
 {
 	const struct catalog_module *module = collector_module(collector, &event->fault);
 	const struct watched *watched;
@@ -193,7 +193,9 @@ static bool has_room(const struct lives *lives, uint32_t user)
 static int untold_add(struct lives *lives, uint32_t user, enum lifecycle_kind kind, uint32_t count)
 {
 	struct timespec now;
-	struct lifecycle_event life = { .kind = LIFECYCLE_UNTOLD, .count = count, .value = (int32_t)kind, .user = user };
+	struct lifecycle_event life = {
+		.kind = LIFECYCLE_UNTOLD, .count = count, .value = (int32_t)kind, .user = user
+	};
 
 	if (!count || lives->pending.n_events >= LIFECYCLE_MAX_EVENTS)
 		return 0;
@@ -213,20 +215,21 @@ int lives_event(struct lives *lives, struct collector *collector, const struct s
 		size_t size)
 {
 	char comm[SAMPLER_COMM_BYTES + 1] = "";
-	struct lifecycle_event life = { .time_ns = realtime_of(event->time_ns), .pid = event->tgid,
-					.count = 1, .comm = comm, .user = event->user };
+	struct lifecycle_event life = { .time_ns = realtime_of(event->time_ns),
+					.pid = event->tgid,
+					.count = 1,
+					.comm = comm,
+					.user = event->user };
 	struct finder_answer answer;
 
 	if (event->type == SAMPLER_EVENT_MODULE)
 		return 0;
 	if (!has_room(lives, event->user))
-		return untold_add(lives, event->user, event->type == SAMPLER_EVENT_SIGNAL ? LIFECYCLE_SIGNAL :
-											    LIFECYCLE_EXEC, 1);
+		return untold_add(lives, event->user,
+				  event->type == SAMPLER_EVENT_SIGNAL ? LIFECYCLE_SIGNAL : LIFECYCLE_EXEC, 1);
 	memcpy(comm, event->comm, SAMPLER_COMM_BYTES);
 	switch (event->type) {
-	case SAMPLER_EVENT_EXEC:
-		life.kind = LIFECYCLE_EXEC;
-		break;
+	case SAMPLER_EVENT_EXEC: life.kind = LIFECYCLE_EXEC; break;
 	case SAMPLER_EVENT_EXIT:
 		life.kind = LIFECYCLE_EXIT;
 		life.value = (int32_t)event->exit_code;
@@ -237,8 +240,7 @@ int lives_event(struct lives *lives, struct collector *collector, const struct s
 		life.code = event->code;
 		lives->is_urgent = true;
 		break;
-	default:
-		return 0;
+	default: return 0;
 	}
 	program_fill(lives, collector, event, size, &answer, &life);
 	if (event->type == SAMPLER_EVENT_SIGNAL)

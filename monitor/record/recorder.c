@@ -56,7 +56,7 @@ struct recorder {
 	struct counters counters;
 	bool band_lost; /* side-band records were lost: the spaces are stale */
 	bool is_stale;
-	bool is_full; /* there were no descriptors for all processes */
+	bool is_full;		     /* there were no descriptors for all processes */
 	uint64_t start_ns, since_ns; /* CLOCK_REALTIME, CLOCK_MONOTONIC of this period */
 };
 
@@ -87,11 +87,14 @@ static int map_running(const struct process_mapping *mapping, void *closure)
 {
 	const struct running *running = closure;
 	struct recorder *recorder = running->recorder;
-	struct mapped_file file = {
-		.pid = running->pid, .start = mapping->start, .end = mapping->end,
-		.name = mapping->name, .comm = space_comm(recorder->spaces, running->pid),
-		.inode = mapping->inode, .major = mapping->major, .minor = mapping->minor,
-	};
+	struct mapped_file file = { .pid = running->pid,
+				    .start = mapping->start,
+				    .end = mapping->end,
+				    .name = mapping->name,
+				    .comm = space_comm(recorder->spaces, running->pid),
+				    .inode = mapping->inode,
+				    .major = mapping->major,
+				    .minor = mapping->minor };
 
 	return map_file(recorder, &file, mapping->offset);
 }
@@ -133,13 +136,15 @@ static int processes_load(struct recorder *recorder, bool known)
 
 static int on_mapping(struct recorder *recorder, const struct perf_record *record)
 {
-	struct mapped_file file = {
-		.pid = (pid_t)record->pid, .start = record->start,
-		.end = record->start + record->length, .name = record->name,
-		.comm = space_comm(recorder->spaces, (pid_t)record->pid),
-		.build_id = record->build_id, .inode = record->inode,
-		.major = record->major, .minor = record->minor,
-	};
+	struct mapped_file file = { .pid = (pid_t)record->pid,
+				    .start = record->start,
+				    .end = record->start + record->length,
+				    .name = record->name,
+				    .comm = space_comm(recorder->spaces, (pid_t)record->pid),
+				    .build_id = record->build_id,
+				    .inode = record->inode,
+				    .major = record->major,
+				    .minor = record->minor };
 
 	if (record->misc & PERF_RECORD_MISC_MMAP_DATA || record->pid == UINT32_MAX)
 		return 0;
@@ -177,11 +182,12 @@ static int branch_add(struct recorder *recorder, pid_t pid, const struct perf_br
 	if (!from || !to || from->module != to->module)
 		return 0;
 	return histogram_add(&recorder->branches, from->module, branch->from - from->start + from->offset,
-			 branch->to - to->start + to->offset, 1);
+			     branch->to - to->start + to->offset, 1);
 }
 
 /* As the kernel hands them out: in the order of their bits in PERF_REGISTERS. */
-static int on_registers(struct recorder *recorder, const struct perf_record *record, uint32_t module, uint64_t offset)
+static int on_registers(struct recorder *recorder, const struct perf_record *record, uint32_t module,
+			uint64_t offset)
 {
 	static const uint8_t numbers[] = { 0, 3, 1, 2, 6, 7, 5, 4 }; /* ax, bx, cx, dx, si, di, bp, sp */
 	struct observer_registers registers = { .ip = record->registers[8], .flags = record->registers[9] };
@@ -192,7 +198,8 @@ static int on_registers(struct recorder *recorder, const struct perf_record *rec
 	}
 	/* Else what was interrupted is not what the registers are of. */
 	return registers.ip == record->ip ?
-		       observer_look(recorder->observer, module, offset, &registers, &recorder->branches) : 0;
+		       observer_look(recorder->observer, module, offset, &registers, &recorder->branches) :
+		       0;
 }
 
 static int on_user_sample(struct recorder *recorder, const struct perf_record *record)
@@ -237,20 +244,13 @@ static int on_record(const struct perf_record *record, void *closure)
 	struct recorder *recorder = closure;
 
 	switch (record->type) {
-	case PERF_RECORD_SAMPLE:
-		return on_sample(recorder, record);
+	case PERF_RECORD_SAMPLE: return on_sample(recorder, record);
 	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2:
-		return on_mapping(recorder, record);
-	case PERF_RECORD_COMM:
-		return on_comm(recorder, record);
-	case PERF_RECORD_FORK:
-		return space_fork(recorder->spaces, (pid_t)record->pid, (pid_t)record->ppid);
-	case PERF_RECORD_EXIT:
-		space_exit(recorder->spaces, (pid_t)record->pid);
-		return 0;
-	default:
-		return 0;
+	case PERF_RECORD_MMAP2: return on_mapping(recorder, record);
+	case PERF_RECORD_COMM: return on_comm(recorder, record);
+	case PERF_RECORD_FORK: return space_fork(recorder->spaces, (pid_t)record->pid, (pid_t)record->ppid);
+	case PERF_RECORD_EXIT: space_exit(recorder->spaces, (pid_t)record->pid); return 0;
+	default: return 0;
 	}
 }
 
@@ -296,8 +296,7 @@ static int drain(struct recorder *recorder, bool all)
 	for (size_t i = 0; r == 0 && i < recorder->set.n_cpus; i++)
 		for (unsigned k = 0; r == 0 && k < PERF_SET_RINGS; k++)
 			if (recorder->set.cpus[i].rings[k].page)
-				r = ring_drain(recorder, &recorder->set.cpus[i].rings[k],
-					       k == PERF_SET_BAND);
+				r = ring_drain(recorder, &recorder->set.cpus[i].rings[k], k == PERF_SET_BAND);
 	if (r == 0)
 		r = event_queue_take(&recorder->queue, until, on_record, recorder);
 	if (r == 0 && recorder->band_lost) {
@@ -359,8 +358,10 @@ static int add_cgroup(struct recorder *recorder, const char *cgroup, struct faul
 		return fault_errno(reterr, -errno, "%s: not a cgroup's directory", cgroup);
 	r = perf_set_add(&recorder->set, fd, PERF_FLAG_PID_CGROUP);
 	if (r == -EBADF || r == -EINVAL || r == -ENOENT)
-		return fault_set(reterr, r, "%s: not a directory of the cgroup hierarchy that has perf_event "
-					    "(cgroup v2, or v1's of that name)", cgroup);
+		return fault_set(reterr, r,
+				 "%s: not a directory of the cgroup hierarchy that has perf_event "
+				 "(cgroup v2, or v1's of that name)",
+				 cgroup);
 	return r < 0 ? perf_event_refusal(r, recorder->clock, reterr) : 0;
 }
 
@@ -405,13 +406,13 @@ static int set_open(struct recorder *recorder, const struct recorder_options *op
 	band.build_ids = !options->tells_files;
 	band.wakeup_bytes = BAND_WAKEUP_BYTES;
 	perf_attr_fill(&samples, &attr);
-	recorder->format = (struct perf_format){ .sample_type = attr.sample_type, .sample_id_all = true,
+	recorder->format = (struct perf_format){ .sample_type = attr.sample_type,
+						 .sample_id_all = true,
 						 .n_registers = PERF_N_REGISTERS };
 	return perf_set_init(&recorder->set, &samples, &band);
 }
 
-static int watch(struct recorder *recorder, const struct recorder_options *options,
-		 struct fault *reterr)
+static int watch(struct recorder *recorder, const struct recorder_options *options, struct fault *reterr)
 {
 	int r = set_open(recorder, options);
 
@@ -433,8 +434,7 @@ static int watch(struct recorder *recorder, const struct recorder_options *optio
 	return r < 0 ? fault_errno(reterr, r, "cannot start sampling") : 0;
 }
 
-int recorder_open(const struct recorder_options *options, struct recorder **ret,
-		  struct fault *reterr)
+int recorder_open(const struct recorder_options *options, struct recorder **ret, struct fault *reterr)
 {
 	_clean_(recorder_freep) struct recorder *recorder = calloc(1, sizeof(*recorder));
 	int r;
@@ -442,8 +442,8 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret,
 	if (!recorder)
 		return fault_errno(reterr, -ENOMEM, "recorder");
 	if (!(options->rate_hz >= 1 && options->rate_hz <= MAX_RATE_HZ))
-		return fault_set(reterr, -EINVAL, "%g samples per second: choose 1 to %.0f",
-				 options->rate_hz, MAX_RATE_HZ);
+		return fault_set(reterr, -EINVAL, "%g samples per second: choose 1 to %.0f", options->rate_hz,
+				 MAX_RATE_HZ);
 	recorder->target = options->target;
 	recorder->clock = options->clock;
 	recorder->rate_hz = options->rate_hz;
@@ -566,8 +566,7 @@ static void head_fill(struct recorder *recorder, struct sample_log *log)
 	const struct counters *counters = &recorder->counters;
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
 
-	log->source = recorder->clock == PERF_CLOCK_CYCLES ? SAMPLE_SOURCE_CYCLES :
-							     SAMPLE_SOURCE_CPU_CLOCK;
+	log->source = recorder->clock == PERF_CLOCK_CYCLES ? SAMPLE_SOURCE_CYCLES : SAMPLE_SOURCE_CPU_CLOCK;
 	log->rate_hz = recorder->rate_hz;
 	log->start_ns = recorder->start_ns;
 	log->duration_ns = now - recorder->since_ns;
@@ -586,8 +585,7 @@ static void head_fill(struct recorder *recorder, struct sample_log *log)
 int recorder_log(struct recorder *recorder, struct sample_log **ret, struct fault *reterr)
 {
 	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
-	int r = log ? catalog_log(recorder->catalog, &recorder->samples, &recorder->branches, log) :
-		      -ENOMEM;
+	int r = log ? catalog_log(recorder->catalog, &recorder->samples, &recorder->branches, log) : -ENOMEM;
 
 	if (r < 0)
 		return fault_errno(reterr, r, "sample log");

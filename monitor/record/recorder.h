@@ -50,8 +50,7 @@ struct recorder;
  * Return: 0; -EACCES, -EPERM, -ESRCH, -EMFILE, ... with a sentence that says what would permit it.
  * Cost: 2 descriptors per thread and CPU.
  */
-int recorder_open(const struct recorder_options *options, struct recorder **ret,
-		  struct fault *reterr);
+int recorder_open(const struct recorder_options *options, struct recorder **ret, struct fault *reterr);
 void recorder_free(struct recorder *recorder); /* stops; accepts NULL */
 DEFINE_CLEANUP(struct recorder *, recorder_free);
 

@@ -105,8 +105,8 @@ void spool_close(struct spool *spool)
 
 static int write_file(const char *path, const struct buffer *bytes)
 {
-	_clean_(fd_closep) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-					 FILE_MODE);
+	_clean_(fd_closep) int fd =
+		open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
 	size_t done = 0;
 
 	if (fd < 0)
@@ -134,7 +134,8 @@ static uint64_t survey(const struct spool *spool, char *retoldest, size_t size)
 	while (dir && (entry = readdir(dir))) {
 		struct stat st;
 
-		if (!is_ours(entry->d_name) || fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (!is_ours(entry->d_name) ||
+		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		sum += (uint64_t)st.st_blocks * 512;
 		if (!retoldest[0] || strcmp(entry->d_name, retoldest) < 0)
@@ -162,8 +163,7 @@ static void make_room(struct spool *spool, uint64_t bytes)
 	}
 }
 
-static int put(struct spool *spool, const char *suffix, const struct buffer *bytes,
-	       struct fault *reterr)
+static int put(struct spool *spool, const char *suffix, const struct buffer *bytes, struct fault *reterr)
 {
 	char temporary[PATH_MAX], path[PATH_MAX];
 	struct timespec now;

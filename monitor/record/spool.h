@@ -25,7 +25,7 @@ struct spool {
 	uint64_t limit_bytes;
 	uint64_t used_bytes; /* at most; counted anew when it seems too much */
 	unsigned n_written;  /* files, for their names */
-	uint64_t n_dropped; /* files removed unread, since we started */
+	uint64_t n_dropped;  /* files removed unread, since we started */
 };
 
 /**

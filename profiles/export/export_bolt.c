@@ -47,15 +47,13 @@ static int locals_number(const struct image *image, uint32_t *ret)
 	for (size_t i = 0; i < n_symbols; i++) {
 		const struct image_symbol *s = image_symbol_at(image, i);
 
-		if (s->binding == STB_LOCAL && s->type != STT_FILE && s->address && s->name &&
-		    *s->name)
+		if (s->binding == STB_LOCAL && s->type != STT_FILE && s->address && s->name && *s->name)
 			named[n++] = (struct named){ s->name, i };
 	}
 	qsort(named, n, sizeof(*named), compare_named);
 	for (size_t i = 0; i < n; i++)
-		ret[named[i].index] = i && strcmp(named[i].name, named[i - 1].name) == 0
-					      ? ret[named[i - 1].index] + 1
-					      : 1;
+		ret[named[i].index] =
+			i && strcmp(named[i].name, named[i - 1].name) == 0 ? ret[named[i - 1].index] + 1 : 1;
 	return 0;
 }
 
@@ -103,8 +101,7 @@ static const struct target *target_find(const struct target *targets, size_t n, 
 	return &targets[low - 1];
 }
 
-static void line_put(struct buffer *out, const struct target *target, uint64_t address,
-		     uint64_t count)
+static void line_put(struct buffer *out, const struct target *target, uint64_t address, uint64_t count)
 {
 	buffer_printf(out, "1 ");
 	for (const char *p = target->symbol->name; *p; p++) {
@@ -134,9 +131,9 @@ int export_bolt(const struct image *image, const struct sample_module *module, s
 	buffer_printf(ret, "no_lbr samples\n");
 	for (size_t i = 0; i < module->n_counts; i++) {
 		const struct target *target =
-			image_offset_to_address(image, module->counts[i].offset, &address)
-				? target_find(targets, n, address)
-				: NULL;
+			image_offset_to_address(image, module->counts[i].offset, &address) ?
+				target_find(targets, n, address) :
+				NULL;
 
 		if (!target)
 			continue;

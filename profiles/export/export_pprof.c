@@ -46,8 +46,7 @@ enum {
 };
 
 struct pprof {
-	struct buffer out, message,
-		nested; /* the profile; the message being built; one inside it */
+	struct buffer out, message, nested; /* the profile; the message being built; one inside it */
 	uint64_t n_locations;
 };
 

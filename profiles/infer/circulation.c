@@ -28,11 +28,11 @@ enum arc_state { ARC_FULL = -1, ARC_IN_TREE = 0, ARC_EMPTY = 1 };
 
 struct node {
 	int64_t potential;
-	uint32_t parent;   /* NONE: the root */
-	uint32_t arc;	   /* to or from the parent */
+	uint32_t parent; /* NONE: the root */
+	uint32_t arc;	 /* to or from the parent */
 	uint32_t depth;
 	uint32_t first_child, next, previous; /* siblings */
-	bool up;	   /* arc points from the node to its parent */
+	bool up;			      /* arc points from the node to its parent */
 };
 
 struct simplex {
@@ -78,8 +78,9 @@ static void tree_init(struct simplex *s, const int64_t *excess, int64_t dear)
 {
 	struct node *root = &s->nodes[s->root];
 
-	*root = (struct node){ .parent = NONE, .arc = NONE, .first_child = NONE, .next = NONE,
-			       .previous = NONE };
+	*root = (struct node){
+		.parent = NONE, .arc = NONE, .first_child = NONE, .next = NONE, .previous = NONE
+	};
 	for (uint32_t v = 0; v < s->n_nodes; v++) {
 		struct node *node = &s->nodes[v];
 		struct circulation_arc *arc = &s->artificial[v];
@@ -90,8 +91,10 @@ static void tree_init(struct simplex *s, const int64_t *excess, int64_t dear)
 		node->up = excess[v] >= 0;
 		node->potential = node->up ? -dear : dear;
 		*arc = (struct circulation_arc){
-			.from = node->up ? v : s->root, .to = node->up ? s->root : v,
-			.capacity = CIRCULATION_UNBOUNDED, .cost = dear,
+			.from = node->up ? v : s->root,
+			.to = node->up ? s->root : v,
+			.capacity = CIRCULATION_UNBOUNDED,
+			.cost = dear,
 			.flow = node->up ? excess[v] : -excess[v],
 		};
 		child_add(s, s->root, v);
@@ -208,8 +211,7 @@ static void subtree_update(struct simplex *s, uint32_t top)
 }
 
 /* Step 4: cut the tree above @cut, turn the part around so that @end is its top, hang it below @host. */
-static void subtree_move(struct simplex *s, uint32_t cut, uint32_t end, uint32_t host,
-			 uint32_t entering)
+static void subtree_move(struct simplex *s, uint32_t cut, uint32_t end, uint32_t host, uint32_t entering)
 {
 	uint32_t v = end, new_parent = host, arc = entering;
 	bool up = arc_at(s, entering)->from == end;
@@ -275,8 +277,7 @@ static void pivot(struct simplex *s, uint32_t entering)
 	subtree_move(s, cut, cut_is_above_u ? u : v, cut_is_above_u ? v : u, entering);
 }
 
-int circulation_solve(struct arena *arena, uint32_t n_nodes, struct circulation_arc *arcs,
-		      size_t n_arcs)
+int circulation_solve(struct arena *arena, uint32_t n_nodes, struct circulation_arc *arcs, size_t n_arcs)
 {
 	struct simplex s = { .arcs = arcs, .n_nodes = n_nodes, .root = n_nodes };
 	uint32_t entering;

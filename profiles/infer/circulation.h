@@ -31,5 +31,4 @@ struct circulation_arc {
  * Orlin, "Network Flows", 1993, chapter 11). Cost: O(nodes + arcs) memory; pivots grow near-linearly
  * on control-flow graphs, each O(subtree moved + sqrt(arcs)).
  */
-int circulation_solve(struct arena *arena, uint32_t n_nodes, struct circulation_arc *arcs,
-		      size_t n_arcs);
+int circulation_solve(struct arena *arena, uint32_t n_nodes, struct circulation_arc *arcs, size_t n_arcs);

@@ -71,7 +71,7 @@ static void functions_warm(struct code *code)
 /* Decoded code in the making: the array grows on the heap, and the file bounds it. */
 struct decoding {
 	struct code *code;
-	uint64_t capacity;  /* insns */
+	uint64_t capacity;   /* insns */
 	uint64_t bytes_left; /* blocks of a damaged map may overlap; what they may hold together has an end */
 };
 
@@ -140,7 +140,8 @@ static int all_decode(struct decoding *d, int level)
 	int r = 0;
 
 	for (size_t f = 0; r == 0 && f < map->n_functions; f++)
-		for (uint32_t b = 0; r == 0 && d->code->warm[f] == level && b < map->functions[f].n_blocks; b++)
+		for (uint32_t b = 0; r == 0 && d->code->warm[f] == level && b < map->functions[f].n_blocks;
+		     b++)
 			r = block_decode(d, map->functions[f].first_block + b);
 	return r;
 }
@@ -158,14 +159,13 @@ static uint32_t function_at(const struct block_map *map, uint64_t address)
 		else
 			high = middle;
 	}
-	return low < map->n_functions && map->functions[low].address == address ? (uint32_t)low :
-										  UINT32_MAX;
+	return low < map->n_functions && map->functions[low].address == address ? (uint32_t)low : UINT32_MAX;
 }
 
 static uint32_t callee_of(const struct block_map *map, const struct insn *insn)
 {
-	if (!insn->target || (insn->class != INSN_CALL && insn->class != INSN_JUMP &&
-			      insn->class != INSN_BRANCH))
+	if (!insn->target ||
+	    (insn->class != INSN_CALL && insn->class != INSN_JUMP && insn->class != INSN_BRANCH))
 		return UINT32_MAX;
 	return function_at(map, insn->target);
 }
@@ -299,7 +299,8 @@ static uint64_t branch_target(const struct code *code, const struct block *block
 	bytes = image_code(code->image, address, block->address + block->size - address);
 	if (!bytes)
 		return address;
-	insn_decode(image_machine(code->image), bytes, block->address + block->size - address, address, &insn);
+	insn_decode(image_machine(code->image), bytes, block->address + block->size - address, address,
+		    &insn);
 	return insn.class == INSN_JUMP && insn.target ? insn.target : address;
 }
 
@@ -348,7 +349,8 @@ static void fallthroughs_place(struct code *code, const double *arrived)
 				stays -= code->went[e];
 			falls = 0;
 			for (uint32_t e = block->first_edge; e < block->first_edge + block->n_edges; e++)
-				if (map->edges[e].target == b + 1 && block->flags & BLOCK_FALLS_THROUGH && stays > 0) {
+				if (map->edges[e].target == b + 1 && block->flags & BLOCK_FALLS_THROUGH &&
+				    stays > 0) {
 					falls = stays;
 					code->went[e] += stays;
 				}
@@ -362,7 +364,8 @@ static void arrivals_count(const struct code *code, const struct sample_module *
 	for (size_t i = 0; i < module->n_branches; i++) {
 		uint64_t to;
 		uint32_t b = image_offset_to_address(code->image, module->branches[i].to, &to) ?
-				     block_map_find(code->map, to) : BLOCK_NONE;
+				     block_map_find(code->map, to) :
+				     BLOCK_NONE;
 
 		if (b != BLOCK_NONE && code->map->blocks[b].address == to)
 			ret[b] += (double)module->branches[i].count;
@@ -391,8 +394,8 @@ static int branches_place(struct code *code, const struct sample_module *module,
 }
 
 /* Steps 2 and 3. */
-static int insns_read(struct decoding *d, const struct sample_module *module, const struct placement *placements, size_t n,
-		      struct arena *arena)
+static int insns_read(struct decoding *d, const struct sample_module *module,
+		      const struct placement *placements, size_t n, struct arena *arena)
 {
 	int r = warm_decode(d, arena);
 

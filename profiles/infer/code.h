@@ -41,12 +41,12 @@ struct code {
 	struct code_block *blocks;   /* one per map->blocks[] */
 	struct insn *insns;	     /* of the warm blocks, in layout order */
 	double *samples;	     /* one per insn */
-	double *went;		     /* one per map->edges[]: times the end of its block was seen to go this way */
-	double *left;		     /* one per map->blocks[]: ... to leave the function */
-	uint8_t *warm;		     /* per function: 0 no, 1 called by a sampled one, 2 sampled */
-	struct code_call *calls;     /* by block */
+	double *went;  /* one per map->edges[]: times the end of its block was seen to go this way */
+	double *left;  /* one per map->blocks[]: ... to leave the function */
+	uint8_t *warm; /* per function: 0 no, 1 called by a sampled one, 2 sampled */
+	struct code_call *calls; /* by block */
 	uint32_t n_insns, n_calls, n_warm;
-	double mapped, unmapped;     /* samples */
+	double mapped, unmapped; /* samples */
 };
 
 /** code_block_has_bytes() - is there code to decode in block @b of the map? */

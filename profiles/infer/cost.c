@@ -18,12 +18,12 @@ enum way_in { WAY_ENTRY = 1, WAY_FALLS = 2, WAY_JUMPS = 4, WAY_INDIRECT = 8 };
 
 static const char *const kind_names[4] = { "load", "store", "locked", "indirect" };
 
-static const char *const other_names[] = {
-	"previous feeds",     "loaded 1 before",   "loaded 2 before",	"loaded 3 before", "loaded before",
-	"first of function",  "first, fallen into", "first, jumped to",	"first, both",	   "first, indirect",
-	"second of function", "second, fallen into", "second, jumped to", "second, both",  "second, indirect",
-	"last of block",      "load two before",    "fed two before",
-};
+static const char *const other_names[] = { "previous feeds",	 "loaded 1 before",    "loaded 2 before",
+					   "loaded 3 before",	 "loaded before",      "first of function",
+					   "first, fallen into", "first, jumped to",   "first, both",
+					   "first, indirect",	 "second of function", "second, fallen into",
+					   "second, jumped to",	 "second, both",       "second, indirect",
+					   "last of block",	 "load two before",    "fed two before" };
 
 const char *cost_feature_name(unsigned feature, char ret[32])
 {
@@ -36,7 +36,8 @@ const char *cost_feature_name(unsigned feature, char ret[32])
 	else if (feature < COST_PREVIOUS_FEEDS)
 		snprintf(ret, 32, "previous %s", kind_names[feature - COST_PREVIOUS_KIND]);
 	else
-		snprintf(ret, 32, "%s", feature < COST_N_FEATURES ? other_names[feature - COST_PREVIOUS_FEEDS] : "?");
+		snprintf(ret, 32, "%s",
+			 feature < COST_N_FEATURES ? other_names[feature - COST_PREVIOUS_FEEDS] : "?");
 	return ret;
 }
 
@@ -51,7 +52,8 @@ static uint8_t *ways_in(struct arena *arena, const struct code *code)
 		if (!code->warm[f] || !function->n_blocks)
 			continue;
 		ways[function->first_block] |= WAY_ENTRY;
-		for (uint32_t b = function->first_block; b < function->first_block + function->n_blocks; b++) {
+		for (uint32_t b = function->first_block; b < function->first_block + function->n_blocks;
+		     b++) {
 			const struct block *block = &map->blocks[b];
 
 			for (uint32_t e = block->first_edge; e < block->first_edge + block->n_edges; e++) {

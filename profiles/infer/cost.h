@@ -17,21 +17,21 @@
 
 /* Features of an instruction. Those marked (class) and (kind) are the first of a group. */
 enum cost_feature {
-	COST_CLASS = 0,				     /* (class) of the instruction itself */
-	COST_KIND = COST_CLASS + INSN_CLASS_END,     /* (kind) it loads, stores, is locked, jumps indirectly */
-	COST_PREVIOUS_CLASS = COST_KIND + 4,	     /* (class) of the one before it in the block */
+	COST_CLASS = 0,				 /* (class) of the instruction itself */
+	COST_KIND = COST_CLASS + INSN_CLASS_END, /* (kind) it loads, stores, is locked, jumps indirectly */
+	COST_PREVIOUS_CLASS = COST_KIND + 4,	 /* (class) of the one before it in the block */
 	COST_PREVIOUS_KIND = COST_PREVIOUS_CLASS + INSN_CLASS_END, /* (kind) */
-	COST_PREVIOUS_FEEDS = COST_PREVIOUS_KIND + 4, /* reads what the one before wrote */
-	COST_LOADED,				      /* (4) reads what one of the last 1, 2, 3, more loaded */
-	COST_FIRST_ENTRY = COST_LOADED + 4,	      /* first of a function */
-	COST_FIRST_FALLEN,			      /* first of a block that control only falls into */
-	COST_FIRST_JUMPED,			      /* ... only jumps to */
-	COST_FIRST_BOTH,			      /* ... does both */
-	COST_FIRST_INDIRECT,			      /* ... jumps to through a register or table */
-	COST_SECOND,				      /* (5) second of a block entered in these five ways */
-	COST_LAST = COST_SECOND + 5,		      /* last of its block */
-	COST_LOAD_TWO_BEFORE,			      /* the one before the one before loads */
-	COST_FED_TWO_BEFORE,			      /* reads what that one wrote */
+	COST_PREVIOUS_FEEDS = COST_PREVIOUS_KIND + 4,		   /* reads what the one before wrote */
+	COST_LOADED,			    /* (4) reads what one of the last 1, 2, 3, more loaded */
+	COST_FIRST_ENTRY = COST_LOADED + 4, /* first of a function */
+	COST_FIRST_FALLEN,		    /* first of a block that control only falls into */
+	COST_FIRST_JUMPED,		    /* ... only jumps to */
+	COST_FIRST_BOTH,		    /* ... does both */
+	COST_FIRST_INDIRECT,		    /* ... jumps to through a register or table */
+	COST_SECOND,			    /* (5) second of a block entered in these five ways */
+	COST_LAST = COST_SECOND + 5,	    /* last of its block */
+	COST_LOAD_TWO_BEFORE,		    /* the one before the one before loads */
+	COST_FED_TWO_BEFORE,		    /* reads what that one wrote */
 	COST_N_FEATURES
 };
 

@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define MEMORY 8u	   /* pairs of steps and gradient changes that stand for the curvature */
-#define SUFFICIENT 1e-4	   /* of the decrease that the slope promises (Armijo) */
+#define MEMORY 8u	/* pairs of steps and gradient changes that stand for the curvature */
+#define SUFFICIENT 1e-4 /* of the decrease that the slope promises (Armijo) */
 #define MAX_BACKTRACKS 20u
 #define SHORTER 0.4
-#define FIRST_STEP 0.5	   /* largest change of a variable in the first step, which knows no curvature */
-#define LARGEST_STEP 4.0   /* of one variable in any step: functions of logarithms overflow otherwise */
+#define FIRST_STEP 0.5	 /* largest change of a variable in the first step, which knows no curvature */
+#define LARGEST_STEP 4.0 /* of one variable in any step: functions of logarithms overflow otherwise */
 
 struct descent {
 	size_t n;
@@ -134,8 +134,8 @@ static bool line_search(struct descent *d, descent_function function, void *cont
 	return false;
 }
 
-double descent_minimize(struct arena *arena, descent_function function, void *context, double *x,
-			size_t n, const struct descent_options *options)
+double descent_minimize(struct arena *arena, descent_function function, void *context, double *x, size_t n,
+			const struct descent_options *options)
 {
 	unsigned budget = options->max_evaluations;
 	struct descent d = { .x = x };

@@ -25,5 +25,5 @@ struct descent_options {
  * Source: limited-memory BFGS (Nocedal, Mathematics of Computation 35, 1980) with backtracking.
  * Cost: one evaluation and O(n) per step.
  */
-double descent_minimize(struct arena *arena, descent_function function, void *context, double *x,
-			size_t n, const struct descent_options *options);
+double descent_minimize(struct arena *arena, descent_function function, void *context, double *x, size_t n,
+			const struct descent_options *options);

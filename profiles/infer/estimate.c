@@ -42,10 +42,11 @@
 #define FUNCTION_ERROR 0.4
 #define FUNCTION_SAMPLES_AS_ONE 5.0
 
-static const char *const names[] = {
-	[ESTIMATOR_LENGTH] = "length", [ESTIMATOR_FLOW] = "flow", [ESTIMATOR_LATENCY] = "latency",
-	[ESTIMATOR_BEST] = "best",     [ESTIMATOR_EXACT] = "exact",
-};
+static const char *const names[] = { [ESTIMATOR_LENGTH] = "length",
+				     [ESTIMATOR_FLOW] = "flow",
+				     [ESTIMATOR_LATENCY] = "latency",
+				     [ESTIMATOR_BEST] = "best",
+				     [ESTIMATOR_EXACT] = "exact" };
 
 enum estimator estimator_parse(const char *name)
 {
@@ -89,8 +90,7 @@ static int estimate_alloc(struct estimate *estimate, const struct block_map *map
 	estimate->edges = calloc(map->n_edges + 1, sizeof(double));
 	estimate->samples = calloc(map->n_blocks + 1, sizeof(double));
 	estimate->confidence = calloc(map->n_blocks + 1, 1);
-	return estimate->blocks && estimate->edges && estimate->samples && estimate->confidence ? 0 :
-												  -ENOMEM;
+	return estimate->blocks && estimate->edges && estimate->samples && estimate->confidence ? 0 : -ENOMEM;
 }
 
 /* Zhang et al. 1997, section 3.3. */
@@ -131,8 +131,7 @@ static bool edge_is_unlikely(const struct block_map *map, uint32_t e)
 }
 
 static void graph_fill(const struct code *code, const struct block_function *function,
-		       const struct estimate *estimate, struct flow_block *blocks,
-		       struct flow_edge *edges)
+		       const struct estimate *estimate, struct flow_block *blocks, struct flow_edge *edges)
 {
 	const struct block_map *map = code->map;
 	uint32_t n_edges = 0;
@@ -150,7 +149,8 @@ static void graph_fill(const struct code *code, const struct block_function *fun
 			blocks[i].confidence = (uint8_t)(2 + 250 * samples / (samples + 10));
 		for (uint32_t e = block->first_edge; e < block->first_edge + block->n_edges; e++)
 			edges[n_edges++] = (struct flow_edge){
-				.from = i, .to = map->edges[e].target - function->first_block,
+				.from = i,
+				.to = map->edges[e].target - function->first_block,
 				.probability = map->edges[e].probability,
 				.unlikely = edge_is_unlikely(map, e),
 			};
@@ -317,21 +317,14 @@ static int estimator_run(const struct code *code, enum estimator estimator, cons
 			return -ENOMEM;
 	}
 	switch (estimator) {
-	case ESTIMATOR_EXACT:
-		estimate_exact(code, ret);
-		return flow_run(code, ret);
+	case ESTIMATOR_EXACT: estimate_exact(code, ret); return flow_run(code, ret);
 	case ESTIMATOR_LENGTH:
 		estimate_length(code, ret);
 		free(TAKE(ret->edges));
 		return 0;
-	case ESTIMATOR_FLOW:
-		estimate_length(code, ret);
-		return flow_run(code, ret);
-	case ESTIMATOR_LATENCY:
-		estimate_latency(code, costs, ret);
-		return flow_run(code, ret);
-	default:
-		return estimate_best(code, costs, arena, ret);
+	case ESTIMATOR_FLOW: estimate_length(code, ret); return flow_run(code, ret);
+	case ESTIMATOR_LATENCY: estimate_latency(code, costs, ret); return flow_run(code, ret);
+	default: return estimate_best(code, costs, arena, ret);
 	}
 }
 
@@ -356,8 +349,8 @@ int estimate_code(const struct code *code, enum estimator estimator, const float
 }
 
 int estimate_blocks(const struct block_map *map, const struct image *image,
-		    const struct sample_module *module, enum estimator estimator,
-		    struct estimate *ret, struct fault *reterr)
+		    const struct sample_module *module, enum estimator estimator, struct estimate *ret,
+		    struct fault *reterr)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
 	struct estimate estimate = { 0 };

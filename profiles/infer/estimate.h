@@ -31,12 +31,12 @@ const char *estimator_name(enum estimator estimator);
 
 /* Machine-level result, for the ground-truth harness and for people. */
 struct estimate {
-	double *blocks; /* executions, one per map->blocks[] */
-	double *edges;	/* executions, one per map->edges[]; NULL unless flow ran */
-	double *samples; /* samples found in each block */
-	uint8_t *confidence; /* one per block, as in struct profile_count; 0: nothing is known */
+	double *blocks;		 /* executions, one per map->blocks[] */
+	double *edges;		 /* executions, one per map->edges[]; NULL unless flow ran */
+	double *samples;	 /* samples found in each block */
+	uint8_t *confidence;	 /* one per block, as in struct profile_count; 0: nothing is known */
 	double mapped, unmapped; /* samples */
-	bool is_exact; /* counts, not samples */
+	bool is_exact;		 /* counts, not samples */
 };
 
 void estimate_done(struct estimate *estimate);
@@ -57,12 +57,12 @@ uint8_t estimate_function_confidence(const struct estimate *estimate, double sam
  * Cost: near-linear in the code of the functions sampled.
  */
 int estimate_blocks(const struct block_map *map, const struct image *image,
-		    const struct sample_module *module, enum estimator estimator,
-		    struct estimate *ret, struct fault *reterr);
+		    const struct sample_module *module, enum estimator estimator, struct estimate *ret,
+		    struct fault *reterr);
 
 /**
  * estimate_profile() - step 4: add what @estimate says to @profile (keyed by the shipped IR)
  * Times, path and estimator name of @profile stay the caller's business. 0; -ENOMEM, then it is unchanged.
  */
-int estimate_profile(const struct block_map *map, const struct estimate *estimate,
-		     struct profile *profile, struct fault *reterr);
+int estimate_profile(const struct block_map *map, const struct estimate *estimate, struct profile *profile,
+		     struct fault *reterr);

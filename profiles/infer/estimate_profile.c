@@ -66,8 +66,7 @@ static uint8_t confidence_add(double a, uint8_t confidence_a, double b, uint8_t 
 	return profile_confidence(hypot(error_a, error_b) / (a + b));
 }
 
-static int count_add(struct profile_function *function, uint32_t index, double executions,
-		     uint8_t confidence)
+static int count_add(struct profile_function *function, uint32_t index, double executions, uint8_t confidence)
 {
 	struct profile_count *count;
 	double sum;
@@ -77,14 +76,13 @@ static int count_add(struct profile_function *function, uint32_t index, double e
 		return r;
 	count = &function->counts[index - 1];
 	sum = (double)count->executions + executions;
-	count->confidence = confidence_add((double)count->executions, count->confidence, executions,
-					   confidence);
+	count->confidence =
+		confidence_add((double)count->executions, count->confidence, executions, confidence);
 	count->executions = sum >= 0x1p63 ? 1ull << 63 : (uint64_t)(sum + 0.5);
 	return 0;
 }
 
-static int counts_add(const struct block_map *map, const struct estimate *estimate,
-		      struct profile *profile)
+static int counts_add(const struct block_map *map, const struct estimate *estimate, struct profile *profile)
 {
 	struct profile_function *function = NULL;
 	int r = 0;
@@ -99,7 +97,8 @@ static int counts_add(const struct block_map *map, const struct estimate *estima
 			if (!function || function->guid != probe->guid)
 				function = profile_function(profile, probe->guid);
 			r = function ? count_add(function, probe->index, estimate->blocks[b],
-						 estimate->confidence[b]) : -ENOMEM;
+						 estimate->confidence[b]) :
+				       -ENOMEM;
 		}
 	}
 	return r;
@@ -124,8 +123,7 @@ static void samples_give(struct profile *profile, uint64_t guid, double samples)
 }
 
 /* Samples of a block go to the IR functions that its probes are from, in equal parts. */
-static void samples_add(const struct block_map *map, const struct estimate *estimate,
-			struct profile *profile)
+static void samples_add(const struct block_map *map, const struct estimate *estimate, struct profile *profile)
 {
 	for (size_t f = 0; f < map->n_functions; f++) {
 		const struct block_function *from = &map->functions[f];
@@ -149,8 +147,7 @@ static void samples_add(const struct block_map *map, const struct estimate *esti
 	profile->unmapped = estimate->unmapped;
 }
 
-static int profile_fill(const struct block_map *map, const struct estimate *estimate,
-			struct profile *profile)
+static int profile_fill(const struct block_map *map, const struct estimate *estimate, struct profile *profile)
 {
 	int r = functions_add(map, estimate, profile);
 
@@ -163,8 +160,8 @@ static int profile_fill(const struct block_map *map, const struct estimate *esti
 	return r;
 }
 
-int estimate_profile(const struct block_map *map, const struct estimate *estimate,
-		     struct profile *profile, struct fault *reterr)
+int estimate_profile(const struct block_map *map, const struct estimate *estimate, struct profile *profile,
+		     struct fault *reterr)
 {
 	_clean_(profile_freep) struct profile *addition = profile_new();
 	int r = addition ? profile_fill(map, estimate, addition) : -ENOMEM;

@@ -33,14 +33,14 @@
 #include "profiles/infer/descent.h"
 #include "profiles/infer/markov.h"
 
-#define LEAST_PROBABILITY 1e-4	    /* static ones are never surer than this */
+#define LEAST_PROBABILITY 1e-4 /* static ones are never surer than this */
 #define LEAST_EH_PROBABILITY 1e-6
 #define LEAST_FREQUENCY 1e-200
-#define START_LOG_ODDS (-7.0)	    /* of entering at a block that only the unwinder knows a way to */
-#define DISAGREEMENT_BEND 1.0	    /* log ratio above which disagreeing costs linearly */
+#define START_LOG_ODDS (-7.0) /* of entering at a block that only the unwinder knows a way to */
+#define DISAGREEMENT_BEND 1.0 /* log ratio above which disagreeing costs linearly */
 #define MARKOV_WORK_PER_BLOCK 200u
-#define TOLERANCE 0.02 /* an improvement of the loss that changes no count visibly */
-#define COST_BINS_PER_LOG 2.0	    /* instructions without samples of like cost are one term */
+#define TOLERANCE 0.02	      /* an improvement of the loss that changes no count visibly */
+#define COST_BINS_PER_LOG 2.0 /* instructions without samples of like cost are one term */
 #define N_COST_BINS 24
 
 /* Instructions of one block that enter the loss alike. */
@@ -64,17 +64,17 @@ struct site {
 };
 
 struct function {
-	uint32_t index;		 /* in map->functions[] */
+	uint32_t index;				 /* in map->functions[] */
 	uint32_t first_block, n_blocks, n_edges; /* n_edges: of the chain, start edges included */
 	struct markov_edge *edges;
-	uint32_t *map_edges;	 /* per chain edge: index in map->edges[], or UINT32_MAX */
+	uint32_t *map_edges; /* per chain edge: index in map->edges[], or UINT32_MAX */
 	struct markov *markov;
-	struct way *ways;	 /* grouped by state; single ways have no variable */
+	struct way *ways; /* grouped by state; single ways have no variable */
 	uint32_t n_ways;
-	double *x;		 /* n_ways log-odds, then the log of the entry count */
+	double *x; /* n_ways log-odds, then the log of the entry count */
 	struct term *terms;
-	uint32_t *first_term;	 /* n_blocks + 1 */
-	struct site *sites;	 /* sorted by callee */
+	uint32_t *first_term; /* n_blocks + 1 */
+	struct site *sites;   /* sorted by callee */
 	uint32_t n_sites;
 };
 
@@ -99,9 +99,14 @@ struct work {
 struct fit_options fit_options_default(void)
 {
 	return (struct fit_options){
-		.spread = 2, .prior_error = 2.5, .went_weight = 1, .went_most = 100,
-		.calls_exceed = 2, .calls_miss = 0.6,
-		.rounds = 3, .evaluations = 80,
+		.spread = 2,
+		.prior_error = 2.5,
+		.went_weight = 1,
+		.went_most = 100,
+		.calls_exceed = 2,
+		.calls_miss = 0.6,
+		.rounds = 3,
+		.evaluations = 80,
 	};
 }
 
@@ -190,7 +195,9 @@ static void ways_fill(const struct block_map *map, struct function *f)
 
 		for (; e < f->n_edges && f->edges[e].from == state; e++, first = false)
 			way_add(f, state, e,
-				state ? static_log_odds(map, f->map_edges[e]) : first ? 0 : START_LOG_ODDS);
+				state ? static_log_odds(map, f->map_edges[e]) :
+				first ? 0 :
+					START_LOG_ODDS);
 		if (block && block_may_leave(block))
 			way_add(f, state, UINT32_MAX, block->n_edges ? log(0.5) : 0);
 	}
@@ -209,8 +216,9 @@ static void ways_see(const struct fit *fit, struct function *f)
 			uint32_t edge = f->ways[end].edge;
 
 			if (state)
-				f->ways[end].went = edge == UINT32_MAX ? code->left[f->first_block + state - 1] :
-									 code->went[f->map_edges[edge]];
+				f->ways[end].went = edge == UINT32_MAX ?
+							    code->left[f->first_block + state - 1] :
+							    code->went[f->map_edges[edge]];
 			sum += f->ways[end].went;
 		}
 		weight = fit->options->went_weight / (1 + sum / fit->options->went_most);
@@ -248,8 +256,8 @@ static int chain_init(struct arena *arena, const struct fit *fit, struct functio
 	for (uint32_t w = 0; w < f->n_ways; w++)
 		f->x[w] = f->ways[w].prior;
 	ways_see(fit, f);
-	return markov_new(arena, n + 1, f->edges, f->n_edges,
-			  (size_t)MARKOV_WORK_PER_BLOCK * (n + 50), &f->markov);
+	return markov_new(arena, n + 1, f->edges, f->n_edges, (size_t)MARKOV_WORK_PER_BLOCK * (n + 50),
+			  &f->markov);
 }
 
 /* @retterms: NULL to count. */
@@ -369,7 +377,8 @@ static double samples_loss(struct work *w, double log_entries)
 
 		for (uint32_t t = f->first_term[i]; t < f->first_term[i + 1]; t++) {
 			const struct term *term = &f->terms[t];
-			double root = sqrt(count * term->cost + k), part = 2 * term->root * log(root + root_k);
+			double root = sqrt(count * term->cost + k),
+			       part = 2 * term->root * log(root + root_k);
 
 			if (term->root != 1)
 				part += (log_count + term->log_cost) * (1 - term->root);
@@ -447,8 +456,9 @@ static double ways_loss(const struct work *w, const double *x, double *gradient)
 		for (end = i; end < f->n_ways && f->ways[end].state == f->ways[i].state; end++) {
 			uint32_t edge = f->ways[end].edge;
 
-			gradient[end] = edge == UINT32_MAX ? 0 : w->visits[f->ways[end].state] *
-								 w->values[f->edges[edge].to];
+			gradient[end] = edge == UINT32_MAX ?
+						0 :
+						w->visits[f->ways[end].state] * w->values[f->edges[edge].to];
 			mean += w->way_probabilities[end] * gradient[end];
 			went += f->ways[end].went;
 		}
@@ -459,8 +469,8 @@ static double ways_loss(const struct work *w, const double *x, double *gradient)
 				gradient[j] = 0;
 				continue;
 			}
-			gradient[j] = w->way_probabilities[j] * (gradient[j] - mean + went) - f->ways[j].went +
-				      precision * off;
+			gradient[j] = w->way_probabilities[j] * (gradient[j] - mean + went) -
+				      f->ways[j].went + precision * off;
 			loss += precision * off * off / 2;
 			if (f->ways[j].went > 0)
 				loss -= f->ways[j].went * log(fmax(w->way_probabilities[j], LEAST_FREQUENCY));
@@ -550,7 +560,9 @@ static int work_init(struct arena *arena, struct fit *fit, struct work *w)
 	w->values = arena_array(arena, double, (size_t)n_blocks + 1);
 	w->way_probabilities = arena_array(arena, double, n_ways);
 	return w->probabilities && w->exits && w->visits && w->pulls && w->gains && w->values &&
-			       w->way_probabilities ? 0 : -ENOMEM;
+			       w->way_probabilities ?
+		       0 :
+		       -ENOMEM;
 }
 
 /* Counts at the function's present variables. */

@@ -19,23 +19,23 @@
 #include "profiles/infer/code.h"
 
 struct fit_options {
-	double spread;	     /* samples below which noise rules; larger: single instructions count less */
-	double prior_error;  /* standard deviation of the log-odds of static probabilities */
-	double went_weight;  /* of one jump that was seen, as one that was counted */
-	double went_most;    /* as many jumps as those of one block count at most: their error is not chance alone */
+	double spread;	    /* samples below which noise rules; larger: single instructions count less */
+	double prior_error; /* standard deviation of the log-odds of static probabilities */
+	double went_weight; /* of one jump that was seen, as one that was counted */
+	double went_most; /* as many jumps as those of one block count at most: their error is not chance alone */
 	double calls_exceed; /* weight against call sites that run more often than the callee is entered */
 	double calls_miss;   /* weight against entries that no known call site explains */
-	unsigned rounds;     /* over all functions; neighbours in the call graph see each other's last result */
+	unsigned rounds; /* over all functions; neighbours in the call graph see each other's last result */
 	unsigned evaluations; /* most per function and round */
 };
 
 struct fit_options fit_options_default(void);
 
 struct fit_result {
-	double *blocks;	     /* one per map->blocks[]: executions, in units of samples at cost 1 */
-	double *edges;	     /* one per map->edges[] */
+	double *blocks; /* one per map->blocks[]: executions, in units of samples at cost 1 */
+	double *edges;	/* one per map->edges[] */
 	double *information; /* one per block: how much its own samples say, as a number of agreeing instructions */
-	uint8_t *fitted;     /* one per map->functions[]: false: too entangled, left to flow inference */
+	uint8_t *fitted; /* one per map->functions[]: false: too entangled, left to flow inference */
 };
 
 /**

@@ -46,7 +46,7 @@ struct flow {
 	uint64_t *shares;      /* per edge, scaled: its weight, or probability times weight */
 	bool *enters, *leaves; /* per block: joined to OUTSIDE */
 	bool *enters_abnormally, *leaves_abnormally;
-	uint32_t *names;       /* union-find over the nodes, then dense node numbers */
+	uint32_t *names; /* union-find over the nodes, then dense node numbers */
 	struct circulation_arc *arcs;
 	size_t n_arcs;
 	int64_t *tolls;	      /* per block: what contracted edges cannot charge on arcs of their own */
@@ -57,8 +57,13 @@ struct flow {
 struct flow_options flow_options_default(void)
 {
 	return (struct flow_options){
-		.raise = 10, .raise_zero = 11, .lower = 20, .edge = 1, .spread = 4,
-		.unlikely = 40, .abnormal = 400,
+		.raise = 10,
+		.raise_zero = 11,
+		.lower = 20,
+		.edge = 1,
+		.spread = 4,
+		.unlikely = 40,
+		.abnormal = 400,
 	};
 }
 
@@ -210,8 +215,7 @@ static void weights_spread(struct flow *f)
 			if (graph->blocks[b].confidence)
 				continue;
 			for (uint32_t i = f->by.first_in[b]; i < f->by.first_in[b + 1]; i++)
-				sum += share_of(f, f->by.in[i],
-						f->weights[graph->edges[f->by.in[i]].from]);
+				sum += share_of(f, f->by.in[i], f->weights[graph->edges[f->by.in[i]].from]);
 			sum = MIN(sum, 1ull << WEIGHT_BITS);
 			changed |= sum != f->weights[b];
 			f->weights[b] = sum;
@@ -241,9 +245,8 @@ static int weights_init(struct flow *f)
 			f->weights[b] = graph->blocks[b].weight >> f->shift;
 	weights_spread(f);
 	for (uint32_t e = 0; e < graph->n_edges; e++)
-		f->shares[e] = graph->edges[e].confidence ?
-				       graph->edges[e].weight >> f->shift :
-				       share_of(f, e, f->weights[graph->edges[e].from]);
+		f->shares[e] = graph->edges[e].confidence ? graph->edges[e].weight >> f->shift :
+							    share_of(f, e, f->weights[graph->edges[e].from]);
 	return 0;
 }
 
@@ -308,7 +311,9 @@ static int nodes_init(struct flow *f, uint32_t *retn_nodes)
 static void arc_add(struct flow *f, uint32_t from, uint32_t to, uint64_t capacity, int64_t cost)
 {
 	f->arcs[f->n_arcs++] = (struct circulation_arc){
-		.from = f->names[from], .to = f->names[to], .cost = cost,
+		.from = f->names[from],
+		.to = f->names[to],
+		.cost = cost,
 		.capacity = MIN(capacity, (uint64_t)CIRCULATION_UNBOUNDED),
 	};
 }
@@ -451,8 +456,7 @@ static void requests_sum(const struct flow *f, bool forwards, const uint32_t *qu
 	}
 }
 
-static int paths_add(struct flow *f, bool forwards, uint32_t *queue, uint64_t *requests,
-		     uint64_t *edges)
+static int paths_add(struct flow *f, bool forwards, uint32_t *queue, uint64_t *requests, uint64_t *edges)
 {
 	uint32_t n_blocks = f->graph->n_blocks, n = 0;
 	uint32_t *parents = arena_array(f->arena, uint32_t, n_blocks);
@@ -530,8 +534,8 @@ static int flow_init(struct flow *f)
 	return r < 0 ? r : ways_init(f);
 }
 
-int flow_infer(struct arena *arena, const struct flow_graph *graph,
-	       const struct flow_options *options, uint64_t *retblocks, uint64_t *retedges)
+int flow_infer(struct arena *arena, const struct flow_graph *graph, const struct flow_options *options,
+	       uint64_t *retblocks, uint64_t *retedges)
 {
 	struct flow_options defaults = flow_options_default();
 	struct flow f = { .arena = arena, .graph = graph, .options = options ? options : &defaults };

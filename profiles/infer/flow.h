@@ -39,13 +39,13 @@ struct flow_graph {
 
 /* Costs of one execution more or less than measured, per unit of confidence (He et al., table 1). */
 struct flow_options {
-	uint32_t raise;	      /* a block that has a weight above 0 */
-	uint32_t raise_zero;  /* a block of weight 0 */
+	uint32_t raise;	     /* a block that has a weight above 0 */
+	uint32_t raise_zero; /* a block of weight 0 */
 	uint32_t lower;
-	uint32_t edge;	      /* per unit of the edge's confidence, either way */
-	uint32_t spread;      /* an unknown block or an edge off its static share; once, not per confidence */
-	uint32_t unlikely;    /* each execution of an unlikely edge */
-	uint32_t abnormal;    /* each entry or exit where the graph has none */
+	uint32_t edge;	   /* per unit of the edge's confidence, either way */
+	uint32_t spread;   /* an unknown block or an edge off its static share; once, not per confidence */
+	uint32_t unlikely; /* each execution of an unlikely edge */
+	uint32_t abnormal; /* each entry or exit where the graph has none */
 };
 
 /** flow_options_default() - what the accuracy benchmark chose */
@@ -69,8 +69,8 @@ struct flow_options flow_options_default(void);
  * in place of their augmenting paths, on a network in which all edges with only one choice are contracted.
  * Cost: O(blocks + edges) memory, near-linear time.
  */
-int flow_infer(struct arena *arena, const struct flow_graph *graph,
-	       const struct flow_options *options, uint64_t *retblocks, uint64_t *retedges);
+int flow_infer(struct arena *arena, const struct flow_graph *graph, const struct flow_options *options,
+	       uint64_t *retblocks, uint64_t *retedges);
 
 /**
  * flow_check() - do these counts obey the graph, abnormal entries and exits included?

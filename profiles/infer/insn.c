@@ -117,26 +117,35 @@ static enum insn_class class_of(const ZydisDecodedInstruction *insn, const Zydis
 	switch (insn->mnemonic) {
 	case ZYDIS_MNEMONIC_IMUL:
 	case ZYDIS_MNEMONIC_MUL:
-	case ZYDIS_MNEMONIC_MULX:
-		return INSN_MULTIPLY;
+	case ZYDIS_MNEMONIC_MULX: return INSN_MULTIPLY;
 	case ZYDIS_MNEMONIC_DIV:
-	case ZYDIS_MNEMONIC_IDIV:
-		return INSN_DIVIDE;
-	default:
-		break;
+	case ZYDIS_MNEMONIC_IDIV: return INSN_DIVIDE;
+	default: break;
 	}
 	if (class == INSN_VECTOR + 1 || class == INSN_FLOAT + 1) {
 		switch (insn->mnemonic) {
-		case ZYDIS_MNEMONIC_DIVSS: case ZYDIS_MNEMONIC_DIVSD: case ZYDIS_MNEMONIC_DIVPS:
-		case ZYDIS_MNEMONIC_DIVPD: case ZYDIS_MNEMONIC_VDIVSS: case ZYDIS_MNEMONIC_VDIVSD:
-		case ZYDIS_MNEMONIC_VDIVPS: case ZYDIS_MNEMONIC_VDIVPD: case ZYDIS_MNEMONIC_SQRTSS:
-		case ZYDIS_MNEMONIC_SQRTSD: case ZYDIS_MNEMONIC_SQRTPS: case ZYDIS_MNEMONIC_SQRTPD:
-		case ZYDIS_MNEMONIC_VSQRTSS: case ZYDIS_MNEMONIC_VSQRTSD: case ZYDIS_MNEMONIC_VSQRTPS:
-		case ZYDIS_MNEMONIC_VSQRTPD: case ZYDIS_MNEMONIC_FDIV: case ZYDIS_MNEMONIC_FDIVP:
-		case ZYDIS_MNEMONIC_FDIVR: case ZYDIS_MNEMONIC_FDIVRP: case ZYDIS_MNEMONIC_FSQRT:
-			return INSN_FLOAT_DIVIDE;
-		default:
-			break;
+		case ZYDIS_MNEMONIC_DIVSS:
+		case ZYDIS_MNEMONIC_DIVSD:
+		case ZYDIS_MNEMONIC_DIVPS:
+		case ZYDIS_MNEMONIC_DIVPD:
+		case ZYDIS_MNEMONIC_VDIVSS:
+		case ZYDIS_MNEMONIC_VDIVSD:
+		case ZYDIS_MNEMONIC_VDIVPS:
+		case ZYDIS_MNEMONIC_VDIVPD:
+		case ZYDIS_MNEMONIC_SQRTSS:
+		case ZYDIS_MNEMONIC_SQRTSD:
+		case ZYDIS_MNEMONIC_SQRTPS:
+		case ZYDIS_MNEMONIC_SQRTPD:
+		case ZYDIS_MNEMONIC_VSQRTSS:
+		case ZYDIS_MNEMONIC_VSQRTSD:
+		case ZYDIS_MNEMONIC_VSQRTPS:
+		case ZYDIS_MNEMONIC_VSQRTPD:
+		case ZYDIS_MNEMONIC_FDIV:
+		case ZYDIS_MNEMONIC_FDIVP:
+		case ZYDIS_MNEMONIC_FDIVR:
+		case ZYDIS_MNEMONIC_FDIVRP:
+		case ZYDIS_MNEMONIC_FSQRT: return INSN_FLOAT_DIVIDE;
+		default: break;
 		}
 		if (insn->operand_count > 1 && (operands[1].element_type == ZYDIS_ELEMENT_TYPE_FLOAT32 ||
 						operands[1].element_type == ZYDIS_ELEMENT_TYPE_FLOAT64 ||
@@ -187,8 +196,7 @@ static void operand_read(const ZydisDecodedInstruction *insn, const ZydisDecoded
 		if (operand->imm.is_relative)
 			ret->target = address + insn->length + (uint64_t)operand->imm.value.s;
 		return;
-	default:
-		return;
+	default: return;
 	}
 }
 
@@ -196,12 +204,14 @@ static void operand_read(const ZydisDecodedInstruction *insn, const ZydisDecoded
 static bool is_zeroing(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands)
 {
 	switch (insn->mnemonic) {
-	case ZYDIS_MNEMONIC_XOR: case ZYDIS_MNEMONIC_SUB: case ZYDIS_MNEMONIC_PXOR:
-	case ZYDIS_MNEMONIC_XORPS: case ZYDIS_MNEMONIC_XORPD: case ZYDIS_MNEMONIC_VPXOR:
-	case ZYDIS_MNEMONIC_VXORPS:
-		break;
-	default:
-		return false;
+	case ZYDIS_MNEMONIC_XOR:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_PXOR:
+	case ZYDIS_MNEMONIC_XORPS:
+	case ZYDIS_MNEMONIC_XORPD:
+	case ZYDIS_MNEMONIC_VPXOR:
+	case ZYDIS_MNEMONIC_VXORPS: break;
+	default: return false;
 	}
 	return insn->operand_count_visible >= 2 && operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 	       operands[insn->operand_count_visible - 1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
@@ -239,7 +249,9 @@ static uint32_t x86_count(const uint8_t *code, size_t size)
 		ZydisDecodedInstruction insn;
 
 		at += ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&length_decoder, NULL, code + at, size - at,
-								 &insn)) ? insn.length : 1;
+								 &insn)) ?
+			      insn.length :
+			      1;
 	}
 	return n;
 }
@@ -334,24 +346,22 @@ static bool a64_decode(const uint8_t *code, size_t size, uint64_t address, struc
 	word = (uint32_t)code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 | (uint32_t)code[3] << 24;
 	ret->class = INSN_ALU;
 	switch (word >> 25 & 15) {
-	case 8: case 9: /* immediates */
+	case 8:
+	case 9: /* immediates */
 		ret->reads = a64_general(word >> 5 & 31);
 		ret->writes = a64_general(word & 31) | (word >> 29 & 1 ? INSN_FLAGS_REGISTER : 0);
 		break;
-	case 10: case 11:
-		a64_branch(word, address, ret);
-		break;
-	case 4: case 6: case 12: case 14:
-		a64_memory(word, ret);
-		break;
-	case 5: case 13:
-		a64_register(word, ret);
-		break;
-	case 7: case 15:
-		a64_float(word, ret);
-		break;
-	default:
-		ret->class = INSN_OTHER;
+	case 10:
+	case 11: a64_branch(word, address, ret); break;
+	case 4:
+	case 6:
+	case 12:
+	case 14: a64_memory(word, ret); break;
+	case 5:
+	case 13: a64_register(word, ret); break;
+	case 7:
+	case 15: a64_float(word, ret); break;
+	default: ret->class = INSN_OTHER;
 	}
 	return true;
 }

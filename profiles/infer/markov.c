@@ -29,9 +29,9 @@ struct way {
 
 struct step {
 	uint32_t state;
-	uint32_t first_in, n_in;   /* in ways[] */
+	uint32_t first_in, n_in; /* in ways[] */
 	uint32_t first_out, n_out;
-	uint32_t first_target;	   /* in targets[]: n_in * n_out slots */
+	uint32_t first_target; /* in targets[]: n_in * n_out slots */
 };
 
 struct markov {
@@ -163,8 +163,11 @@ static int reduce(struct pattern *p, uint32_t state, struct step *ret)
 	if (p->n_targets + pairs > p->max_work || p->n_ways + in->n + out->n > p->max_work)
 		return -E2BIG;
 	p->gone[state] = true;
-	*ret = (struct step){ .state = state, .n_in = in->n, .n_out = out->n,
-			      .first_in = (uint32_t)p->n_ways, .first_target = (uint32_t)p->n_targets };
+	*ret = (struct step){ .state = state,
+			      .n_in = in->n,
+			      .n_out = out->n,
+			      .first_in = (uint32_t)p->n_ways,
+			      .first_target = (uint32_t)p->n_targets };
 	ret->first_out = ret->first_in + in->n;
 	r = ways_copy(p, in);
 	if (r == 0)
@@ -256,8 +259,8 @@ static int pattern_keep(const struct pattern *p, struct arena *arena, struct mar
 	return 0;
 }
 
-int markov_new(struct arena *arena, uint32_t n_states, const struct markov_edge *edges,
-	       uint32_t n_edges, size_t max_work, struct markov **ret)
+int markov_new(struct arena *arena, uint32_t n_states, const struct markov_edge *edges, uint32_t n_edges,
+	       size_t max_work, struct markov **ret)
 {
 	struct pattern p = { .n_states = n_states, .max_work = MIN(max_work, UINT32_MAX / 2) };
 	struct markov *m = arena_alloc(arena, 1, sizeof(*m));
@@ -301,8 +304,7 @@ static void step_run(struct markov *m, const struct step *step)
 	}
 }
 
-void markov_solve(struct markov *m, const double *probabilities, const double *exits,
-		  double *retfrequencies)
+void markov_solve(struct markov *m, const double *probabilities, const double *exits, double *retfrequencies)
 {
 	memset(m->slots, 0, m->n_slots * sizeof(*m->slots));
 	memcpy(m->exits, exits, m->n_states * sizeof(*m->exits));

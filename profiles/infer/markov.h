@@ -30,8 +30,8 @@ struct markov_edge {
  * and so stays exact for loops of a million turns; states that cost least to reduce go first.
  * Cost: near-linear for structured code.
  */
-int markov_new(struct arena *arena, uint32_t n_states, const struct markov_edge *edges,
-	       uint32_t n_edges, size_t max_work, struct markov **ret);
+int markov_new(struct arena *arena, uint32_t n_states, const struct markov_edge *edges, uint32_t n_edges,
+	       size_t max_work, struct markov **ret);
 
 /**
  * markov_solve() - expected visits of every state, starting in state 0 once

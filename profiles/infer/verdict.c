@@ -32,9 +32,7 @@ static double noise_of(const struct profile *profile, double total, double n)
 			noise += fmin(sqrt(2 * p / (M_PI * n)), 2 * p) / 2;
 		}
 		if (scale == 0 && f->samples > 0) /* its blocks are unknown: count it as one */
-			noise += fmin(sqrt(2 * f->samples / total / (M_PI * n)),
-				      2 * f->samples / total) /
-				 2;
+			noise += fmin(sqrt(2 * f->samples / total / (M_PI * n)), 2 * f->samples / total) / 2;
 	}
 	return noise;
 }
@@ -79,8 +77,8 @@ static void sentence_put(const struct profile *profile, struct verdict *ret)
 	else if (ret->level == VERDICT_EXACT)
 		strcpy(ret->sentence, "exact counts: nothing is left to chance");
 	else
-		snprintf(ret->sentence, sizeof(ret->sentence), words[ret->level],
-			 fmax(1, ret->noise * 100), at_least, ret->missing);
+		snprintf(ret->sentence, sizeof(ret->sentence), words[ret->level], fmax(1, ret->noise * 100),
+			 at_least, ret->missing);
 }
 
 void verdict_of(const struct profile *profile, struct verdict *ret)
@@ -90,19 +88,18 @@ void verdict_of(const struct profile *profile, struct verdict *ret)
 	*ret = (struct verdict){ .level = VERDICT_EMPTY, .noise = 1 };
 	for (size_t i = 0; i < profile->n_functions; i++)
 		total += profile->functions[i].samples;
-	if (profile->estimator && strcmp(profile->estimator, "exact") == 0 &&
-	    profile->n_functions) {
+	if (profile->estimator && strcmp(profile->estimator, "exact") == 0 && profile->n_functions) {
 		ret->level = VERDICT_EXACT;
 		ret->noise = 0;
 	} else if (total > 0 && profile->samples >= 1) {
 		ret->noise = fmin(1, noise_of(profile, total, profile->samples));
-		ret->level = ret->noise <= VERDICT_NOISE_ENOUGH   ? VERDICT_ENOUGH
-			     : ret->noise <= VERDICT_NOISE_USABLE ? VERDICT_USABLE
-								  : VERDICT_TOO_FEW;
+		ret->level = ret->noise <= VERDICT_NOISE_ENOUGH ? VERDICT_ENOUGH :
+			     ret->noise <= VERDICT_NOISE_USABLE ? VERDICT_USABLE :
+								  VERDICT_TOO_FEW;
 		if (ret->level != VERDICT_ENOUGH)
-			ret->missing = two_digits(samples_needed(profile, total, profile->samples,
-								 VERDICT_NOISE_ENOUGH) -
-						  profile->samples);
+			ret->missing = two_digits(
+				samples_needed(profile, total, profile->samples, VERDICT_NOISE_ENOUGH) -
+				profile->samples);
 	}
 	sentence_put(profile, ret);
 }

@@ -91,8 +91,7 @@ static struct process *process_get(struct address_spaces *spaces, uint32_t pid)
 		spaces->processes = processes;
 		spaces->capacity = capacity;
 	}
-	memmove(&spaces->processes[i + 1], &spaces->processes[i],
-		(spaces->n - i) * sizeof(struct process));
+	memmove(&spaces->processes[i + 1], &spaces->processes[i], (spaces->n - i) * sizeof(struct process));
 	spaces->processes[i] = (struct process){ .pid = pid };
 	spaces->n++;
 	return &spaces->processes[i];
@@ -159,14 +158,12 @@ static void mappings_replace(struct mappings *mappings, const struct address_map
 		pieces[n].offset += new->end - pieces[n].start;
 		pieces[n++].start = new->end;
 	}
-	memmove(&mappings->at[first + n], &mappings->at[last],
-		(mappings->n - last) * sizeof(*mappings->at));
+	memmove(&mappings->at[first + n], &mappings->at[last], (mappings->n - last) * sizeof(*mappings->at));
 	memcpy(&mappings->at[first], pieces, n * sizeof(*pieces));
 	mappings->n += n - (last - first);
 }
 
-int address_spaces_map(struct address_spaces *spaces, uint32_t pid,
-		       const struct address_mapping *mapping)
+int address_spaces_map(struct address_spaces *spaces, uint32_t pid, const struct address_mapping *mapping)
 {
 	struct process *process = process_get(spaces, pid);
 	struct mappings *mappings;

@@ -30,8 +30,7 @@ void address_spaces_free(struct address_spaces *spaces); /* accepts NULL */
 DEFINE_CLEANUP(struct address_spaces *, address_spaces_free);
 
 /** address_spaces_map() - @mapping (start < end) is now in @pid; 0, -ENOMEM, -E2BIG: too many */
-int address_spaces_map(struct address_spaces *spaces, uint32_t pid,
-		       const struct address_mapping *mapping);
+int address_spaces_map(struct address_spaces *spaces, uint32_t pid, const struct address_mapping *mapping);
 /** address_spaces_fork() - @child now has what @parent has; 0 or -ENOMEM */
 int address_spaces_fork(struct address_spaces *spaces, uint32_t child, uint32_t parent);
 /** address_spaces_exec() - @pid has nothing any more; 0 or -ENOMEM */

@@ -58,7 +58,8 @@ static bool is_equal(const struct lifecycle_event *a, const struct lifecycle_eve
 {
 	return a->kind == b->kind && a->value == b->value && a->user == b->user && a->code == b->code &&
 	       a->space == b->space && build_id_is_equal(&a->build_id, &b->build_id) &&
-	       file_identity_is_equal(&a->file, &b->file) && file_identity_is_equal(&a->fault_file, &b->fault_file) &&
+	       file_identity_is_equal(&a->file, &b->file) &&
+	       file_identity_is_equal(&a->fault_file, &b->fault_file) &&
 	       strcmp(a->path, b->path ? b->path : "") == 0;
 }
 
@@ -84,7 +85,8 @@ int lifecycle_add(struct lifecycle *lifecycle, const struct lifecycle_event *eve
 	for (size_t i = 0; i < lifecycle->n_events; i++) {
 		struct lifecycle_event *known = &lifecycle->events[i];
 
-		if (!is_equal(known, event) || __builtin_add_overflow(known->count, event->count, &known->count))
+		if (!is_equal(known, event) ||
+		    __builtin_add_overflow(known->count, event->count, &known->count))
 			continue;
 		known->time_ns = event->time_ns;
 		known->pid = event->pid;
@@ -128,8 +130,8 @@ static void id_encode(struct buffer *buffer, const struct build_id *id)
 static void identity_encode(struct buffer *buffer, const struct file_identity *file)
 {
 	if (file_identity_is_known(file))
-		buffer_printf(buffer, "%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 " ", file->device, file->inode,
-			      file->changed_ns, file->size);
+		buffer_printf(buffer, "%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 " ", file->device,
+			      file->inode, file->changed_ns, file->size);
 	else
 		buffer_printf(buffer, "- ");
 }
@@ -283,8 +285,10 @@ static bool line_decode(char *line, unsigned version, struct lifecycle_event *re
 	}
 	if (at)
 		return false;
-	*ret = (struct lifecycle_event){ .kind = kind_decode(fields[0]), .comm = fields[6],
-					 .path = fields[7], .fault_path = fields[10],
+	*ret = (struct lifecycle_event){ .kind = kind_decode(fields[0]),
+					 .comm = fields[6],
+					 .path = fields[7],
+					 .fault_path = fields[10],
 					 .user = LIFECYCLE_USER_UNKNOWN };
 	if (!ret->kind || !number_decode(fields[1], UINT64_MAX, &ret->time_ns) ||
 	    !number_decode(fields[2], UINT32_MAX, &pid) || !number_decode(fields[3], UINT32_MAX, &count) ||
@@ -330,8 +334,10 @@ int lifecycle_decode(const char *text, size_t size, struct lifecycle *ret, struc
 	if (!rest || strlen(copy) != size || sscanf(copy, LIFECYCLE_MAGIC "%u\n", &version) != 1)
 		return fault_set(reterr, -EBADMSG, "not a file of events, or cut short");
 	if (version < 1 || version > LIFECYCLE_VERSION)
-		return fault_set(reterr, -EPROTONOSUPPORT, "events of format version %u; this Morph reads "
-							   "versions 1 to %u", version, LIFECYCLE_VERSION);
+		return fault_set(reterr, -EPROTONOSUPPORT,
+				 "events of format version %u; this Morph reads "
+				 "versions 1 to %u",
+				 version, LIFECYCLE_VERSION);
 	if (copy[size - 1] != '\n')
 		return fault_set(reterr, -EBADMSG, "cut short: the last line has no end");
 	r = lines_decode(rest + 1, version, &lifecycle, reterr);

@@ -23,13 +23,14 @@
 #define LIFECYCLE_USER_UNKNOWN UINT32_MAX
 #define LIFECYCLE_SUFFIX ".events"
 #define LIFECYCLE_MAGIC "morph-events " /* how such a file begins */
-#define LIFECYCLE_MAX_EVENTS 4096u /* in one file */
+#define LIFECYCLE_MAX_EVENTS 4096u	/* in one file */
 
 enum lifecycle_kind {
 	LIFECYCLE_EXEC = 1,   /* a watched program was started */
 	LIFECYCLE_EXIT = 2,   /* it ended by itself; value: status as in waitpid(2) */
 	LIFECYCLE_SIGNAL = 3, /* any program died of a signal that speaks of a defect; value: the signal */
-	LIFECYCLE_UNTOLD = 4, /* user had used up what may be told of one; count: so much more; value: 1, 3: of what kind */
+	LIFECYCLE_UNTOLD =
+		4, /* user had used up what may be told of one; count: so much more; value: 1, 3: of what kind */
 };
 
 struct lifecycle_event {
@@ -38,14 +39,14 @@ struct lifecycle_event {
 	uint32_t pid;	  /* the same */
 	uint32_t count;	  /* equal events that were united, >= 1 */
 	int32_t value;
-	struct build_id build_id; /* of the executable; size 0: unknown */
-	char *path;		  /* owned; of the executable, "" when unknown */
-	char *comm;		  /* owned; name of the process */
+	struct build_id build_id;	/* of the executable; size 0: unknown */
+	char *path;			/* owned; of the executable, "" when unknown */
+	char *comm;			/* owned; name of the process */
 	struct build_id fault_build_id; /* SIGNAL: module of the instruction; size 0: unknown */
 	char *fault_path;		/* owned; "" when unknown */
 	uint64_t fault_offset;		/* in that module's file */
-	uint32_t user; /* whoever started the program; LIFECYCLE_USER_UNKNOWN */
-	int32_t code;  /* SIGNAL: si_code; above 0: the kernel raised it, SI_TKILL: the process itself (abort(3)) */
+	uint32_t user;			/* whoever started the program; LIFECYCLE_USER_UNKNOWN */
+	int32_t code; /* SIGNAL: si_code; above 0: the kernel raised it, SI_TKILL: the process itself (abort(3)) */
 	uint32_t space; /* number of the mount namespace whose name the path is; 0: the host's */
 	struct file_identity file, fault_file; /* as the kernel knew them; device 0: unknown */
 };

@@ -86,12 +86,10 @@ static int events_none(const struct perf_file *file, const char *name, struct fa
 	for (size_t i = 0; i < file->n_events; i++) {
 		size_t n = strlen(list.text);
 
-		snprintf(list.text + n, sizeof(list.text) - n, "%s%s", i ? ", " : "",
-			 file->events[i].name);
+		snprintf(list.text + n, sizeof(list.text) - n, "%s%s", i ? ", " : "", file->events[i].name);
 	}
 	if (name)
-		return fault_set(reterr, -ENODATA, "no event \"%s\"; the file holds %.300s", name,
-				 list.text);
+		return fault_set(reterr, -ENODATA, "no event \"%s\"; the file holds %.300s", name, list.text);
 	return fault_set(reterr, -ENODATA,
 			 "no event that samples time; the file holds %.300s: record with "
 			 "`perf record -e cycles` or `-e cpu-clock`",
@@ -109,8 +107,8 @@ static int events_choose(struct import *import, const char *name, struct fault *
 	for (size_t i = 0; i < file->n_events; i++) {
 		const struct perf_event *event = &file->events[i];
 
-		import->taken[i] = name ? event_is_named(event, name)
-					: best != CLASS_NONE && event_class(event) == best;
+		import->taken[i] =
+			name ? event_is_named(event, name) : best != CLASS_NONE && event_class(event) == best;
 		if (import->taken[i] && !first)
 			first = event;
 	}
@@ -122,9 +120,8 @@ static int events_choose(struct import *import, const char *name, struct fault *
 
 static enum sample_module_kind kind_of(const char *name)
 {
-	static const char *const anonymous[] = {
-		"[", "//", "/memfd:", "/SYSV", "/dev/zero", "anon_inode:", "/anon_hugepage"
-	};
+	static const char *const anonymous[] = { "[",	      "//",	     "/memfd:",	      "/SYSV",
+						 "/dev/zero", "anon_inode:", "/anon_hugepage" };
 
 	if (strcmp(name, "[vdso]") == 0 || strcmp(name, "[vsyscall]") == 0)
 		return SAMPLE_MODULE_VDSO;
@@ -184,8 +181,7 @@ static int file_add(struct import *import, const char *name, const struct build_
 }
 
 /* The number of the file with this name and build ID, added when new. */
-static int file_intern(struct import *import, const char *name, const struct build_id *id,
-		       uint32_t *ret)
+static int file_intern(struct import *import, const char *name, const struct build_id *id, uint32_t *ret)
 {
 	uint64_t at = identity_hash(name, id);
 
@@ -199,8 +195,7 @@ static int file_intern(struct import *import, const char *name, const struct bui
 			if (file_add(import, name, id) < 0)
 				return -ENOMEM;
 			*slot = (uint32_t)import->n_files;
-		} else if (strcmp(found->name, name) != 0 ||
-			   !build_id_is_equal(&found->build_id, id)) {
+		} else if (strcmp(found->name, name) != 0 || !build_id_is_equal(&found->build_id, id)) {
 			continue;
 		}
 		*ret = *slot - 1;
@@ -243,12 +238,11 @@ static int mmap_apply(struct import *import, const struct perf_record *record)
 	name = (const char *)in.at;
 	if (in.bad || !memchr(name, 0, reader_left(&in)) || strnlen(name, PATH_MAX) == PATH_MAX)
 		return -EBADMSG;
-	if (pid == PID_KERNEL ||
-	    (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER ||
+	if (pid == PID_KERNEL || (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER ||
 	    mapping.end <= mapping.start)
 		return 0;
-	if (record->type == PERF_RECORD_MMAP2 ? !(protection & 4 /* PROT_EXEC */)
-					      : record->misc & PERF_RECORD_MISC_MMAP_DATA)
+	if (record->type == PERF_RECORD_MMAP2 ? !(protection & 4 /* PROT_EXEC */) :
+						record->misc & PERF_RECORD_MISC_MMAP_DATA)
 		return 0;
 	known = id.size ? NULL : perf_file_build_id(import->file, name);
 	if (file_intern(import, name, known ? known : &id, &mapping.file) < 0)
@@ -285,8 +279,7 @@ static void read_skip(const struct perf_event *event, struct reader *in)
 	if (format & PERF_FORMAT_GROUP)
 		n = reader_u64(in);
 	words = n > reader_left(in) ? UINT64_MAX / 8 : n * words;
-	words += !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
-		 !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+	words += !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) + !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
 	reader_bytes(in, words * 8);
 }
 
@@ -303,17 +296,14 @@ static void branches_get(const struct perf_event *event, struct reader *in, stru
 
 	if (event->branch_sample_type & MISC_BRANCH_HW_INDEX)
 		reader_u64(in);
-	sample->branches =
-		reader_sub(in, n > reader_left(in) ? UINT64_MAX : n * BRANCH_ENTRY_BYTES);
+	sample->branches = reader_sub(in, n > reader_left(in) ? UINT64_MAX : n * BRANCH_ENTRY_BYTES);
 }
 
 /* Fields in the order of perf_event_open(2), "PERF_RECORD_SAMPLE". */
-static int sample_get(const struct import *import, const struct perf_record *record,
-		      struct sample *ret)
+static int sample_get(const struct import *import, const struct perf_record *record, struct sample *ret)
 {
-	static const uint64_t between[] = { PERF_SAMPLE_TIME, PERF_SAMPLE_ADDR,
-					    PERF_SAMPLE_ID,   PERF_SAMPLE_STREAM_ID,
-					    PERF_SAMPLE_CPU,  PERF_SAMPLE_PERIOD };
+	static const uint64_t between[] = { PERF_SAMPLE_TIME,	   PERF_SAMPLE_ADDR, PERF_SAMPLE_ID,
+					    PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,  PERF_SAMPLE_PERIOD };
 	struct reader in = perf_record_reader(import->file, record);
 	const struct perf_event *event = &import->file->events[record->event];
 	uint64_t type = event->sample_type;
@@ -351,8 +341,7 @@ static struct sample_module *module_of(struct import *import, uint32_t number)
 	if (file->kind == SAMPLE_MODULE_ANONYMOUS)
 		module = sample_log_module(import->log, file->kind, NULL, "[anon]", 0, 0);
 	else
-		module = sample_log_module(import->log, file->kind, &file->build_id, file->name, 0,
-					   0);
+		module = sample_log_module(import->log, file->kind, &file->build_id, file->name, 0, 0);
 	if (module)
 		file->module = (size_t)(module - import->log->modules);
 	return module;
@@ -367,8 +356,7 @@ static bool is_kernel(const struct perf_record *record, uint64_t address)
 	return mode != PERF_RECORD_MISC_USER;
 }
 
-static int ip_count(struct import *import, const struct perf_record *record,
-		    const struct sample *sample)
+static int ip_count(struct import *import, const struct perf_record *record, const struct sample *sample)
 {
 	const struct address_mapping *mapping;
 	struct sample_log *log = import->log;
@@ -388,8 +376,7 @@ static int ip_count(struct import *import, const struct perf_record *record,
 		return -ENOMEM;
 	if (module->kind == SAMPLE_MODULE_ANONYMOUS)
 		return sample_module_add(module, 0, 1);
-	import->summary.without_build_id +=
-		module->kind == SAMPLE_MODULE_FILE && !module->build_id.size;
+	import->summary.without_build_id += module->kind == SAMPLE_MODULE_FILE && !module->build_id.size;
 	return sample_module_add(module, sample->ip - mapping->start + mapping->offset, 1);
 }
 
@@ -460,20 +447,13 @@ static int record_apply(struct import *import, const struct perf_record *record)
 {
 	switch (record->type) {
 	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2:
-		return mmap_apply(import, record);
-	case PERF_RECORD_FORK:
-		return fork_apply(import, record);
-	case PERF_RECORD_COMM:
-		return exec_apply(import, record);
-	case PERF_RECORD_SAMPLE:
-		return sample_count(import, record);
+	case PERF_RECORD_MMAP2: return mmap_apply(import, record);
+	case PERF_RECORD_FORK: return fork_apply(import, record);
+	case PERF_RECORD_COMM: return exec_apply(import, record);
+	case PERF_RECORD_SAMPLE: return sample_count(import, record);
 	case PERF_RECORD_LOST:
-	case PERF_RECORD_LOST_SAMPLES:
-		lost_count(import, record);
-		return 0;
-	default:
-		return 0;
+	case PERF_RECORD_LOST_SAMPLES: lost_count(import, record); return 0;
+	default: return 0;
 	}
 }
 
@@ -484,12 +464,10 @@ static int records_apply(struct import *import, struct fault *reterr)
 		int r = record_apply(import, record);
 
 		if (r == -EBADMSG)
-			return fault_set(reterr, r,
-					 "damaged: the record at byte %" PRIu64 " is not whole",
+			return fault_set(reterr, r, "damaged: the record at byte %" PRIu64 " is not whole",
 					 record->offset);
 		if (r == -E2BIG)
-			return fault_set(reterr, r, "more than %u mappings",
-					 ADDRESS_SPACE_MAX_MAPPINGS);
+			return fault_set(reterr, r, "more than %u mappings", ADDRESS_SPACE_MAX_MAPPINGS);
 		if (r < 0)
 			return fault_errno(reterr, r, "samples");
 	}
@@ -511,8 +489,7 @@ static double rate_of(const struct import *import)
 		if (event->type == PERF_TYPE_SOFTWARE)
 			return 1e9 / (double)event->period;
 	}
-	return log->duration_ns ? (double)log->fired * 1e9 / (double)log->duration_ns / log->n_cpus
-				: 0;
+	return log->duration_ns ? (double)log->fired * 1e9 / (double)log->duration_ns / log->n_cpus : 0;
 }
 
 static void totals_set(struct import *import, uint64_t end_ns)
@@ -543,8 +520,7 @@ static void import_done(struct import *import)
 }
 
 int perf_data_decode(const void *bytes, size_t size, const char *event, uint64_t end_ns,
-		     struct sample_log **ret, struct perf_data_summary *retsummary,
-		     struct fault *reterr)
+		     struct sample_log **ret, struct perf_data_summary *retsummary, struct fault *reterr)
 {
 	_clean_(perf_file_done) struct perf_file file = { 0 };
 	_clean_(import_done) struct import import = { .file = &file };
@@ -578,9 +554,8 @@ int perf_data_read(const char *path, const char *event, struct sample_log **ret,
 	int r;
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return fault_set(
-			reterr, -EISDIR,
-			"%s: a directory (perf record --threads); record without --threads", path);
+		return fault_set(reterr, -EISDIR,
+				 "%s: a directory (perf record --threads); record without --threads", path);
 	r = file_map_open(path, &map, reterr);
 	if (r < 0)
 		return r;

@@ -36,9 +36,8 @@
 #define BUILD_ID_RECORD_BYTES 36u /* header, pid, 20 bytes of ID, size, padding */
 
 /* Fields of the trailing sample ID, each 8 bytes, in this order. */
-static const uint64_t id_fields[] = { PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
-				      PERF_SAMPLE_ID,  PERF_SAMPLE_STREAM_ID,
-				      PERF_SAMPLE_CPU, PERF_SAMPLE_IDENTIFIER };
+static const uint64_t id_fields[] = { PERF_SAMPLE_TID,	     PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
+				      PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,  PERF_SAMPLE_IDENTIFIER };
 
 struct section {
 	uint64_t offset, size;
@@ -71,13 +70,11 @@ static struct reader section_reader(const struct perf_file *file, struct section
 static int header_check(const struct perf_file *file, struct fault *reterr)
 {
 	if (file->size >= 8 && memcmp(file->bytes, MAGIC_SWAPPED, 8) == 0)
-		return fault_set(
-			reterr, -EPROTONOSUPPORT,
-			"recorded on a big-endian machine; Morph reads little-endian only");
+		return fault_set(reterr, -EPROTONOSUPPORT,
+				 "recorded on a big-endian machine; Morph reads little-endian only");
 	if (file->size >= 8 && memcmp(file->bytes, "PERFFILE", 8) == 0)
-		return fault_set(
-			reterr, -EPROTONOSUPPORT,
-			"written by a perf older than 2.6.32; record again with a newer one");
+		return fault_set(reterr, -EPROTONOSUPPORT,
+				 "written by a perf older than 2.6.32; record again with a newer one");
 	if (file->size < 8 || memcmp(file->bytes, MAGIC, 8) != 0)
 		return fault_set(reterr, -EBADMSG, "not a perf.data file");
 	return 0;
@@ -94,9 +91,8 @@ static int get_header(const struct perf_file *file, struct header *ret, struct f
 	reader_bytes(&in, 8);
 	size = reader_u64(&in);
 	if (size == PIPE_HEADER_BYTES)
-		return fault_set(
-			reterr, -EPROTONOSUPPORT,
-			"perf.data in pipe mode (perf record -o -); record to a file instead");
+		return fault_set(reterr, -EPROTONOSUPPORT,
+				 "perf.data in pipe mode (perf record -o -); record to a file instead");
 	ret->attribute_size = reader_u64(&in);
 	ret->attributes = get_section(&in);
 	ret->data = get_section(&in);
@@ -106,9 +102,8 @@ static int get_header(const struct perf_file *file, struct header *ret, struct f
 	if (in.bad || size < HEADER_BYTES)
 		return fault_set(reterr, -EBADMSG, "damaged: the header is truncated");
 	if (ret->data.size == 0)
-		return fault_set(
-			reterr, -EBADMSG,
-			"perf record was killed before it finished the file; record again");
+		return fault_set(reterr, -EBADMSG,
+				 "perf record was killed before it finished the file; record again");
 	return 0;
 }
 
@@ -125,9 +120,9 @@ static const char *builtin_name(uint32_t type, uint64_t config)
 						"stalled-cycles-backend",
 						"ref-cycles" };
 	static const char *const software[] = {
-		"cpu-clock",        "task-clock",   "page-faults",  "context-switches",
+		"cpu-clock",	    "task-clock",   "page-faults",  "context-switches",
 		"cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
-		"emulation-faults", "dummy",        "bpf-output"
+		"emulation-faults", "dummy",	    "bpf-output"
 	};
 
 	config &= UINT32_MAX; /* above: which PMU, on machines with two kinds of cores */
@@ -277,8 +272,8 @@ static void get_event_names(struct perf_file *file, struct reader in)
 		reader_bytes(&in, (uint64_t)n_ids * 8);
 		if (in.bad || strnlen(name, length) == 0)
 			return;
-		snprintf(file->events[i].name, sizeof(file->events[i].name), "%.*s",
-			 (int)strnlen(name, 63), name);
+		snprintf(file->events[i].name, sizeof(file->events[i].name), "%.*s", (int)strnlen(name, 63),
+			 name);
 	}
 }
 
@@ -398,8 +393,7 @@ static int record_add(struct perf_file *file, size_t *capacity, const struct per
 }
 
 /* What perf wrote for itself: only its size matters here. */
-static int user_record_skip(uint32_t type, struct reader body, struct reader *in,
-			    struct fault *reterr)
+static int user_record_skip(uint32_t type, struct reader body, struct reader *in, struct fault *reterr)
 {
 	if (type == RECORD_COMPRESSED || type == RECORD_COMPRESSED2)
 		return fault_set(reterr, -EPROTONOSUPPORT,
@@ -429,9 +423,8 @@ static int get_records(struct perf_file *file, const struct header *header, stru
 		record.misc = reader_u16(&in);
 		record.size = reader_u16(&in);
 		if (record.size < 8)
-			return fault_set(reterr, -EBADMSG,
-					 "damaged: a record of %u bytes at byte %llu", record.size,
-					 (unsigned long long)record.offset);
+			return fault_set(reterr, -EBADMSG, "damaged: a record of %u bytes at byte %llu",
+					 record.size, (unsigned long long)record.offset);
 		record.size -= 8;
 		body = reader_sub(&in, record.size);
 		if (body.bad)
@@ -458,8 +451,7 @@ static int get_records(struct perf_file *file, const struct header *header, stru
 static int layouts_check(const struct perf_file *file, struct fault *reterr)
 {
 	for (size_t i = 0; i < file->n_events; i++)
-		if ((file->events[i].sample_type ^ file->events[0].sample_type) &
-			    PERF_SAMPLE_IDENTIFIER ||
+		if ((file->events[i].sample_type ^ file->events[0].sample_type) & PERF_SAMPLE_IDENTIFIER ||
 		    (file->events[i].sample_type != file->events[0].sample_type &&
 		     !(file->events[i].sample_type & PERF_SAMPLE_IDENTIFIER)))
 			return fault_set(reterr, -EPROTONOSUPPORT,
@@ -486,8 +478,7 @@ int perf_file_parse(const void *bytes, size_t size, struct perf_file *ret, struc
 	if (r == 0) {
 		r = get_features(&file, &header);
 		if (r < 0)
-			fault_set(reterr, r,
-				  "damaged: the sections after the records cannot be read");
+			fault_set(reterr, r, "damaged: the sections after the records cannot be read");
 	}
 	if (r < 0) {
 		perf_file_done(&file);
@@ -517,7 +508,6 @@ const struct build_id *perf_file_build_id(const struct perf_file *file, const ch
 	const struct perf_build_id *found = NULL;
 
 	if (file->n_build_ids)
-		found = bsearch(&key, file->build_ids, file->n_build_ids, sizeof(key),
-				compare_build_ids);
+		found = bsearch(&key, file->build_ids, file->n_build_ids, sizeof(key), compare_build_ids);
 	return found ? &found->id : NULL;
 }

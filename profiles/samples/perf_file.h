@@ -28,7 +28,7 @@ struct perf_event {
 	uint64_t read_format;
 	uint64_t branch_sample_type;
 	bool is_frequency, has_sample_ids; /* attr.freq, attr.sample_id_all */
-	char name[64];	      /* as perf says it: "cpu-clock", "cycles:u" */
+	char name[64];			   /* as perf says it: "cpu-clock", "cycles:u" */
 };
 
 /* A record of the kernel's (type below 64); what perf adds for itself is left out. */
@@ -37,8 +37,8 @@ struct perf_record {
 	uint64_t offset;  /* in the file, of the header */
 	uint32_t type;	  /* PERF_RECORD_* */
 	uint16_t misc;
-	uint16_t size;	  /* bytes after the header, without the trailing sample ID */
-	uint32_t event;	  /* index in events[]; UINT32_MAX: not known */
+	uint16_t size;	/* bytes after the header, without the trailing sample ID */
+	uint32_t event; /* index in events[]; UINT32_MAX: not known */
 };
 
 struct perf_build_id {

@@ -11,11 +11,11 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const source_names[] = {
-	[SAMPLE_SOURCE_TICK] = "tick",	   [SAMPLE_SOURCE_CPU_CLOCK] = "cpu-clock",
-	[SAMPLE_SOURCE_CYCLES] = "cycles", [SAMPLE_SOURCE_IMPORT] = "import",
-	[SAMPLE_SOURCE_EXACT] = "exact",
-};
+static const char *const source_names[] = { [SAMPLE_SOURCE_TICK] = "tick",
+					    [SAMPLE_SOURCE_CPU_CLOCK] = "cpu-clock",
+					    [SAMPLE_SOURCE_CYCLES] = "cycles",
+					    [SAMPLE_SOURCE_IMPORT] = "import",
+					    [SAMPLE_SOURCE_EXACT] = "exact" };
 
 static const char *const kind_names[] = {
 	[SAMPLE_MODULE_FILE] = "file",
@@ -127,9 +127,14 @@ struct sample_module *sample_log_module_like(struct sample_log *log, const struc
 		log->capacity = capacity;
 	}
 	module = &log->modules[log->n_modules];
-	*module = (struct sample_module){ .kind = like->kind, .build_id = like->build_id, .path = strdup(like->path),
-					  .file_size = like->file_size, .mtime_ns = like->mtime_ns,
-					  .file = like->file, .space = like->space, .user = like->user };
+	*module = (struct sample_module){ .kind = like->kind,
+					  .build_id = like->build_id,
+					  .path = strdup(like->path),
+					  .file_size = like->file_size,
+					  .mtime_ns = like->mtime_ns,
+					  .file = like->file,
+					  .space = like->space,
+					  .user = like->user };
 	if (!module->path)
 		return NULL;
 	log->n_modules++;
@@ -137,13 +142,16 @@ struct sample_module *sample_log_module_like(struct sample_log *log, const struc
 }
 
 struct sample_module *sample_log_module(struct sample_log *log, enum sample_module_kind kind,
-					const struct build_id *build_id, const char *path,
-					uint64_t file_size, uint64_t mtime_ns)
+					const struct build_id *build_id, const char *path, uint64_t file_size,
+					uint64_t mtime_ns)
 {
 	static const struct build_id none;
-	struct sample_module like = { .kind = kind, .build_id = build_id ? *build_id : none,
-				      .path = (char *)(path ? path : ""), .file_size = file_size,
-				      .mtime_ns = mtime_ns, .user = SAMPLE_USER_UNKNOWN };
+	struct sample_module like = { .kind = kind,
+				      .build_id = build_id ? *build_id : none,
+				      .path = (char *)(path ? path : ""),
+				      .file_size = file_size,
+				      .mtime_ns = mtime_ns,
+				      .user = SAMPLE_USER_UNKNOWN };
 
 	return sample_log_module_like(log, &like);
 }
@@ -326,7 +334,8 @@ static int module_merge(struct sample_log *into, const struct sample_module *fro
 	r = counts_merge(module, from);
 	if (!module->n_branches)
 		module->branches_one_way = from->branches_one_way;
-	for (size_t i = 0; r == 0 && i < from->n_branches && module->branches_one_way == from->branches_one_way; i++)
+	for (size_t i = 0;
+	     r == 0 && i < from->n_branches && module->branches_one_way == from->branches_one_way; i++)
 		r = sample_module_add_branch(module, from->branches[i].from, from->branches[i].to,
 					     from->branches[i].count);
 	branches_normalize(module);
@@ -455,20 +464,20 @@ int sample_log_check(const struct sample_log *log, struct fault *reterr)
 	uint64_t anonymous = sum_of_kind(log, SAMPLE_MODULE_ANONYMOUS);
 	int r;
 
-	r = law("fired = idle + kernel + user", log->fired,
-		add(add(log->idle, log->kernel), log->user), reterr);
+	r = law("fired = idle + kernel + user", log->fired, add(add(log->idle, log->kernel), log->user),
+		reterr);
 	if (r == 0)
 		r = law("user = attributed + anonymous + losses", log->user,
 			add(add(log->attributed, log->anonymous), sum_of_losses(log)), reterr);
 	if (r == 0)
 		r = law("attributed + scaled in = counts of user modules + set aside",
-			add(log->attributed, log->scaled_in),
-			add(sample_log_drained(log), log->set_aside), reterr);
+			add(log->attributed, log->scaled_in), add(sample_log_drained(log), log->set_aside),
+			reterr);
 	if (r == 0)
-		r = law("counts of kernel modules are at most kernel", MAX(kernel, log->kernel),
-			log->kernel, reterr);
+		r = law("counts of kernel modules are at most kernel", MAX(kernel, log->kernel), log->kernel,
+			reterr);
 	if (r == 0)
-		r = law("counts of anonymous memory are at most anonymous",
-			MAX(anonymous, log->anonymous), log->anonymous, reterr);
+		r = law("counts of anonymous memory are at most anonymous", MAX(anonymous, log->anonymous),
+			log->anonymous, reterr);
 	return r;
 }

@@ -50,11 +50,11 @@ enum sample_module_kind {
 
 /* Why a user-mode sample could not be attributed. One table, in sample_log.c, gives each its sentence. */
 enum sample_loss {
-	SAMPLE_LOSS_NO_MAPPING,	 /* no mapping at the address */
-	SAMPLE_LOSS_RACE,	 /* the address space changed while it was read */
-	SAMPLE_LOSS_MAP_FULL,	 /* the kernel-side table was full */
-	SAMPLE_LOSS_UNRESOLVED,	 /* the module was gone before it could be identified */
-	SAMPLE_LOSS_RING_FULL,	 /* perf ring overflow, PERF_RECORD_LOST */
+	SAMPLE_LOSS_NO_MAPPING, /* no mapping at the address */
+	SAMPLE_LOSS_RACE,	/* the address space changed while it was read */
+	SAMPLE_LOSS_MAP_FULL,	/* the kernel-side table was full */
+	SAMPLE_LOSS_UNRESOLVED, /* the module was gone before it could be identified */
+	SAMPLE_LOSS_RING_FULL,	/* perf ring overflow, PERF_RECORD_LOST */
 	SAMPLE_LOSS_END
 };
 
@@ -74,13 +74,14 @@ struct sample_branch {
 
 struct sample_module {
 	enum sample_module_kind kind;
-	struct build_id build_id; /* size 0: the file has none */
-	char *path;		  /* owned; as seen by the program, may hold any byte but NUL */
+	struct build_id build_id;     /* size 0: the file has none */
+	char *path;		      /* owned; as seen by the program, may hold any byte but NUL */
 	uint64_t file_size, mtime_ns; /* identity when there is no build ID; 0: unknown */
-	struct file_identity file; /* which file the kernel had mapped; device 0: unknown, so anybody may have said so */
+	struct file_identity
+		file;	/* which file the kernel had mapped; device 0: unknown, so anybody may have said so */
 	uint32_t space; /* number of the mount namespace in which the path is its name; 0: the host's */
 	uint32_t user;	/* whose processes; SAMPLE_USER_UNKNOWN: not told, or of several */
-	bool tick_synchronous;	  /* its counts come from the reference clock alone */
+	bool tick_synchronous;	     /* its counts come from the reference clock alone */
 	struct sample_count *counts; /* owned; sorted by offset, unique */
 	size_t n_counts;
 	struct sample_branch *branches; /* owned; sorted by (from, to), unique; usually none */
@@ -91,8 +92,8 @@ struct sample_module {
 
 struct sample_log {
 	enum sample_source source;
-	double rate_hz;		  /* per busy CPU */
-	uint64_t start_ns;	  /* CLOCK_REALTIME of the first sample */
+	double rate_hz;	   /* per busy CPU */
+	uint64_t start_ns; /* CLOCK_REALTIME of the first sample */
 	uint64_t duration_ns;
 	uint32_t n_cpus;
 	uint64_t fired, idle, kernel, user, attributed, anonymous;
@@ -102,9 +103,9 @@ struct sample_log {
 	size_t n_modules, capacity;
 };
 
-const char *sample_source_name(enum sample_source source);	 /* "tick", "cpu-clock", ... */
+const char *sample_source_name(enum sample_source source); /* "tick", "cpu-clock", ... */
 const char *sample_module_kind_name(enum sample_module_kind kind);
-const char *sample_loss_name(enum sample_loss loss);		 /* "map_full": key in JSON */
+const char *sample_loss_name(enum sample_loss loss); /* "map_full": key in JSON */
 const char *sample_loss_sentence(enum sample_loss loss);
 
 struct sample_log *sample_log_new(void);
@@ -117,8 +118,8 @@ DEFINE_CLEANUP(struct sample_log *, sample_log_free);
  * memory. The pointer is valid until the next call.
  */
 struct sample_module *sample_log_module(struct sample_log *log, enum sample_module_kind kind,
-					const struct build_id *build_id, const char *path,
-					uint64_t file_size, uint64_t mtime_ns);
+					const struct build_id *build_id, const char *path, uint64_t file_size,
+					uint64_t mtime_ns);
 /** sample_log_module_like() - the same with all of @like's identity, to which file, mount namespace and user belong */
 struct sample_module *sample_log_module_like(struct sample_log *log, const struct sample_module *like);
 /** sample_module_add() - append one (offset, count), unsorted; call sample_log_normalize() when done */
@@ -149,8 +150,7 @@ const struct sample_module *sample_log_find(const struct sample_log *log, const 
 int sample_log_check(const struct sample_log *log, struct fault *reterr);
 
 int sample_log_encode(const struct sample_log *log, struct buffer *retcontainer);
-int sample_log_decode(const void *container, size_t size, struct sample_log **ret,
-		      struct fault *reterr);
+int sample_log_decode(const void *container, size_t size, struct sample_log **ret, struct fault *reterr);
 /** sample_log_read(), sample_log_write() - the same with files; writing is atomic */
 int sample_log_read(const char *path, struct sample_log **ret, struct fault *reterr);
 int sample_log_write(const struct sample_log *log, const char *path, struct fault *reterr);

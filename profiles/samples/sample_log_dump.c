@@ -32,15 +32,17 @@ static void account_dump(const struct sample_log *log, FILE *out)
 
 	fprintf(out, "fired       %" PRIu64 " = idle %" PRIu64 " + kernel %" PRIu64 " + user %" PRIu64 "\n",
 		log->fired, log->idle, log->kernel, log->user);
-	fprintf(out, "user        %" PRIu64 " = attributed %" PRIu64 " + anonymous %" PRIu64,
-		log->user, log->attributed, log->anonymous);
+	fprintf(out, "user        %" PRIu64 " = attributed %" PRIu64 " + anonymous %" PRIu64, log->user,
+		log->attributed, log->anonymous);
 	for (unsigned i = 0; i < SAMPLE_LOSS_END; i++)
 		if (log->lost[i])
 			fprintf(out, " + %s %" PRIu64, sample_loss_name(i), log->lost[i]);
 	fputc('\n', out);
 	if (log->set_aside || log->scaled_in)
-		fprintf(out, "replaced    %" PRIu64 " tick samples of tick-synchronous modules by %" PRIu64
-			" scaled reference samples\n", log->set_aside, log->scaled_in);
+		fprintf(out,
+			"replaced    %" PRIu64 " tick samples of tick-synchronous modules by %" PRIu64
+			" scaled reference samples\n",
+			log->set_aside, log->scaled_in);
 	fprintf(out, "drained     %" PRIu64 "\n", sample_log_drained(log));
 	for (unsigned i = 0; i < SAMPLE_LOSS_END; i++)
 		if (log->lost[i])
@@ -80,8 +82,7 @@ void sample_log_dump(const struct sample_log *log, FILE *out)
 	uint64_t seen = log->kernel + log->user;
 
 	fprintf(out, "source      %s, %.4g Hz per busy CPU, %u CPUs, %.3f s\n",
-		sample_source_name(log->source), log->rate_hz, log->n_cpus,
-		(double)log->duration_ns / 1e9);
+		sample_source_name(log->source), log->rate_hz, log->n_cpus, (double)log->duration_ns / 1e9);
 	time_dump(log, out);
 	account_dump(log, out);
 	if (!order || !table)
@@ -101,7 +102,8 @@ void sample_log_dump(const struct sample_log *log, FILE *out)
 			table_cell(table, "-");
 		else
 			table_cell(table, "%" PRIu32, module->user);
-		table_cell(table, "%s%s%s", module->path, module->tick_synchronous ? " (tick-synchronous)" : "",
+		table_cell(table, "%s%s%s", module->path,
+			   module->tick_synchronous ? " (tick-synchronous)" : "",
 			   module->space ? " (name in another mount namespace)" : "");
 	}
 	table_print(table, out);

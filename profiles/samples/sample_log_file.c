@@ -173,7 +173,8 @@ static void owner_decode(struct reader *reader, struct sample_module *module)
 	}
 	space = reader_uleb(reader);
 	user = reader_uleb(reader);
-	if (space > UINT32_MAX || user > UINT32_MAX || (module->file.device && module->kind != SAMPLE_MODULE_FILE))
+	if (space > UINT32_MAX || user > UINT32_MAX ||
+	    (module->file.device && module->kind != SAMPLE_MODULE_FILE))
 		reader->bad = true;
 	module->space = (uint32_t)space;
 	module->user = user ? (uint32_t)(user - 1) : SAMPLE_USER_UNKNOWN;
@@ -186,9 +187,8 @@ static int module_decode(struct reader *reader, unsigned version, struct sample_
 	const char *id = reader_string(reader, &n_id), *path = reader_string(reader, &n_path);
 	int r;
 
-	if (kind < SAMPLE_MODULE_FILE || kind > SAMPLE_MODULE_ANONYMOUS ||
-	    flags & ~MODULE_TICK_SYNCHRONOUS || n_id > BUILD_ID_MAX_BYTES || n_path > PATH_MAX_BYTES ||
-	    (path && memchr(path, '\0', n_path)))
+	if (kind < SAMPLE_MODULE_FILE || kind > SAMPLE_MODULE_ANONYMOUS || flags & ~MODULE_TICK_SYNCHRONOUS ||
+	    n_id > BUILD_ID_MAX_BYTES || n_path > PATH_MAX_BYTES || (path && memchr(path, '\0', n_path)))
 		reader->bad = true;
 	if (reader->bad)
 		return 0;
@@ -257,8 +257,7 @@ static int payload_decode(struct reader *reader, unsigned version, struct sample
 	return 0;
 }
 
-int sample_log_decode(const void *container, size_t size, struct sample_log **ret,
-		      struct fault *reterr)
+int sample_log_decode(const void *container, size_t size, struct sample_log **ret, struct fault *reterr)
 {
 	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
 	_clean_(buffer_donep) struct buffer payload = { 0 };
@@ -279,7 +278,8 @@ int sample_log_decode(const void *container, size_t size, struct sample_log **re
 	if (r < 0)
 		return fault_errno(reterr, r, "sample log");
 	if (reader.bad || reader_left(&reader))
-		return fault_set(reterr, -EBADMSG, "damaged sample log: nonsense near byte %zu of its payload",
+		return fault_set(reterr, -EBADMSG,
+				 "damaged sample log: nonsense near byte %zu of its payload",
 				 reader_offset(&reader));
 	*ret = TAKE(log);
 	return 0;

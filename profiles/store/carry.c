@@ -17,8 +17,7 @@ static bool is_carried(const struct profile_function *f, const struct block_map 
 		report->n_gone++;
 	else if (!f->cfg_hash)
 		report->n_unknown++;
-	else if (now->cfg_hash != f->cfg_hash ||
-		 (f->name && now->name && strcmp(f->name, now->name) != 0))
+	else if (now->cfg_hash != f->cfg_hash || (f->name && now->name && strcmp(f->name, now->name) != 0))
 		report->n_changed++;
 	else
 		return true;
@@ -41,8 +40,8 @@ static int function_copy(const struct profile_function *f, struct profile *profi
 	return 0;
 }
 
-static int functions_carry(const struct profile *old, const struct block_map *map,
-			   struct profile *profile, struct carry_report *report)
+static int functions_carry(const struct profile *old, const struct block_map *map, struct profile *profile,
+			   struct carry_report *report)
 {
 	profile->functions = calloc(old->n_functions + 1, sizeof(*profile->functions));
 	if (!profile->functions)
@@ -70,21 +69,18 @@ static int text_copy(char **ret, const char *text)
 	return text && !*ret ? -ENOMEM : 0;
 }
 
-int carry_profile(const struct profile *old, const struct block_map *map,
-		  const struct build_id *build_id, struct profile **ret,
-		  struct carry_report *retreport, struct fault *reterr)
+int carry_profile(const struct profile *old, const struct block_map *map, const struct build_id *build_id,
+		  struct profile **ret, struct carry_report *retreport, struct fault *reterr)
 {
 	_clean_(profile_freep) struct profile *profile = profile_new();
 	struct carry_report report = { 0 };
 	char id[BUILD_ID_MAX_TEXT];
 
 	if (build_id_is_equal(&old->build_id, build_id))
-		return fault_set(reterr, -EEXIST,
-				 "the profile is of build %s already; nothing to carry over",
+		return fault_set(reterr, -EEXIST, "the profile is of build %s already; nothing to carry over",
 				 build_id_text(build_id, id));
 	if (!profile || functions_carry(old, map, profile, &report) < 0 ||
-	    text_copy(&profile->path, old->path) < 0 ||
-	    text_copy(&profile->estimator, old->estimator) < 0 ||
+	    text_copy(&profile->path, old->path) < 0 || text_copy(&profile->estimator, old->estimator) < 0 ||
 	    history_merge(old, 1, profile, profile) < 0)
 		return fault_errno(reterr, -ENOMEM, "carrying over a profile");
 	profile->build_id = *build_id;

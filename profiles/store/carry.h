@@ -15,10 +15,10 @@
 #include "profiles/store/profile.h"
 
 struct carry_report {
-	size_t n_carried;   /* functions */
-	size_t n_changed;   /* there, with another graph */
-	size_t n_gone;	    /* not in the new build */
-	size_t n_unknown;   /* the profile does not say which graph they had */
+	size_t n_carried; /* functions */
+	size_t n_changed; /* there, with another graph */
+	size_t n_gone;	  /* not in the new build */
+	size_t n_unknown; /* the profile does not say which graph they had */
 	double samples_carried, samples_dropped;
 };
 
@@ -28,6 +28,5 @@ struct carry_report {
  * @ret: new, owned by the caller
  * Return: 0; -EEXIST: @old is of that build already; -ENOMEM. Cost: O(n log m).
  */
-int carry_profile(const struct profile *old, const struct block_map *map,
-		  const struct build_id *build_id, struct profile **ret,
-		  struct carry_report *retreport, struct fault *reterr);
+int carry_profile(const struct profile *old, const struct block_map *map, const struct build_id *build_id,
+		  struct profile **ret, struct carry_report *retreport, struct fault *reterr);

@@ -37,9 +37,8 @@ static double blocks_overlap(const struct profile_function *a, double total_a,
 	return sum;
 }
 
-static void pair_add(struct comparison *ret, const struct profile_function *a,
-		     const struct totals *ta, const struct profile_function *b,
-		     const struct totals *tb)
+static void pair_add(struct comparison *ret, const struct profile_function *a, const struct totals *ta,
+		     const struct profile_function *b, const struct totals *tb)
 {
 	struct comparison_function pair = { .a = a, .b = b };
 
@@ -47,9 +46,8 @@ static void pair_add(struct comparison *ret, const struct profile_function *a,
 	pair.share_b = b ? b->samples / tb->samples : 0;
 	pair.is_changed = a && b && a->cfg_hash && b->cfg_hash && a->cfg_hash != b->cfg_hash;
 	ret->functions += fmin(pair.share_a, pair.share_b);
-	ret->functions_expected -= sqrt(2 / M_PI * (pair.share_a + pair.share_b) / 2 *
-					(1 / ta->samples + 1 / tb->samples)) /
-				   2;
+	ret->functions_expected -=
+		sqrt(2 / M_PI * (pair.share_a + pair.share_b) / 2 * (1 / ta->samples + 1 / tb->samples)) / 2;
 	if (a && b && !pair.is_changed)
 		ret->blocks += blocks_overlap(a, ta->executions, b, tb->executions);
 	ret->list[ret->n++] = pair;
@@ -82,8 +80,7 @@ int comparison_make(const struct profile *a, const struct profile *b, struct com
 	while (i < a->n_functions || j < b->n_functions) {
 		const struct profile_function *x = i < a->n_functions ? &a->functions[i] : NULL;
 		const struct profile_function *y = j < b->n_functions ? &b->functions[j] : NULL;
-		bool left = x && (!y || x->guid <= y->guid),
-		     right = y && (!x || y->guid <= x->guid);
+		bool left = x && (!y || x->guid <= y->guid), right = y && (!x || y->guid <= x->guid);
 
 		pair_add(ret, left ? x : NULL, &ta, right ? y : NULL, &tb);
 		i += left;

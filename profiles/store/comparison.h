@@ -18,9 +18,9 @@ struct comparison_function {
 };
 
 struct comparison {
-	double functions;      /* overlap of shares of samples */
-	double functions_expected; /* what it would be on average if only chance told them apart */
-	double blocks;	       /* overlap of executions */
+	double functions;		  /* overlap of shares of samples */
+	double functions_expected;	  /* what it would be on average if only chance told them apart */
+	double blocks;			  /* overlap of executions */
 	struct comparison_function *list; /* owned; largest difference of shares first */
 	size_t n;
 };

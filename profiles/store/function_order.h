@@ -16,5 +16,4 @@
 const struct profile_function **function_order(const struct profile *profile);
 
 /** function_name() - its name; "guid-0123456789abcdef" in @buffer when it has none */
-const char *function_name(const struct profile_function *function,
-			  char buffer[FUNCTION_NAME_BYTES]);
+const char *function_name(const struct profile_function *function, char buffer[FUNCTION_NAME_BYTES]);

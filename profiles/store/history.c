@@ -52,8 +52,7 @@ static int shares_of(struct weighed *weighed, size_t n, double samples, struct p
 		uint16_t share = (uint16_t)(fmin(weighed[i].samples / samples, 1) * SHARE_ONE);
 
 		if (share)
-			ret->shares[ret->n_shares++] =
-				(struct profile_share){ weighed[i].guid, share };
+			ret->shares[ret->n_shares++] = (struct profile_share){ weighed[i].guid, share };
 	}
 	qsort(ret->shares, ret->n_shares, sizeof(*ret->shares), compare_shares);
 	return 0;
@@ -79,8 +78,7 @@ int history_epoch(const struct profile *profile, struct profile_epoch *ret)
 }
 
 /* Two epochs as one. The small functions that only one of them remembers lose a little. */
-static int epoch_join(const struct profile_epoch *a, const struct profile_epoch *b,
-		      struct profile_epoch *ret)
+static int epoch_join(const struct profile_epoch *a, const struct profile_epoch *b, struct profile_epoch *ret)
 {
 	struct weighed weighed[2 * PROFILE_MAX_SHARES];
 	size_t i = 0, j = 0, n = 0;
@@ -91,8 +89,7 @@ static int epoch_join(const struct profile_epoch *a, const struct profile_epoch 
 	while (i < a->n_shares || j < b->n_shares) {
 		const struct profile_share *x = i < a->n_shares ? &a->shares[i] : NULL;
 		const struct profile_share *y = j < b->n_shares ? &b->shares[j] : NULL;
-		bool left = x && (!y || x->guid <= y->guid),
-		     right = y && (!x || y->guid <= x->guid);
+		bool left = x && (!y || x->guid <= y->guid), right = y && (!x || y->guid <= x->guid);
 
 		weighed[n].guid = left ? x->guid : y->guid;
 		weighed[n++].samples =
@@ -126,8 +123,7 @@ static int epochs_shrink(struct epochs *epochs)
 	}
 	history_done(&epochs->at[best], 2);
 	epochs->at[best] = joined;
-	memmove(&epochs->at[best + 1], &epochs->at[best + 2],
-		(epochs->n - best - 2) * sizeof(*epochs->at));
+	memmove(&epochs->at[best + 1], &epochs->at[best + 2], (epochs->n - best - 2) * sizeof(*epochs->at));
 	epochs->n--;
 	return 0;
 }
@@ -167,8 +163,7 @@ static int epochs_take(struct epochs *epochs, const struct profile *profile, dou
 	return r;
 }
 
-int history_merge(const struct profile *old, double weight, const struct profile *new,
-		  struct profile *ret)
+int history_merge(const struct profile *old, double weight, const struct profile *new, struct profile *ret)
 {
 	struct epochs epochs = { .n = 0 };
 
@@ -192,8 +187,7 @@ static double shares_walk(const struct profile_epoch *a, const struct profile_ep
 	while (i < a->n_shares || j < b->n_shares) {
 		const struct profile_share *x = i < a->n_shares ? &a->shares[i] : NULL;
 		const struct profile_share *y = j < b->n_shares ? &b->shares[j] : NULL;
-		bool left = x && (!y || x->guid <= y->guid),
-		     right = y && (!x || y->guid <= x->guid);
+		bool left = x && (!y || x->guid <= y->guid), right = y && (!x || y->guid <= x->guid);
 		double p = left ? x->share : 0, q = right ? y->share : 0;
 
 		sum += f(p / SHARE_ONE, q / SHARE_ONE, noise);

@@ -25,8 +25,7 @@ int history_epoch(const struct profile *profile, struct profile_epoch *ret);
  * @ret: has no epochs yet; its functions are not looked at. 0 or -ENOMEM.
  * A profile without epochs is one, unless its time (last_ns) is not set yet.
  */
-int history_merge(const struct profile *old, double weight, const struct profile *new,
-		  struct profile *ret);
+int history_merge(const struct profile *old, double weight, const struct profile *new, struct profile *ret);
 
 /**
  * history_overlap() - sum of the smaller shares, 0 (nothing in common) to 1 (the same use)

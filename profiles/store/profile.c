@@ -71,9 +71,7 @@ const struct profile_function *profile_find(const struct profile *profile, uint6
 {
 	size_t i = lower_bound(profile, guid);
 
-	return i < profile->n_functions && profile->functions[i].guid == guid
-		       ? &profile->functions[i]
-		       : NULL;
+	return i < profile->n_functions && profile->functions[i].guid == guid ? &profile->functions[i] : NULL;
 }
 
 static int functions_grow(struct profile *profile, size_t more)
@@ -142,8 +140,7 @@ int profile_reserve(struct profile *profile, const uint64_t *guids, size_t n)
 			profile->functions[profile->n_functions++] =
 				(struct profile_function){ .guid = sorted[i] };
 	}
-	qsort(profile->functions, profile->n_functions, sizeof(*profile->functions),
-	      compare_functions);
+	qsort(profile->functions, profile->n_functions, sizeof(*profile->functions), compare_functions);
 	return 0;
 }
 
@@ -171,16 +168,14 @@ double profile_weight(uint64_t activity_ns, uint64_t half_life_ns)
 
 /* How the two sides of a merge come to one scale. */
 struct blend {
-	double weight;   /* of the old side's samples */
-	double scale;    /* of the result */
+	double weight;	 /* of the old side's samples */
+	double scale;	 /* of the result */
 	double old, new; /* factors for counts */
 };
 
 static struct blend blend_of(double weight, double old_scale, double new_scale)
 {
-	struct blend blend = { .weight = weight,
-			       .scale = weight > 0 ? old_scale / weight : 2,
-			       .old = 1 };
+	struct blend blend = { .weight = weight, .scale = weight > 0 ? old_scale / weight : 2, .old = 1 };
 
 	if (!(blend.scale < 2)) {
 		blend.scale = 1;
@@ -247,8 +242,7 @@ static uint8_t confidence_add(double x, uint8_t a, double y, uint8_t b, uint64_t
 static struct profile_count count_merge(struct profile_count a, struct profile_count b,
 					const struct blend *blend, uint64_t seed)
 {
-	uint64_t x = count_scale(a.executions, blend->old),
-		 y = count_scale(b.executions, blend->new);
+	uint64_t x = count_scale(a.executions, blend->old), y = count_scale(b.executions, blend->new);
 	struct profile_count sum;
 
 	if (__builtin_add_overflow(x, y, &sum.executions))
@@ -293,14 +287,13 @@ static int function_merge(const struct profile_function *a, const struct profile
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < ret->n_counts; i++)
-		ret->counts[i] =
-			count_merge(i < a->n_counts ? a->counts[i] : none,
-				    i < b->n_counts ? b->counts[i] : none, blend, seed + i);
+		ret->counts[i] = count_merge(i < a->n_counts ? a->counts[i] : none,
+					     i < b->n_counts ? b->counts[i] : none, blend, seed + i);
 	return 0;
 }
 
-static int functions_merge(const struct profile *a, const struct profile *b,
-			   const struct blend *blend, struct profile *ret)
+static int functions_merge(const struct profile *a, const struct profile *b, const struct blend *blend,
+			   struct profile *ret)
 {
 	size_t i = 0, j = 0;
 
@@ -329,8 +322,8 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-static void totals_merge(const struct profile *a, const struct profile *b,
-			 const struct blend *blend, struct profile *ret)
+static void totals_merge(const struct profile *a, const struct profile *b, const struct blend *blend,
+			 struct profile *ret)
 {
 	double old = a->samples * blend->weight;
 
@@ -338,11 +331,10 @@ static void totals_merge(const struct profile *a, const struct profile *b,
 	ret->scale = blend->scale;
 	ret->samples = old + b->samples;
 	ret->unmapped = a->unmapped * blend->weight + b->unmapped;
-	ret->carried =
-		ret->samples > 0 ? (a->carried * old + b->carried * b->samples) / ret->samples : 0;
+	ret->carried = ret->samples > 0 ? (a->carried * old + b->carried * b->samples) / ret->samples : 0;
 	ret->dropped = a->dropped * blend->weight + b->dropped;
-	ret->first_ns = a->first_ns && b->first_ns ? MIN(a->first_ns, b->first_ns)
-						   : a->first_ns + b->first_ns;
+	ret->first_ns =
+		a->first_ns && b->first_ns ? MIN(a->first_ns, b->first_ns) : a->first_ns + b->first_ns;
 	ret->last_ns = MAX(a->last_ns, b->last_ns);
 	ret->activity_ns = add_saturating(a->activity_ns, b->activity_ns);
 }
@@ -365,8 +357,7 @@ static int merge_check(const struct profile *into, const struct profile *from, s
 		return fault_set(reterr, -EXDEV,
 				 "profiles of different builds (%s and %s) cannot be added; "
 				 "`morph profile carry` takes over what is unchanged",
-				 build_id_text(&into->build_id, a),
-				 build_id_text(&from->build_id, b));
+				 build_id_text(&into->build_id, a), build_id_text(&from->build_id, b));
 	if (into->n_functions && from->n_functions && into->estimator && from->estimator &&
 	    is_exact(into) != is_exact(from))
 		return fault_set(reterr, -EXDEV,
@@ -375,8 +366,7 @@ static int merge_check(const struct profile *into, const struct profile *from, s
 	return 0;
 }
 
-int profile_merge(struct profile *into, double weight, const struct profile *from,
-		  struct fault *reterr)
+int profile_merge(struct profile *into, double weight, const struct profile *from, struct fault *reterr)
 {
 	_clean_(profile_freep) struct profile *sum = profile_new();
 	struct blend blend = blend_of(fmin(fmax(weight, 0), 1), into->scale, from->scale);

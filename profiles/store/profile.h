@@ -20,7 +20,7 @@
 #include "module/build_id.h"
 
 #define PROFILE_VERSION 2u
-#define PROFILE_VERSION_COLUMNS 1u /* only read */
+#define PROFILE_VERSION_COLUMNS 1u    /* only read */
 #define PROFILE_MAX_COUNTS (1u << 22) /* IR blocks in one function */
 #define PROFILE_MAX_EPOCHS 8u
 #define PROFILE_MAX_SHARES 64u /* functions that an epoch remembers */
@@ -39,11 +39,11 @@ struct profile_count {
 
 struct profile_function {
 	uint64_t guid;
-	uint64_t cfg_hash; /* of the shipped IR's function, from the probe descriptor; 0: unknown */
-	char *name;	   /* owned; may be NULL */
-	double samples;	   /* that fell into it, over all generations, aged */
+	uint64_t cfg_hash;  /* of the shipped IR's function, from the probe descriptor; 0: unknown */
+	char *name;	    /* owned; may be NULL */
+	double samples;	    /* that fell into it, over all generations, aged */
 	uint8_t confidence; /* of the function as a whole */
-	uint32_t n_counts;	      /* probe indices 1..n_counts */
+	uint32_t n_counts;  /* probe indices 1..n_counts */
 	struct profile_count *counts; /* owned; counts[i] is probe i + 1 */
 };
 
@@ -55,23 +55,23 @@ struct profile_share {
 
 /* A stretch of the history, to see a change of usage; history.h keeps and compares them. */
 struct profile_epoch {
-	uint64_t first_ns, last_ns; /* CLOCK_REALTIME */
-	double samples;		    /* aged like the counts */
+	uint64_t first_ns, last_ns;   /* CLOCK_REALTIME */
+	double samples;		      /* aged like the counts */
 	struct profile_share *shares; /* owned; sorted by GUID; the PROFILE_MAX_SHARES largest */
 	size_t n_shares;
 };
 
 struct profile {
-	struct build_id build_id; /* of the shipped module */
-	char *path;		  /* owned; where it was last seen */
-	double samples;		  /* mapped to blocks */
-	double unmapped;	  /* in the module, in no known block (plt, asm, padding) */
-	uint64_t first_ns, last_ns; /* CLOCK_REALTIME span of the observations */
-	uint64_t activity_ns;	  /* observed time in which it ran at all: the clock of ageing */
-	double carried;		  /* share of samples that an earlier build had, 0..1 (carry.h) */
-	double dropped;		  /* samples of an earlier build in functions that changed */
-	double scale;		  /* counts are executions at today's worth times this, 1..2 */
-	char *estimator;	  /* owned; "best", "length", "exact" ... */
+	struct build_id build_id;	    /* of the shipped module */
+	char *path;			    /* owned; where it was last seen */
+	double samples;			    /* mapped to blocks */
+	double unmapped;		    /* in the module, in no known block (plt, asm, padding) */
+	uint64_t first_ns, last_ns;	    /* CLOCK_REALTIME span of the observations */
+	uint64_t activity_ns;		    /* observed time in which it ran at all: the clock of ageing */
+	double carried;			    /* share of samples that an earlier build had, 0..1 (carry.h) */
+	double dropped;			    /* samples of an earlier build in functions that changed */
+	double scale;			    /* counts are executions at today's worth times this, 1..2 */
+	char *estimator;		    /* owned; "best", "length", "exact" ... */
 	struct profile_function *functions; /* owned; sorted by GUID */
 	size_t n_functions, capacity;
 	struct profile_epoch epochs[PROFILE_MAX_EPOCHS]; /* oldest first; none: all is one */
@@ -113,8 +113,7 @@ double profile_error(uint8_t confidence);
  * Return: 0; -EXDEV when the build IDs differ, or one side is exact and the other sampled; -ENOMEM
  * (then @into is unchanged).
  */
-int profile_merge(struct profile *into, double weight, const struct profile *from,
-		  struct fault *reterr);
+int profile_merge(struct profile *into, double weight, const struct profile *from, struct fault *reterr);
 
 /**
  * profile_weight() - what is left of old counts after @activity_ns more of activity: 2^-(activity

@@ -148,8 +148,7 @@ static void get_guids(struct reader *in, struct profile *profile)
 		if (flags[i] & ~GUID_IS_OF_NAME || (flags[i] && !f[i].name))
 			in->bad = true;
 		else
-			f[i].guid = flags[i] ? md5_guid(f[i].name, strlen(f[i].name))
-					     : reader_u64(in);
+			f[i].guid = flags[i] ? md5_guid(f[i].name, strlen(f[i].name)) : reader_u64(in);
 		if (i && f[i].guid <= f[i - 1].guid)
 			in->bad = true;
 	}
@@ -177,8 +176,7 @@ static int get_sizes(struct reader *in, struct profile *profile, uint64_t *retto
 		uint64_t n = reader_uleb(in);
 
 		total += n;
-		if (n > PROFILE_MAX_COUNTS || total > PROFILE_MAX_TOTAL_COUNTS ||
-		    total / 4 > reader_left(in))
+		if (n > PROFILE_MAX_COUNTS || total > PROFILE_MAX_TOTAL_COUNTS || total / 4 > reader_left(in))
 			in->bad = true;
 		else if (profile_function_resize(&profile->functions[i], (uint32_t)n) < 0)
 			return -ENOMEM;
@@ -287,8 +285,7 @@ static int get_epoch(struct reader *in, const struct profile *profile, struct pr
 		uint64_t step = reader_uleb(in), share = reader_uleb(in);
 
 		sum += MIN(share, UINT16_MAX + 1u);
-		if (step >= profile->n_functions || at + step >= profile->n_functions ||
-		    sum > UINT16_MAX) {
+		if (step >= profile->n_functions || at + step >= profile->n_functions || sum > UINT16_MAX) {
 			in->bad = true;
 			return 0;
 		}

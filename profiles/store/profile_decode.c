@@ -94,10 +94,10 @@ int profile_decode(const void *container, size_t size, struct profile **ret, str
 	if (r < 0)
 		return r;
 	in = reader_of(payload.data, payload.size);
-	r = version == PROFILE_VERSION_COLUMNS ? profile_columns_read(&in, profile) : coded_read(&in, profile);
+	r = version == PROFILE_VERSION_COLUMNS ? profile_columns_read(&in, profile) :
+						 coded_read(&in, profile);
 	if (r == -EBADMSG)
-		return fault_set(reterr, r,
-				 "damaged: the profile makes no sense at byte %zu of its payload",
+		return fault_set(reterr, r, "damaged: the profile makes no sense at byte %zu of its payload",
 				 reader_offset(&in));
 	if (r < 0)
 		return fault_errno(reterr, r, "profile");

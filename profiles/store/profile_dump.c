@@ -11,7 +11,8 @@ static void function_dump(const struct profile_function *f, FILE *out)
 {
 	fprintf(out, "function %016" PRIx64 " ", f->guid);
 	text_print(out, f->name ? f->name : "-");
-	fprintf(out, " cfg %016" PRIx64 " samples %.6g confidence %u\n", f->cfg_hash, f->samples, f->confidence);
+	fprintf(out, " cfg %016" PRIx64 " samples %.6g confidence %u\n", f->cfg_hash, f->samples,
+		f->confidence);
 	for (uint32_t i = 0; i < f->n_counts; i++)
 		fprintf(out, "  %u: %" PRIu64 " confidence %u\n", i + 1, f->counts[i].executions,
 			f->counts[i].confidence);
@@ -19,8 +20,8 @@ static void function_dump(const struct profile_function *f, FILE *out)
 
 static void epoch_dump(const struct profile_epoch *epoch, FILE *out)
 {
-	fprintf(out, "epoch %" PRIu64 "..%" PRIu64 " ns samples %.6g\n", epoch->first_ns,
-		epoch->last_ns, epoch->samples);
+	fprintf(out, "epoch %" PRIu64 "..%" PRIu64 " ns samples %.6g\n", epoch->first_ns, epoch->last_ns,
+		epoch->samples);
 	for (size_t i = 0; i < epoch->n_shares; i++)
 		fprintf(out, "  %016" PRIx64 " %.2f %%\n", epoch->shares[i].guid,
 			epoch->shares[i].share * 100 / 65535.0);
@@ -32,12 +33,12 @@ void profile_dump(const struct profile *profile, FILE *out)
 
 	fprintf(out, "profile of build %s\npath %s\nestimator %s\n",
 		profile->build_id.size ? build_id_text(&profile->build_id, id) : "-",
-		SHOWN(profile->path ? profile->path : "-"), SHOWN(profile->estimator ? profile->estimator : "-"));
-	fprintf(out, "samples %.6g unmapped %.6g carried %.4g dropped %.6g scale %.6g\n",
-		profile->samples, profile->unmapped, profile->carried, profile->dropped,
-		profile->scale);
-	fprintf(out, "observed %" PRIu64 "..%" PRIu64 " ns active %" PRIu64 " ns\n",
-		profile->first_ns, profile->last_ns, profile->activity_ns);
+		SHOWN(profile->path ? profile->path : "-"),
+		SHOWN(profile->estimator ? profile->estimator : "-"));
+	fprintf(out, "samples %.6g unmapped %.6g carried %.4g dropped %.6g scale %.6g\n", profile->samples,
+		profile->unmapped, profile->carried, profile->dropped, profile->scale);
+	fprintf(out, "observed %" PRIu64 "..%" PRIu64 " ns active %" PRIu64 " ns\n", profile->first_ns,
+		profile->last_ns, profile->activity_ns);
 	for (size_t i = 0; i < profile->n_functions; i++)
 		function_dump(&profile->functions[i], out);
 	for (size_t i = 0; i < profile->n_epochs; i++)

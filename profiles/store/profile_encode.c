@@ -140,7 +140,8 @@ static bool has_guid(const struct profile *profile, uint64_t guid)
 }
 
 /* The shares of functions that are written. */
-static int epoch_copy(const struct profile_epoch *from, const struct profile *rounded, struct profile_epoch *to)
+static int epoch_copy(const struct profile_epoch *from, const struct profile *rounded,
+		      struct profile_epoch *to)
 {
 	*to = *from;
 	to->n_shares = 0;
@@ -202,5 +203,6 @@ int profile_encode(const struct profile *profile, struct buffer *retcontainer)
 		return -ENOMEM;
 	if (payload.size > PROFILE_MAX_PAYLOAD_BYTES)
 		return -EFBIG;
-	return container_pack(CONTAINER_PROFILE, PROFILE_VERSION, payload.data, payload.size, 0, retcontainer);
+	return container_pack(CONTAINER_PROFILE, PROFILE_VERSION, payload.data, payload.size, 0,
+			      retcontainer);
 }

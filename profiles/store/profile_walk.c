@@ -18,7 +18,7 @@
 
 #define SHARED_BITS 6u /* of a name with the one before: up to 63 bytes */
 #define MODELLED_DIGITS 3u
-#define LENGTHS 65u /* of a number in bits, 0 to 64 */
+#define LENGTHS 65u	  /* of a number in bits, 0 to 64 */
 #define FUNCTION_BYTES 4u /* the checksum of its graph alone */
 
 enum state { UNKNOWN, ZERO, RUNS, N_STATES };
@@ -31,13 +31,14 @@ struct models {
 	uint16_t numbers[NUMBERS][RANGE_NUMBER_MODELS];
 	uint16_t real[RANGE_NUMBER_MODELS];
 	uint16_t is_named, n_epochs[16];
-	uint16_t calls[LENGTHS][RANGE_NUMBER_MODELS], edges[LENGTHS][RANGE_NUMBER_MODELS]; /* by length of n_counts */
-	uint16_t certainty[2][256]; /* of a function, by whether it has samples */
+	uint16_t calls[LENGTHS][RANGE_NUMBER_MODELS],
+		edges[LENGTHS][RANGE_NUMBER_MODELS]; /* by length of n_counts */
+	uint16_t certainty[2][256];		     /* of a function, by whether it has samples */
 	uint16_t states[N_STATES][N_STATES][4];
 	uint16_t zero[PROFILE_LEVELS], levels[PROFILE_LEVELS][PROFILE_LEVELS];
 	uint16_t is_same_level[PROFILE_LEVELS][2], is_same_length[LENGTHS][2]; /* was the last? */
-	uint16_t is_shorter[LENGTHS], steps[2][LENGTHS]; /* else: which way, how far */
-	uint16_t digits[LENGTHS][1u << MODELLED_DIGITS]; /* by how many there are */
+	uint16_t is_shorter[LENGTHS], steps[2][LENGTHS];		       /* else: which way, how far */
+	uint16_t digits[LENGTHS][1u << MODELLED_DIGITS];		       /* by how many there are */
 };
 
 struct walk {
@@ -47,14 +48,16 @@ struct walk {
 	uint64_t n_counts;     /* of all functions so far */
 };
 
-const uint8_t profile_levels[PROFILE_LEVELS] = { 0,   16,  32,  48,  64,  76,  88,  98,	 108, 118, 127,
+const uint8_t profile_levels[PROFILE_LEVELS] = { 0,   16,  32,	48,  64,  76,  88,  98,	 108, 118, 127,
 						 137, 146, 155, 164, 172, 180, 187, 194, 201, 207, 213,
 						 219, 224, 229, 234, 239, 243, 247, 250, 253, 255 };
 
 unsigned profile_digits(unsigned level)
 {
-	static const uint8_t digits[PROFILE_LEVELS] = { 5, 5, 5, 5, 5, 5, 5, 5, 5, 5,  5,  5,  5,  5,  5,  5,
-							5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 11, 12, 14, 16, 64 };
+	static const uint8_t digits[PROFILE_LEVELS] = {
+		5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5,  5,  5,  5,  5,  5,
+		5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 11, 12, 14, 16, 64
+	};
 
 	return digits[level];
 }
@@ -108,7 +111,8 @@ static int text_walk(struct walk *w, char **text)
 			return -ENOMEM;
 		c->in.bad |= w->name.size > PROFILE_MAX_NAME_BYTES;
 	}
-	if (c->decodes && w->name.size && !c->in.bad && !(*text = strndup((char *)w->name.data, w->name.size)))
+	if (c->decodes && w->name.size && !c->in.bad &&
+	    !(*text = strndup((char *)w->name.data, w->name.size)))
 		return -ENOMEM;
 	return 0;
 }

@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < archive.n_members; i++) {
 		const struct archive_member *m = &archive.members[i];
 
-		if (!m->name || (!m->bytes && !m->path) || (m->bytes && (m->bytes < data || m->size > size - (size_t)(m->bytes - data))))
+		if (!m->name || (!m->bytes && !m->path) ||
+		    (m->bytes && (m->bytes < data || m->size > size - (size_t)(m->bytes - data))))
 			abort();
 	}
 	return 0;

@@ -82,9 +82,7 @@ static void input_add(const struct morph_data *data, size_t i, const char *dir, 
 	char path[PATH_MAX];
 
 	switch (input->kind) {
-	case LINK_ARGUMENT:
-		arguments_add(args, input->text);
-		break;
+	case LINK_ARGUMENT: arguments_add(args, input->text); break;
 	case LINK_OBJECT:
 	case LINK_FILE:
 		snprintf(path, sizeof(path), "%s/input-%zu", dir, i);

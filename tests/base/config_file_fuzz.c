@@ -17,10 +17,10 @@ struct settings {
 
 #define KEY(name, type, field, ...) { name, type, offsetof(struct settings, field), __VA_ARGS__ }
 static const struct config_key keys[] = {
-	KEY("text", CONFIG_TEXT, text, 0),	   KEY("path", CONFIG_PATH, path, 0),
-	KEY("flag", CONFIG_BOOL, flag, 0),	   KEY("number", CONFIG_UINT, number, 0, 1e18),
-	KEY("bytes", CONFIG_BYTES, bytes, 0),	   KEY("seconds", CONFIG_DURATION, seconds, 0),
-	KEY("real", CONFIG_REAL, real, -10, 10),   { NULL },
+	KEY("text", CONFIG_TEXT, text, 0),	 KEY("path", CONFIG_PATH, path, 0),
+	KEY("flag", CONFIG_BOOL, flag, 0),	 KEY("number", CONFIG_UINT, number, 0, 1e18),
+	KEY("bytes", CONFIG_BYTES, bytes, 0),	 KEY("seconds", CONFIG_DURATION, seconds, 0),
+	KEY("real", CONFIG_REAL, real, -10, 10), { NULL },
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -15,14 +15,10 @@ struct settings {
 
 #define KEY(key, type, field, ...) { key, type, offsetof(struct settings, field), __VA_ARGS__ }
 static const struct config_key keys[] = {
-	KEY("name", CONFIG_TEXT, name),
-	KEY("directory", CONFIG_PATH, directory),
-	KEY("wanted", CONFIG_BOOL, wanted),
-	KEY("number", CONFIG_UINT, number, 0, 0),
-	KEY("bytes", CONFIG_BYTES, bytes, 0, 0),
-	KEY("seconds", CONFIG_DURATION, seconds, 1, 86400),
-	KEY("share", CONFIG_REAL, share, 0, 1),
-	{ NULL },
+	KEY("name", CONFIG_TEXT, name),		 KEY("directory", CONFIG_PATH, directory),
+	KEY("wanted", CONFIG_BOOL, wanted),	 KEY("number", CONFIG_UINT, number, 0, 0),
+	KEY("bytes", CONFIG_BYTES, bytes, 0, 0), KEY("seconds", CONFIG_DURATION, seconds, 1, 86400),
+	KEY("share", CONFIG_REAL, share, 0, 1),	 { NULL },
 };
 
 static int parse(const char *text, struct settings *settings, struct fault *fault)
@@ -37,7 +33,8 @@ TEST(values_of_every_type_are_read)
 
 	CHECK_INT(parse("# a comment\n\n  name =  a b = c  \ndirectory=/x\nwanted = Yes\n"
 			"number = 18446744073709551615\nbytes = 4G\nseconds = 10min\nshare = 0.25",
-			&s, &fault), 0);
+			&s, &fault),
+		  0);
 	CHECK_STR(s.name, "a b = c");
 	CHECK_STR(s.directory, "/x");
 	CHECK(s.wanted && s.number == UINT64_MAX && s.bytes == 4ull << 30 && s.seconds == 600);

@@ -24,7 +24,8 @@ static void read_all(const uint8_t *data, size_t size)
 
 	if (container_peek(data, size, &kind, &version, &fault) < 0)
 		return;
-	if (container_unpack_limited(data, size, kind, version, MAX_RAW, &whole, &fault) == 0 && whole.size > MAX_RAW)
+	if (container_unpack_limited(data, size, kind, version, MAX_RAW, &whole, &fault) == 0 &&
+	    whole.size > MAX_RAW)
 		abort();
 	if (container_unpack_head(data, size, kind, version, 64, &head, &fault) < 0)
 		return;

@@ -11,7 +11,10 @@
 #include "tests/attack.h"
 
 /* What a hostile name is made of: erase the screen, set the title, a new line, C1's CSI, turn the direction around. */
-#define HOSTILE "a\x1b[2J\x1b]0;x\a\nb\rc\x7f\xc2\x9b" "31md\xe2\x80\xae" "e\xe2\x81\xa6\xff\xc0\x80\xed\xa0\x80\xf3\xa0\x80\xa1z"
+#define HOSTILE                                \
+	"a\x1b[2J\x1b]0;x\a\nb\rc\x7f\xc2\x9b" \
+	"31md\xe2\x80\xae"                     \
+	"e\xe2\x81\xa6\xff\xc0\x80\xed\xa0\x80\xf3\xa0\x80\xa1z"
 
 /* No control character but what @allowed names, no C1, no bidirectional control, and UTF-8 throughout. */
 static bool is_harmless(const char *text, size_t size, const char *allowed)

@@ -9,41 +9,41 @@
 #include "tests/editor/ir_text.h"
 
 /* Two functions; the GUIDs in the probes are 11 (hot) and 22 (cold). */
-static const char text[] =
-	"@table = internal constant [2 x i32] [i32 1, i32 2]\n"
-	"@state = internal global i32 0\n"
-	"@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @start, ptr null }]\n"
-	"define internal void @start() {\n"
-	"  call void @llvm.pseudoprobe(i64 33, i64 1, i32 0, i64 -1)\n"
-	"  store i32 1, ptr @state\n"
-	"  ret void\n"
-	"}\n"
-	"define i32 @hot(i32 %n) {\n"
-	"entry:\n"
-	"  call void @llvm.pseudoprobe(i64 11, i64 1, i32 0, i64 -1)\n"
-	"  %c = icmp sgt i32 %n, 0\n"
-	"  br i1 %c, label %yes, label %no, !prof !0\n"
-	"yes:\n"
-	"  call void @llvm.pseudoprobe(i64 11, i64 2, i32 0, i64 -1)\n"
-	"  %v = load i32, ptr @state\n"
-	"  br label %end\n"
-	"no:\n"
-	"  call void @llvm.pseudoprobe(i64 11, i64 3, i32 0, i64 -1)\n"
-	"  %w = call i32 @cold(i32 %n)\n"
-	"  br label %end\n"
-	"end:\n"
-	"  call void @llvm.pseudoprobe(i64 11, i64 4, i32 0, i64 -1)\n"
-	"  %r = phi i32 [ %v, %yes ], [ %w, %no ]\n"
-	"  ret i32 %r\n"
-	"}\n"
-	"define internal i32 @cold(i32 %n) {\n"
-	"  call void @llvm.pseudoprobe(i64 22, i64 1, i32 0, i64 -1)\n"
-	"  %p = getelementptr i32, ptr @table, i32 %n\n"
-	"  %v = load i32, ptr %p\n"
-	"  ret i32 %v\n"
-	"}\n"
-	"declare void @llvm.pseudoprobe(i64, i64, i32, i64)\n"
-	"!0 = !{!\"branch_weights\", !\"expected\", i32 1, i32 2000}\n";
+static const char text[] = "@table = internal constant [2 x i32] [i32 1, i32 2]\n"
+			   "@state = internal global i32 0\n"
+			   "@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } "
+			   "{ i32 65535, ptr @start, ptr null }]\n"
+			   "define internal void @start() {\n"
+			   "  call void @llvm.pseudoprobe(i64 33, i64 1, i32 0, i64 -1)\n"
+			   "  store i32 1, ptr @state\n"
+			   "  ret void\n"
+			   "}\n"
+			   "define i32 @hot(i32 %n) {\n"
+			   "entry:\n"
+			   "  call void @llvm.pseudoprobe(i64 11, i64 1, i32 0, i64 -1)\n"
+			   "  %c = icmp sgt i32 %n, 0\n"
+			   "  br i1 %c, label %yes, label %no, !prof !0\n"
+			   "yes:\n"
+			   "  call void @llvm.pseudoprobe(i64 11, i64 2, i32 0, i64 -1)\n"
+			   "  %v = load i32, ptr @state\n"
+			   "  br label %end\n"
+			   "no:\n"
+			   "  call void @llvm.pseudoprobe(i64 11, i64 3, i32 0, i64 -1)\n"
+			   "  %w = call i32 @cold(i32 %n)\n"
+			   "  br label %end\n"
+			   "end:\n"
+			   "  call void @llvm.pseudoprobe(i64 11, i64 4, i32 0, i64 -1)\n"
+			   "  %r = phi i32 [ %v, %yes ], [ %w, %no ]\n"
+			   "  ret i32 %r\n"
+			   "}\n"
+			   "define internal i32 @cold(i32 %n) {\n"
+			   "  call void @llvm.pseudoprobe(i64 22, i64 1, i32 0, i64 -1)\n"
+			   "  %p = getelementptr i32, ptr @table, i32 %n\n"
+			   "  %v = load i32, ptr %p\n"
+			   "  ret i32 %v\n"
+			   "}\n"
+			   "declare void @llvm.pseudoprobe(i64, i64, i32, i64)\n"
+			   "!0 = !{!\"branch_weights\", !\"expected\", i32 1, i32 2000}\n";
 
 static struct profile *profile_make(uint64_t yes, uint64_t no, double samples)
 {
@@ -64,7 +64,8 @@ static double first_share(LLVMModuleRef module, const char *function)
 	LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(LLVMGetNamedFunction(module, function));
 	LLVMValueRef weights, operands[3];
 
-	weights = LLVMGetMetadata(LLVMGetBasicBlockTerminator(entry), LLVMGetMDKindIDInContext(ir_context(), "prof", 4));
+	weights = LLVMGetMetadata(LLVMGetBasicBlockTerminator(entry),
+				  LLVMGetMDKindIDInContext(ir_context(), "prof", 4));
 	CHECK(weights);
 	CHECK_INT(LLVMGetMDNodeNumOperands(weights), 3);
 	LLVMGetMDNodeOperands(weights, operands);
@@ -109,7 +110,8 @@ TEST(where_no_count_decides_what_the_program_expects_does)
 
 TEST(a_side_never_seen_keeps_more_doubt_when_samples_are_few)
 {
-	_clean_(profile_freep) struct profile *many = profile_make(1000, 0, 10000), *few = profile_make(1000, 0, 10);
+	_clean_(profile_freep) struct profile *many = profile_make(1000, 0, 10000),
+					      *few = profile_make(1000, 0, 10);
 	LLVMModuleRef a = module_of(text), b = module_of(text);
 	struct annotate_stats stats;
 	struct fault fault;
@@ -131,8 +133,7 @@ TEST(a_function_without_samples_is_left_alone)
 
 	CHECK_INT(annotate_module(module, profile, NULL, NULL, &stats, &fault), 0);
 	size_t n = 0;
-	LLVMValueMetadataEntry *entries =
-		LLVMGlobalCopyAllMetadata(LLVMGetNamedFunction(module, "cold"), &n);
+	LLVMValueMetadataEntry *entries = LLVMGlobalCopyAllMetadata(LLVMGetNamedFunction(module, "cold"), &n);
 
 	CHECK_INT(n, 0);
 	LLVMDisposeValueMetadataEntries(entries);
@@ -147,7 +148,8 @@ TEST(a_cut_gives_each_half_what_it_owns)
 	LLVMModuleRef module = module_of(text), cold = NULL;
 	struct fault fault;
 
-	if (partition_split(module, ".m0", assembly, is_probed_function, NULL, &cold, moved, crossing, &fault) < 0)
+	if (partition_split(module, ".m0", assembly, is_probed_function, NULL, &cold, moved, crossing,
+			    &fault) < 0)
 		FAIL("%s", fault.text);
 	CHECK(cold);
 	CHECK(!LLVMIsDeclaration(LLVMGetNamedFunction(module, "hot")));
@@ -172,7 +174,9 @@ TEST(constructors_stay_with_the_cold_half)
 	LLVMModuleRef module = module_of(text), cold = NULL;
 	struct fault fault;
 
-	CHECK_INT(partition_split(module, ".m0", assembly, is_probed_function, NULL, &cold, moved, crossing, &fault), 0);
+	CHECK_INT(partition_split(module, ".m0", assembly, is_probed_function, NULL, &cold, moved, crossing,
+				  &fault),
+		  0);
 	CHECK(!LLVMGetNamedGlobal(module, "llvm.global_ctors"));
 	CHECK(LLVMGetNamedGlobal(cold, "llvm.global_ctors"));
 	CHECK(!LLVMIsDeclaration(LLVMGetNamedFunction(cold, "start.m0")));

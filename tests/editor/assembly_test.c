@@ -36,7 +36,8 @@ TEST(words_of_assembly_are_names_but_not_its_instructions)
 
 	CHECK_INT(assembly_names(module, names), 0);
 	CHECK(has(names, "start") && has(names, "key") && has(names, "finish") && has(names, "step"));
-	CHECK(!has(names, "lea") && !has(names, "jmp") && !has(names, "mov") && !has(names, "call") && !has(names, "nop"));
+	CHECK(!has(names, "lea") && !has(names, "jmp") && !has(names, "mov") && !has(names, "call") &&
+	      !has(names, "nop"));
 	CHECK(assembly_names_any(LLVMGetNamedFunction(module, "old"), names));
 	CHECK(!assembly_names_any(LLVMGetNamedFunction(module, "new"), names));
 	LLVMDisposeModule(module);

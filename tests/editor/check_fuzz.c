@@ -32,7 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	check_images(shipped, made, &fault);
 	check_images(made, shipped, &fault);
-	if (check_images(shipped, shipped, &fault) == 0 && place >> 24 == 0 && check_images(shipped, made, &fault) < 0)
+	if (check_images(shipped, shipped, &fault) == 0 && place >> 24 == 0 &&
+	    check_images(shipped, made, &fault) < 0)
 		abort();
 	return 0;
 }

@@ -61,7 +61,8 @@ static struct link_input *object_find(struct forge *f, const char *name)
 }
 
 /* Before all others: the last one that was added goes to the front. */
-static void input_add(struct forge *f, enum link_input_kind kind, const char *text, const struct file_map *file, bool first)
+static void input_add(struct forge *f, enum link_input_kind kind, const char *text,
+		      const struct file_map *file, bool first)
 {
 	struct link_plan *plan = f->data->plan;
 	struct link_input added;
@@ -180,11 +181,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: forge PROGRAM OUT EDIT...\n");
 		return 2;
 	}
-	if (image_open(argv[1], &f.image, &f.fault) < 0 || morph_data_load(f.image, NULL, &f.data, &f.fault) < 0 ||
-	    morph_data_unpack(f.data, &f.fault) < 0)
+	if (image_open(argv[1], &f.image, &f.fault) < 0 ||
+	    morph_data_load(f.image, NULL, &f.data, &f.fault) < 0 || morph_data_unpack(f.data, &f.fault) < 0)
 		fail(&f, argv[1]);
 	if (strcmp(argv[3], "extract-module") == 0 && argc == 5) {
-		const struct morph_module *module = &f.data->modules[strtoul(argv[4], NULL, 10) % f.data->n_modules];
+		const struct morph_module *module =
+			&f.data->modules[strtoul(argv[4], NULL, 10) % f.data->n_modules];
 
 		return file_write(argv[2], module->bitcode, module->size, 0644, &f.fault) < 0;
 	}

@@ -18,8 +18,12 @@ static struct block_function functions[] = {
 	{ .address = 0x1010, .guid = 22, .first_block = 1, .n_blocks = 1 },
 	{ .address = 0x1080, .guid = 33, .first_block = 2, .n_blocks = 1, .has_counts = true },
 };
-static struct block_map map = { .functions = functions, .blocks = blocks, .probes = probes,
-				.n_functions = 3, .n_blocks = 3, .n_probes = 3 };
+static struct block_map map = { .functions = functions,
+				.blocks = blocks,
+				.probes = probes,
+				.n_functions = 3,
+				.n_blocks = 3,
+				.n_probes = 3 };
 
 static struct profile *profile_make(uint64_t first, uint64_t second, uint64_t third)
 {

@@ -25,7 +25,8 @@ static const char text[] =
 	"define i32 @swaps(i32 %a) #4 {\n  ret i32 %a\n}\n"
 	"define i32 @free(i32 %a) {\n  ret i32 %a\n}\n"
 	"declare float @llvm.fmuladd.f32(float, float, float)\n"
-	"attributes #0 = { \"target-cpu\"=\"x86-64\" \"target-features\"=\"+cx8,+fxsr,+mmx,+sse,+sse2,+x87\" }\n"
+	"attributes #0 = { \"target-cpu\"=\"x86-64\" \"target-features\"=\"+cx8,+fxsr,+mmx,+sse,+sse2,+x87\" "
+	"}\n"
 	"attributes #1 = { \"target-cpu\"=\"x86-64\" \"target-features\"=\"+cx8,+fma,+sse,+sse2\" }\n"
 	"attributes #2 = { \"target-cpu\"=\"x86-64\" \"target-features\"=\"+avx512f,+cx8\" }\n"
 	"attributes #3 = { \"target-cpu\"=\"x86-64\" \"target-features\"=\"+cx8,-sse\" }\n"
@@ -42,8 +43,8 @@ static LLVMModuleRef retarget(const char *cpu, const char *tune)
 static bool attribute_is(LLVMModuleRef module, const char *function, const char *key, const char *expected)
 {
 	LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(LLVMGetNamedFunction(module, function),
-							   (LLVMAttributeIndex)LLVMAttributeFunctionIndex, key,
-							   (unsigned)strlen(key));
+							   (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+							   key, (unsigned)strlen(key));
 	unsigned size;
 	const char *value;
 
@@ -81,7 +82,8 @@ TEST(the_level_is_one_that_the_machine_has)
 	CHECK(info);
 	while (getline(&flags, &capacity, info) > 0 && strncmp(flags, "flags", 5) != 0)
 		;
-	CHECK((strcmp(cpu, "x86-64-v3") == 0) == (strstr(flags, " avx2 ") && strstr(flags, " bmi2 ") && strstr(flags, " fma ")));
+	CHECK((strcmp(cpu, "x86-64-v3") == 0) ==
+	      (strstr(flags, " avx2 ") && strstr(flags, " bmi2 ") && strstr(flags, " fma ")));
 	fclose(info);
 	free(flags);
 	free(cpu);

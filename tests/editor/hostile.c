@@ -48,12 +48,8 @@ static void mutate(struct campaign *c, uint8_t *bytes, size_t *size)
 	size_t at = draw(c, *size), n = 1 + draw(c, 32), from = draw(c, *size);
 
 	switch (draw(c, 5)) {
-	case 0:
-		bytes[at] ^= (uint8_t)(1u << draw(c, 8));
-		break;
-	case 1:
-		bytes[at] = (uint8_t)draw(c, 256);
-		break;
+	case 0: bytes[at] ^= (uint8_t)(1u << draw(c, 8)); break;
+	case 1: bytes[at] = (uint8_t)draw(c, 256); break;
 	case 2:
 		if (at + 4 <= *size)
 			memcpy(bytes + (at & ~(size_t)3), &words[draw(c, ARRAY_SIZE(words))], 4);
@@ -94,8 +90,9 @@ static int victim_write(struct campaign *c, const struct morph_data *original, s
 	r = morph_data_encode(&data, &container);
 	if (r == 0)
 		r = image_edit(c->image, dropped,
-			       &(struct image_new_section){ MORPH_SECTION, SHT_PROGBITS, container.data, container.size }, 1,
-			       &file, reterr);
+			       &(struct image_new_section){ MORPH_SECTION, SHT_PROGBITS, container.data,
+							    container.size },
+			       1, &file, reterr);
 	return r < 0 ? r : file_write(c->victim, file.data, file.size, 0755, reterr);
 }
 
@@ -132,14 +129,18 @@ static int outcome_judge(struct campaign *c, int status, const struct buffer *sa
 		return fault_set(reterr, -EEXIST, "something is left in %s", c->place);
 	if (WEXITSTATUS(status) == 1) {
 		if (!strstr(text, "morph optimize: ") || access(c->out, F_OK) == 0)
-			return fault_set(reterr, -EBADMSG, "a failed edit %s", access(c->out, F_OK) ? "said nothing" : "left a file");
-		*(strstr(text, "signal") ? &c->n_crashed : strstr(text, "cannot be read") ? &c->n_unreadable :
-		  strstr(text, "not the program") ? &c->n_untrusted : strstr(text, "self-test") ? &c->n_untested :
-		  &c->n_otherwise) += 1;
+			return fault_set(reterr, -EBADMSG, "a failed edit %s",
+					 access(c->out, F_OK) ? "said nothing" : "left a file");
+		*(strstr(text, "signal")	  ? &c->n_crashed :
+		  strstr(text, "cannot be read")  ? &c->n_unreadable :
+		  strstr(text, "not the program") ? &c->n_untrusted :
+		  strstr(text, "self-test")	  ? &c->n_untested :
+						    &c->n_otherwise) += 1;
 		return 0;
 	}
 	r = program_run(c->out, &printed, reterr);
-	if (r == 0 && (printed.size != c->expected.size || memcmp(printed.data, c->expected.data, printed.size) != 0))
+	if (r == 0 &&
+	    (printed.size != c->expected.size || memcmp(printed.data, c->expected.data, printed.size) != 0))
 		r = fault_set(reterr, -EBADMSG, "the new file prints something else");
 	c->n_made++;
 	unlink(c->out);
@@ -149,8 +150,11 @@ static int outcome_judge(struct campaign *c, int status, const struct buffer *sa
 static int edit_try(struct campaign *c, struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer said = { 0 };
-	char *argv[] = { (char *)c->morph, (char[]){ "optimize" }, c->victim, (char[]){ "--profile" },
-			 (char *)c->profile, (char[]){ "-o" }, c->out, (char[]){ "--work-dir" }, c->place, (char[]){ "--timeout" }, (char[]){ "60" }, NULL };
+	char *argv[] = {
+		(char *)c->morph,   (char[]){ "optimize" },  c->victim,	       (char[]){ "--profile" },
+		(char *)c->profile, (char[]){ "-o" },	     c->out,	       (char[]){ "--work-dir" },
+		c->place,	    (char[]){ "--timeout" }, (char[]){ "60" }, NULL
+	};
 	struct child_options options = { .retout = &said, .reterrout = &said, .timeout_s = 90 };
 	int status = 0, r = child_run(argv, &options, &status, reterr);
 
@@ -204,7 +208,8 @@ int main(int argc, char **argv)
 	if (r < 0)
 		fprintf(stderr, "%s\n", fault.text);
 	printf("%u made; refused: %u not bitcode, %u not the program, %u by the self-test, %u otherwise; "
-	       "%u crashes of the compiler\n", c.n_made, c.n_unreadable, c.n_untrusted, c.n_untested, c.n_otherwise, c.n_crashed);
+	       "%u crashes of the compiler\n",
+	       c.n_made, c.n_unreadable, c.n_untrusted, c.n_untested, c.n_otherwise, c.n_crashed);
 	buffer_done(&c.expected);
 	return r < 0;
 }

@@ -52,7 +52,9 @@ static bool runtime_is_marked(LLVMModuleRef module)
 
 TEST(only_what_was_seen_and_is_elsewhere_is_marked)
 {
-	static const char *const all[] = { "imported", "imported_cold", "exported", "invoked", "memcpy", NULL };
+	static const char *const all[] = {
+		"imported", "imported_cold", "exported", "invoked", "memcpy", NULL
+	};
 	struct name_set *names = names_of(all);
 	LLVMModuleRef module = module_of(text);
 	struct imports *imports = imports_new(module, names);
@@ -86,7 +88,8 @@ TEST(what_never_ran_is_not_marked)
 	LLVMModuleRef module = module_of(text);
 	struct imports *imports = imports_new(module, names);
 
-	for (LLVMBasicBlockRef b = LLVMGetEntryBasicBlock(LLVMGetNamedFunction(module, "caller")); b; b = LLVMGetNextBasicBlock(b))
+	for (LLVMBasicBlockRef b = LLVMGetEntryBasicBlock(LLVMGetNamedFunction(module, "caller")); b;
+	     b = LLVMGetNextBasicBlock(b))
 		CHECK_INT(imports_note(imports, b, 0), 0);
 	CHECK_INT(imports_mark(imports, 0), 0);
 	CHECK(!is_marked(module, "imported"));

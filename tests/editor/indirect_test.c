@@ -12,31 +12,30 @@
  * Two calls through fields at 8 and 16, and one through what nobody knows. `often` and `seldom` are kept at 8, `alone` at 16;
  * `busy` is called directly each time it is entered, `unlike` has another type.
  */
-static const char text[] =
-	"source_filename = \"test.c\"\n"
-	"@at8 = global { i64, ptr } { i64 0, ptr @often }\n"
-	"@at8_too = global { i64, ptr } { i64 0, ptr @seldom }\n"
-	"@at8_three = global { i64, ptr } { i64 0, ptr @busy }\n"
-	"@at8_four = global { i64, ptr } { i64 0, ptr @unlike }\n"
-	"@at16 = global { i64, i64, ptr } { i64 0, i64 0, ptr @alone }\n"
-	"define i32 @eight(ptr %p, i32 %n) {\n"
-	"  %a = getelementptr i8, ptr %p, i64 8\n"
-	"  %f = load ptr, ptr %a\n"
-	"  %r = call i32 %f(i32 %n)\n"
-	"  %s = call i32 @busy(i32 %r)\n"
-	"  ret i32 %s\n"
-	"}\n"
-	"define i32 @sixteen(ptr %p, i32 %n) {\n"
-	"  %a = getelementptr i8, ptr %p, i64 16\n"
-	"  %f = load ptr, ptr %a\n"
-	"  %r = call i32 %f(i32 %n)\n"
-	"  ret i32 %r\n"
-	"}\n"
-	"define internal i32 @often(i32 %n) {\n  %r = mul i32 %n, 3\n  ret i32 %r\n}\n"
-	"define internal i32 @seldom(i32 %n) {\n  %r = mul i32 %n, 5\n  ret i32 %r\n}\n"
-	"define internal i32 @busy(i32 %n) {\n  %r = mul i32 %n, 7\n  ret i32 %r\n}\n"
-	"define internal i32 @alone(i32 %n) {\n  %r = mul i32 %n, 9\n  ret i32 %r\n}\n"
-	"define internal i64 @unlike(i64 %n) {\n  %r = mul i64 %n, 9\n  ret i64 %r\n}\n";
+static const char text[] = "source_filename = \"test.c\"\n"
+			   "@at8 = global { i64, ptr } { i64 0, ptr @often }\n"
+			   "@at8_too = global { i64, ptr } { i64 0, ptr @seldom }\n"
+			   "@at8_three = global { i64, ptr } { i64 0, ptr @busy }\n"
+			   "@at8_four = global { i64, ptr } { i64 0, ptr @unlike }\n"
+			   "@at16 = global { i64, i64, ptr } { i64 0, i64 0, ptr @alone }\n"
+			   "define i32 @eight(ptr %p, i32 %n) {\n"
+			   "  %a = getelementptr i8, ptr %p, i64 8\n"
+			   "  %f = load ptr, ptr %a\n"
+			   "  %r = call i32 %f(i32 %n)\n"
+			   "  %s = call i32 @busy(i32 %r)\n"
+			   "  ret i32 %s\n"
+			   "}\n"
+			   "define i32 @sixteen(ptr %p, i32 %n) {\n"
+			   "  %a = getelementptr i8, ptr %p, i64 16\n"
+			   "  %f = load ptr, ptr %a\n"
+			   "  %r = call i32 %f(i32 %n)\n"
+			   "  ret i32 %r\n"
+			   "}\n"
+			   "define internal i32 @often(i32 %n) {\n  %r = mul i32 %n, 3\n  ret i32 %r\n}\n"
+			   "define internal i32 @seldom(i32 %n) {\n  %r = mul i32 %n, 5\n  ret i32 %r\n}\n"
+			   "define internal i32 @busy(i32 %n) {\n  %r = mul i32 %n, 7\n  ret i32 %r\n}\n"
+			   "define internal i32 @alone(i32 %n) {\n  %r = mul i32 %n, 9\n  ret i32 %r\n}\n"
+			   "define internal i64 @unlike(i64 %n) {\n  %r = mul i64 %n, 9\n  ret i64 %r\n}\n";
 
 struct entered {
 	const char *function;
@@ -49,8 +48,8 @@ struct edit {
 	struct indirect_stats stats;
 };
 
-static void note(LLVMModuleRef module, const struct entered *entered, int (*visit)(LLVMBasicBlockRef, uint64_t, void *),
-		 void *user)
+static void note(LLVMModuleRef module, const struct entered *entered,
+		 int (*visit)(LLVMBasicBlockRef, uint64_t, void *), void *user)
 {
 	for (; entered->function; entered++) {
 		LLVMValueRef f = LLVMGetNamedFunction(module, entered->function);
@@ -101,8 +100,9 @@ static bool calls(const struct edit *edit, const char *caller, const char *calle
 
 TEST(a_call_goes_to_what_is_kept_there_and_was_entered)
 {
-	static const struct entered entered[] = { { "eight", 1000 },  { "sixteen", 600 }, { "often", 900 }, { "seldom", 100 },
-						  { "busy", 1000 }, { "alone", 600 },   { NULL } };
+	static const struct entered entered[] = { { "eight", 1000 }, { "sixteen", 600 }, { "often", 900 },
+						  { "seldom", 100 }, { "busy", 1000 },	 { "alone", 600 },
+						  { NULL } };
 	struct edit edit = promote(entered);
 
 	CHECK(calls(&edit, "eight", "often"));
@@ -117,7 +117,9 @@ TEST(a_call_goes_to_what_is_kept_there_and_was_entered)
 TEST(what_direct_calls_explain_is_no_target)
 {
 	/* `busy` is entered most, but from the direct call. */
-	static const struct entered entered[] = { { "eight", 1000 }, { "often", 1000 }, { "busy", 1000 }, { NULL } };
+	static const struct entered entered[] = {
+		{ "eight", 1000 }, { "often", 1000 }, { "busy", 1000 }, { NULL }
+	};
 	struct edit edit = promote(entered);
 
 	CHECK(calls(&edit, "eight", "often"));
@@ -127,8 +129,9 @@ TEST(what_direct_calls_explain_is_no_target)
 
 TEST(a_call_that_nobody_explains_stays)
 {
-	static const struct entered entered[] = { { "eight", 1000 }, { "busy", 1000 }, { "often", 100 }, { "unlike", 1000 },
-						  { NULL } };
+	static const struct entered entered[] = {
+		{ "eight", 1000 }, { "busy", 1000 }, { "often", 100 }, { "unlike", 1000 }, { NULL }
+	};
 	struct edit edit = promote(entered);
 
 	CHECK(edit.stats.n_calls == 1 && edit.stats.n_targets == 0);
@@ -139,8 +142,9 @@ TEST(a_call_that_nobody_explains_stays)
 TEST(a_call_without_one_place_to_go_to_stays)
 {
 	/* None of three gets half. */
-	static const struct entered entered[] = { { "eight", 1000 }, { "often", 340 }, { "seldom", 330 }, { "busy", 1330 },
-						  { NULL } };
+	static const struct entered entered[] = {
+		{ "eight", 1000 }, { "often", 340 }, { "seldom", 330 }, { "busy", 1330 }, { NULL }
+	};
 	struct edit edit = promote(entered);
 
 	CHECK(edit.stats.n_targets == 0);
@@ -149,8 +153,9 @@ TEST(a_call_without_one_place_to_go_to_stays)
 
 TEST(two_that_share_a_call_both_get_it)
 {
-	static const struct entered entered[] = { { "eight", 1000 }, { "often", 600 }, { "seldom", 400 }, { "busy", 1000 },
-						  { NULL } };
+	static const struct entered entered[] = {
+		{ "eight", 1000 }, { "often", 600 }, { "seldom", 400 }, { "busy", 1000 }, { NULL }
+	};
 	struct edit edit = promote(entered);
 
 	CHECK(calls(&edit, "eight", "often") && calls(&edit, "eight", "seldom"));

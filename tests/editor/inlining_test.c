@@ -15,17 +15,26 @@
 #define SMALL_AGAIN(x, y) "  %" #x " = mul i32 %n, 5\n  %" #y " = add i32 %" #x ", 7\n"
 
 /* What a thousand calls of must save to be copied, when everything else ran fifty million times. */
-#define TEN(x) "  %" #x "0 = mul i32 %n, 2\n  %" #x "1 = mul i32 %n, 3\n  %" #x "2 = mul i32 %n, 4\n  %" #x "3 = mul i32 %n, 5\n" \
-	"  %" #x "4 = mul i32 %n, 6\n  %" #x "5 = mul i32 %n, 7\n  %" #x "6 = mul i32 %n, 8\n  %" #x "7 = mul i32 %n, 9\n" \
+#define TEN(x)                                                                                       \
+	"  %" #x "0 = mul i32 %n, 2\n  %" #x "1 = mul i32 %n, 3\n  %" #x "2 = mul i32 %n, 4\n  %" #x \
+	"3 = mul i32 %n, 5\n"                                                                        \
+	"  %" #x "4 = mul i32 %n, 6\n  %" #x "5 = mul i32 %n, 7\n  %" #x "6 = mul i32 %n, 8\n  %" #x \
+	"7 = mul i32 %n, 9\n"                                                                        \
 	"  %" #x "8 = mul i32 %n, 10\n  %" #x "9 = mul i32 %n, 11\n"
 #define FORTY TEN(a) TEN(b) TEN(c) TEN(d)
-#define READ(x, at) "  %p" #x " = getelementptr i8, ptr %p, i64 " #at "\n  %v" #x " = load i32, ptr %p" #x "\n"
-#define READS READ(1, 0) READ(2, 4) READ(3, 8) READ(4, 12) READ(5, 16) READ(6, 20) READ(7, 24) READ(8, 28) READ(9, 32) \
-	READ(10, 36) READ(11, 40) READ(12, 44) READ(13, 48) READ(14, 52) READ(15, 56) READ(16, 60)
+#define READ(x, at) \
+	"  %p" #x " = getelementptr i8, ptr %p, i64 " #at "\n  %v" #x " = load i32, ptr %p" #x "\n"
+// clang-format off: it would not come to rest
+#define READS \
+	READ(1, 0) READ(2, 4) READ(3, 8) READ(4, 12) READ(5, 16) READ(6, 20) READ(7, 24) READ(8, 28) \
+	READ(9, 32) READ(10, 36) READ(11, 40) READ(12, 44) READ(13, 48) READ(14, 52) READ(15, 56) READ(16, 60)
+// clang-format on
 #define HUNDRED FORTY TEN(e) TEN(f) TEN(g) TEN(h) TEN(i) TEN(j)
 
 /* Four instructions a round. */
-#define LOOP(name) "  br label %" #name "\n" #name ":\n" SMALL "  %z = icmp eq i32 %b, 0\n  br i1 %z, label %end, label %" #name "\n" \
+#define LOOP(name)                                                             \
+	"  br label %" #name "\n" #name ":\n" SMALL                            \
+	"  %z = icmp eq i32 %b, 0\n  br i1 %z, label %end, label %" #name "\n" \
 	"end:\n  ret i32 %b\n}\n"
 
 static const char text[] =
@@ -49,30 +58,72 @@ static const char text[] =
 	"define internal i32 @foreign(i32 %n) #0 {\n" SMALL "  ret i32 %b\n}\n"
 	"define internal i32 @refuses(i32 %n) noinline {\n" SMALL "  ret i32 %b\n}\n"
 	"define internal i32 @deep(i32 %n) {\n  %p = alloca [4096 x i8]\n" SMALL "  ret i32 %b\n}\n"
-	"define internal i32 @busy(i32 %n) {\n" LOOP(loop)
-	"define internal i32 @brief(i32 %n) {\n" LOOP(rounds_25)
-	"define internal i32 @steady(i32 %n) {\n" LOOP(rounds_75)
-	"define internal i32 @ping(i32 %n) {\n  %r = call i32 @pong(i32 %n)\n  ret i32 %r\n}\n"
-	"define internal i32 @pong(i32 %n) {\n  %r = call i32 @ping(i32 %n)\n  ret i32 %r\n}\n"
-	"define i32 @knows(i32 %n) {\n  %s = call i32 @folds(i32 7)\n  ret i32 %s\n}\n"
-	"define i32 @wonders(i32 %n) {\n  %s = call i32 @folds(i32 %n)\n  ret i32 %s\n}\n"
-	"define internal i32 @folds(i32 %n) {\n" FORTY "  ret i32 %a0\n}\n"
-	"define i32 @owns(i32 %n) {\n  %v = alloca [40 x i32]\n  %s = call i32 @reads(ptr %v)\n  ret i32 %s\n}\n"
-	"define i32 @borrows(ptr %p) {\n  %s = call i32 @reads(ptr %p)\n  ret i32 %s\n}\n"
-	"define internal i32 @reads(ptr %p) {\n" READS "  ret i32 %v1\n}\n"
-	"define i32 @asks(i32 %n) {\n  %s = call i32 @short_way(i32 %n)\n  %t = call i32 @long_way(i32 %n)\n  ret i32 %s\n}\n"
-	"define internal i32 @short_way(i32 %n) {\n  %z = icmp eq i32 %n, 0\n  br i1 %z, label %end, label %rare\n"
-	"rare:\n" HUNDRED "  br label %end\n"
-	"end:\n  ret i32 %n\n}\n"
-	"define internal i32 @long_way(i32 %n) {\n  %z = icmp eq i32 %n, 0\n  br i1 %z, label %end, label %way\n"
-	"way:\n" HUNDRED "  br label %end\n"
-	"end:\n  ret i32 %n\n}\n"
-	"attributes #0 = { \"target-features\"=\"+avx2\" }\n";
+	"define internal i32 @busy(i32 %n) {\n" LOOP(loop) "define internal i32 @brief(i32 %n) {\n" LOOP(
+		rounds_25) "define internal i32 @steady(i32 %n) {\n" LOOP(rounds_75) "define internal i32 "
+										     "@ping(i32 %n) {\n  %r "
+										     "= call i32 @pong(i32 "
+										     "%n)\n  ret i32 %r\n}\n"
+										     "define internal i32 "
+										     "@pong(i32 %n) {\n  %r "
+										     "= call i32 @ping(i32 "
+										     "%n)\n  ret i32 %r\n}\n"
+										     "define i32 @knows(i32 "
+										     "%n) {\n  %s = call i32 "
+										     "@folds(i32 7)\n  ret "
+										     "i32 %s\n}\n"
+										     "define i32 "
+										     "@wonders(i32 %n) {\n  "
+										     "%s = call i32 "
+										     "@folds(i32 %n)\n  ret "
+										     "i32 %s\n}\n"
+										     "define internal i32 "
+										     "@folds(i32 %n) "
+										     "{\n" FORTY
+										     "  ret i32 %a0\n}\n"
+										     "define i32 @owns(i32 "
+										     "%n) {\n  %v = alloca "
+										     "[40 x i32]\n  %s = "
+										     "call i32 @reads(ptr "
+										     "%v)\n  ret i32 %s\n}\n"
+										     "define i32 "
+										     "@borrows(ptr %p) {\n  "
+										     "%s = call i32 "
+										     "@reads(ptr %p)\n  ret "
+										     "i32 %s\n}\n"
+										     "define internal i32 "
+										     "@reads(ptr %p) "
+										     "{\n" READS
+										     "  ret i32 %v1\n}\n"
+										     "define i32 @asks(i32 "
+										     "%n) {\n  %s = call i32 "
+										     "@short_way(i32 %n)\n  "
+										     "%t = call i32 "
+										     "@long_way(i32 %n)\n  "
+										     "ret i32 %s\n}\n"
+										     "define internal i32 "
+										     "@short_way(i32 %n) {\n "
+										     " %z = icmp eq i32 %n, "
+										     "0\n  br i1 %z, label "
+										     "%end, label %rare\n"
+										     "rare:\n" HUNDRED
+										     "  br label %end\n"
+										     "end:\n  ret i32 %n\n}\n"
+										     "define internal i32 "
+										     "@long_way(i32 %n) {\n  "
+										     "%z = icmp eq i32 %n, "
+										     "0\n  br i1 %z, label "
+										     "%end, label %way\n"
+										     "way:\n" HUNDRED
+										     "  br label %end\n"
+										     "end:\n  ret i32 %n\n}\n"
+										     "attributes #0 = { "
+										     "\"target-features\"=\"+"
+										     "avx2\" }\n";
 
 static uint64_t executions(const char *function, const char *block)
 {
-	static const char *const thousand[] = { "knows", "wonders", "folds", "owns", "borrows", "reads",
-						"asks", "short_way", "long_way" };
+	static const char *const thousand[] = { "knows", "wonders", "folds",	 "owns",    "borrows",
+						"reads", "asks",    "short_way", "long_way" };
 
 	if (strcmp(function, "seldom") == 0 || strcmp(block, "rare") == 0)
 		return 1;
@@ -118,7 +169,8 @@ static bool is_marked(LLVMModuleRef module, const char *caller, const char *call
 
 	for (LLVMValueRef i = LLVMGetFirstInstruction(entry); i; i = LLVMGetNextInstruction(i))
 		if (LLVMGetInstructionOpcode(i) == LLVMCall && LLVMGetCalledValue(i) == wanted)
-			return LLVMGetCallSiteEnumAttribute(i, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind);
+			return LLVMGetCallSiteEnumAttribute(i, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+							    kind);
 	FAIL("%s does not call %s", caller, callee);
 }
 
@@ -155,7 +207,7 @@ TEST(a_callee_that_works_long_gains_nothing)
 	LLVMModuleRef module = module_of(text);
 
 	choose(module);
-	CHECK(is_chosen(module, "main", "brief")); /* 100 instructions a call */
+	CHECK(is_chosen(module, "main", "brief"));   /* 100 instructions a call */
 	CHECK(!is_chosen(module, "main", "steady")); /* 300 */
 	CHECK(!is_chosen(module, "main", "busy"));
 	LLVMDisposeModule(module);
@@ -208,7 +260,8 @@ TEST(copies_find_room_the_best_first)
 {
 	LLVMModuleRef everything = module_of(text), some = module_of(text), none = module_of(text);
 	struct inlining_stats all = choose(everything);
-	struct inlining_stats stats = choose_within(some, (double)all.growth); /* two bytes an instruction: half of them */
+	struct inlining_stats stats =
+		choose_within(some, (double)all.growth); /* two bytes an instruction: half of them */
 
 	CHECK(stats.n_chosen > 0 && stats.n_chosen < all.n_chosen);
 	CHECK((double)stats.growth <= stats.room && stats.growth < all.growth);

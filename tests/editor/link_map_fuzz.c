@@ -29,7 +29,8 @@ static struct link_map *map_of(int fd, const uint8_t *data, size_t size, const c
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (ftruncate(fd, 0) < 0 || pwrite(fd, data, size, 0) != (ssize_t)size || link_map_read(path, folded, &map, &fault) < 0)
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, data, size, 0) != (ssize_t)size ||
+	    link_map_read(path, folded, &map, &fault) < 0)
 		return NULL;
 	return map;
 }

@@ -65,7 +65,8 @@ static uint64_t alignment_of(LLVMModuleRef module, const char *function, const c
 		return 0;
 	CHECK_INT(LLVMGetMDNodeNumOperands(name), 2);
 	LLVMGetMDNodeOperands(name, name_operands);
-	CHECK(LLVMValueAsMetadata(name_operands[0]) == LLVMValueAsMetadata(name)); /* distinct: it names itself */
+	CHECK(LLVMValueAsMetadata(name_operands[0]) ==
+	      LLVMValueAsMetadata(name)); /* distinct: it names itself */
 	LLVMGetMDNodeOperands(name_operands[1], align);
 	CHECK_STR(LLVMGetMDString(align[0], &size), "llvm.loop.align");
 	return LLVMConstIntGetZExtValue(align[1]);
@@ -78,7 +79,8 @@ TEST(only_loops_that_are_hot_in_the_program_start_a_line)
 
 	CHECK_INT(loops_align(module, EXECUTIONS, &n), 0);
 	CHECK_INT(alignment_of(module, "main", "inner"), 64);
-	CHECK_INT(alignment_of(module, "main", "again"), 64); /* every way back to the head, or LLVM sees none */
+	CHECK_INT(alignment_of(module, "main", "again"),
+		  64); /* every way back to the head, or LLVM sees none */
 	CHECK_INT(alignment_of(module, "main", "latch"), 64);
 	CHECK_INT(alignment_of(module, "main", "entry"), 0);
 	CHECK_INT(alignment_of(module, "main", "other"), 0);
@@ -91,7 +93,8 @@ TEST(only_loops_that_are_hot_in_the_program_start_a_line)
 
 TEST(a_module_without_counts_stays_as_it_is)
 {
-	LLVMModuleRef module = module_of("define void @plain() {\nentry:\n  br label %loop\nloop:\n  br label %loop\n}\n");
+	LLVMModuleRef module =
+		module_of("define void @plain() {\nentry:\n  br label %loop\nloop:\n  br label %loop\n}\n");
 	size_t n;
 
 	CHECK_INT(loops_align(module, EXECUTIONS, &n), 0);

@@ -38,7 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	_clean_(name_set_freep) struct name_set *moved = name_set_new(), *expected = name_set_new();
 	struct fault fault;
 
-	if (!moved || !expected || name_set_add(moved, "hot", 3) < 0 || name_set_add(moved, "f.m0", 4) < 0 || !written(data, size))
+	if (!moved || !expected || name_set_add(moved, "hot", 3) < 0 || name_set_add(moved, "f.m0", 4) < 0 ||
+	    !written(data, size))
 		return 0;
 	object_give_away(path, moved, ".m0", expected, &fault);
 	object_ungroup(path, &fault);

@@ -88,7 +88,9 @@ static void compile_whole(void)
 	is_made = true;
 	write_source("whole.c", whole);
 	write_source("moved.c", moved_half);
-	CHECK_INT(shell("clang-22 -O2 -fPIC -ffunction-sections -fdata-sections -fbasic-block-address-map -g -c whole.c"), 0);
+	CHECK_INT(shell("clang-22 -O2 -fPIC -ffunction-sections -fdata-sections -fbasic-block-address-map -g "
+			"-c whole.c"),
+		  0);
 }
 
 TEST(what_moved_is_found_elsewhere)
@@ -104,7 +106,8 @@ TEST(what_moved_is_found_elsewhere)
 	CHECK_INT(name_set_count(expected), 2); /* version's value is known */
 	CHECK_INT(shell("clang-22 -O2 -fuse-ld=lld moved.c whole.o -o program && ./program >out"), 0);
 	CHECK_INT(shell("nm program >names && ! grep -q ' [tT] hot$' names && grep -q ' hot.m0$' names && "
-			"test $(grep -c 'state' names) = 1"), 0);
+			"test $(grep -c 'state' names) = 1"),
+		  0);
 	CHECK_INT(shell("readelf -SW whole.o | grep -q 'rodata.hot.* AE '"), 0);
 }
 
@@ -121,13 +124,16 @@ TEST(one_state_for_both_halves)
 			      "int state __asm__(\"state.m0\") = 100; const char version[] = \"two\";\n"
 			      "int hot(int) __asm__(\"hot.m0\"); int hot(int x) { (void)x; return 0; }\n"
 			      "int cold(int) __asm__(\"cold.m0\");\n"
-			      "int main(void) { int a = cold(1); state = 200; printf(\"%d %d\\n\", a, cold(1)); return 0; }\n");
-	CHECK_INT(shell("clang-22 -O2 -fuse-ld=lld use.c whole.o -o use && test \"$(./use)\" = '211 311'"), 0);
+			      "int main(void) { int a = cold(1); state = 200; printf(\"%d %d\\n\", a, "
+			      "cold(1)); return 0; }\n");
+	CHECK_INT(shell("clang-22 -O2 -fuse-ld=lld use.c whole.o -o use && test \"$(./use)\" = '211 311'"),
+		  0);
 }
 
 TEST(a_name_that_is_not_there_changes_nothing)
 {
-	_clean_(name_set_freep) struct name_set *moved = names_of((const char *const[]){ "hot.m0", "nobody.m0", NULL });
+	_clean_(name_set_freep) struct name_set *moved =
+		names_of((const char *const[]){ "hot.m0", "nobody.m0", NULL });
 	_clean_(name_set_freep) struct name_set *expected = name_set_new();
 	struct fault fault;
 
@@ -142,15 +148,19 @@ TEST(without_groups_all_code_is_linked)
 	struct fault fault;
 
 	compile_whole();
-	write_source("one.cpp", "template <int n> int count(int x) { return x > n ? count<n>(x / 2) + n : 7; }\n"
-				"template int count<3>(int);\n");
+	write_source("one.cpp",
+		     "template <int n> int count(int x) { return x > n ? count<n>(x / 2) + n : 7; }\n"
+		     "template int count<3>(int);\n");
 	CHECK_INT(shell("clang++-22 -O2 -ffunction-sections -c one.cpp && cp one.o two.o && "
-			"ld.lld-22 -shared one.o two.o -o grouped"), 0);
+			"ld.lld-22 -shared one.o two.o -o grouped"),
+		  0);
 	CHECK_INT(object_ungroup(path_of("one.o"), &fault), 0);
 	CHECK_INT(object_ungroup(path_of("one.o"), &fault), 0); /* nothing is left to do */
 	CHECK_INT(object_ungroup(path_of("two.o"), &fault), 0);
-	CHECK_INT(shell("ld.lld-22 -shared one.o two.o -o whole && text() { size -A $1 | awk '$1 == \".text\" { print $2 }'; }; "
-			"test $(text whole) -gt $((2 * $(text grouped) - 16))"), 0);
+	CHECK_INT(shell("ld.lld-22 -shared one.o two.o -o whole && text() { size -A $1 | awk '$1 == "
+			"\".text\" { print $2 }'; }; "
+			"test $(text whole) -gt $((2 * $(text grouped) - 16))"),
+		  0);
 	CHECK_INT(object_ungroup(path_of("whole.c"), &fault), -EBADMSG);
 }
 
@@ -161,8 +171,10 @@ TEST(a_damaged_object_is_refused)
 	struct fault fault;
 
 	compile_whole();
-	CHECK_INT(shell("size=$(stat -c %%s whole.o); for n in 1 63 64 200 900; do head -c $n whole.o >cut-$n.o; done; "
-			"head -c $((size - 8)) whole.o >cut-end.o"), 0);
+	CHECK_INT(shell("size=$(stat -c %%s whole.o); for n in 1 63 64 200 900; do head -c $n whole.o "
+			">cut-$n.o; done; "
+			"head -c $((size - 8)) whole.o >cut-end.o"),
+		  0);
 	CHECK_INT(object_give_away(path_of("cut-1.o"), moved, ".m0", expected, &fault), -EBADMSG);
 	CHECK_INT(object_give_away(path_of("cut-64.o"), moved, ".m0", expected, &fault), -EBADMSG);
 	CHECK_INT(object_give_away(path_of("cut-900.o"), moved, ".m0", expected, &fault), -EBADMSG);

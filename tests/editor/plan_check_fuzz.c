@@ -16,8 +16,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void harmless(const char *word)
 {
-	static const char *const never[] = { "-plugin", "--plugin", "-load", "-Map", "--Map", "--reproduce", "-o", "--output", "-T", "--script",
-					     "-mllvm", "--mllvm", "@", "--chroot", "--dependency-file", "--error-handling-script" };
+	static const char *const never[] = { "-plugin",
+					     "--plugin",
+					     "-load",
+					     "-Map",
+					     "--Map",
+					     "--reproduce",
+					     "-o",
+					     "--output",
+					     "-T",
+					     "--script",
+					     "-mllvm",
+					     "--mllvm",
+					     "@",
+					     "--chroot",
+					     "--dependency-file",
+					     "--error-handling-script" };
 
 	if (word[0] != '-')
 		abort();

@@ -42,15 +42,30 @@ static struct block_function function = { .address = ELF_MAKER_TEXT, .guid = 11,
 /* 10, 20 and 5 bytes; the block that runs 90 times comes last. */
 static struct block shipped_blocks[] = {
 	{ .address = ELF_MAKER_TEXT, .size = 10, .n_edges = 2, .first_probe = 0, .n_probes = 1 },
-	{ .address = ELF_MAKER_TEXT + 15, .size = 20, .flags = BLOCK_RETURNS, .first_probe = 1, .n_probes = 1 },
-	{ .address = ELF_MAKER_TEXT + 10, .size = 5, .flags = BLOCK_RETURNS, .first_probe = 2, .n_probes = 1 },
+	{ .address = ELF_MAKER_TEXT + 15,
+	  .size = 20,
+	  .flags = BLOCK_RETURNS,
+	  .first_probe = 1,
+	  .n_probes = 1 },
+	{ .address = ELF_MAKER_TEXT + 10,
+	  .size = 5,
+	  .flags = BLOCK_RETURNS,
+	  .first_probe = 2,
+	  .n_probes = 1 },
 };
-static struct block_map shipped_map = { .functions = &function, .blocks = shipped_blocks, .edges = edges,
-					.probes = probes, .n_functions = 1, .n_blocks = 3, .n_edges = 2, .n_probes = 3 };
+static struct block_map shipped_map = { .functions = &function,
+					.blocks = shipped_blocks,
+					.edges = edges,
+					.probes = probes,
+					.n_functions = 1,
+					.n_blocks = 3,
+					.n_edges = 2,
+					.n_probes = 3 };
 
 static void predict(struct block_map *made_map, uint8_t code, struct executed *before, struct executed *after)
 {
-	_clean_(image_freep) struct image *shipped = image_make(0x50), *made = image_make(code); /* push %rax */
+	_clean_(image_freep) struct image *shipped = image_make(0x50),
+					  *made = image_make(code); /* push %rax */
 	_clean_(profile_freep) struct profile *profile = profile_make();
 	_clean_(heat_freep) struct heat *heat = heat_new(&shipped_map, profile);
 
@@ -79,12 +94,26 @@ TEST(the_same_code_in_a_better_order_saves_taken_branches)
 
 TEST(copies_of_a_block_share_its_executions_as_the_compiler_counted)
 {
-	struct block blocks[] = { shipped_blocks[0], shipped_blocks[1], shipped_blocks[2],
-				  { .address = ELF_MAKER_TEXT + 40, .size = 2, .flags = BLOCK_RETURNS,
-				    .first_probe = 3, .n_probes = 1, .count = 2000 } };
-	struct block_function f = { .address = ELF_MAKER_TEXT, .guid = 11, .n_blocks = 4, .has_counts = true };
-	struct block_map map = { .functions = &f, .blocks = blocks, .edges = edges, .probes = probes,
-				 .n_functions = 1, .n_blocks = 4, .n_edges = 3, .n_probes = 4 };
+	struct block blocks[] = { shipped_blocks[0],
+				  shipped_blocks[1],
+				  shipped_blocks[2],
+				  { .address = ELF_MAKER_TEXT + 40,
+				    .size = 2,
+				    .flags = BLOCK_RETURNS,
+				    .first_probe = 3,
+				    .n_probes = 1,
+				    .count = 2000 } };
+	struct block_function f = {
+		.address = ELF_MAKER_TEXT, .guid = 11, .n_blocks = 4, .has_counts = true
+	};
+	struct block_map map = { .functions = &f,
+				 .blocks = blocks,
+				 .edges = edges,
+				 .probes = probes,
+				 .n_functions = 1,
+				 .n_blocks = 4,
+				 .n_edges = 3,
+				 .n_probes = 4 };
 	struct executed before, after;
 
 	blocks[0].n_edges = 3;

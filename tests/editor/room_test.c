@@ -33,13 +33,17 @@ static void program_make(struct program *program, uint32_t distance, uint32_t n_
 	f = profile_function(program->profile, 7);
 	CHECK(f && profile_function_resize(f, N_BLOCKS) == 0);
 	for (uint32_t i = 0; i < N_BLOCKS; i++) {
-		program->blocks[i] = (struct block){ .address = 0x4000 + (uint64_t)i * distance, .size = 16,
-						     .first_probe = i, .n_probes = 1 };
+		program->blocks[i] = (struct block){ .address = 0x4000 + (uint64_t)i * distance,
+						     .size = 16,
+						     .first_probe = i,
+						     .n_probes = 1 };
 		program->probes[i] = (struct block_probe){ 7, i + 1, 0 };
 		f->counts[i].executions = i < n_hot ? executions : 1;
 	}
-	program->map = (struct block_map){ .blocks = program->blocks, .probes = program->probes,
-					   .n_blocks = N_BLOCKS, .n_probes = N_BLOCKS };
+	program->map = (struct block_map){ .blocks = program->blocks,
+					   .probes = program->probes,
+					   .n_blocks = N_BLOCKS,
+					   .n_probes = N_BLOCKS };
 }
 
 static double room_of(struct program *program)

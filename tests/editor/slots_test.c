@@ -11,7 +11,8 @@ static const char setter[] =
 	"%ops = type { i32, ptr, [2 x ptr] }\n"
 	"@table = constant [2 x %ops] [%ops { i32 1, ptr @in_table, [2 x ptr] [ptr @in_array, ptr null] },\n"
 	"                              %ops zeroinitializer]\n"
-	"@_ZTV1A = constant { [4 x ptr] } { [4 x ptr] [ptr null, ptr null, ptr @virtual_first, ptr @virtual_second] }\n"
+	"@_ZTV1A = constant { [4 x ptr] } { [4 x ptr] [ptr null, ptr null, ptr @virtual_first, ptr "
+	"@virtual_second] }\n"
 	"@llvm.used = appending global [1 x ptr] [ptr @only_used], section \"llvm.metadata\"\n"
 	"@other = alias void (), ptr @aliased\n"
 	"declare void @in_array()\n"
@@ -40,29 +41,28 @@ static const char setter[] =
 	"}\n";
 
 /* Who calls. */
-static const char caller[] =
-	"define void @in_table() {\n  ret void\n}\n"
-	"define void @take(i32 %n, ptr %f) {\n"
-	"  call void %f()\n"
-	"  ret void\n"
-	"}\n"
-	"define void @call(ptr %p, i64 %n) {\n"
-	"  %a = getelementptr i8, ptr %p, i64 8\n"
-	"  %at8 = load ptr, ptr %a\n"
-	"  call void %at8()\n"
-	"  %b = getelementptr i8, ptr %p, i64 40\n"
-	"  %at40 = load ptr, ptr %b\n"
-	"  call void %at40()\n"
-	"  %c = getelementptr i8, ptr %p, i64 24\n"
-	"  %at24 = load ptr, ptr %c\n"
-	"  call void %at24()\n"
-	"  %at0 = load ptr, ptr %p\n"
-	"  call void %at0()\n"
-	"  %d = getelementptr ptr, ptr %p, i64 %n\n"
-	"  %atn = load ptr, ptr %d\n"
-	"  call void %atn()\n"
-	"  ret void\n"
-	"}\n";
+static const char caller[] = "define void @in_table() {\n  ret void\n}\n"
+			     "define void @take(i32 %n, ptr %f) {\n"
+			     "  call void %f()\n"
+			     "  ret void\n"
+			     "}\n"
+			     "define void @call(ptr %p, i64 %n) {\n"
+			     "  %a = getelementptr i8, ptr %p, i64 8\n"
+			     "  %at8 = load ptr, ptr %a\n"
+			     "  call void %at8()\n"
+			     "  %b = getelementptr i8, ptr %p, i64 40\n"
+			     "  %at40 = load ptr, ptr %b\n"
+			     "  call void %at40()\n"
+			     "  %c = getelementptr i8, ptr %p, i64 24\n"
+			     "  %at24 = load ptr, ptr %c\n"
+			     "  call void %at24()\n"
+			     "  %at0 = load ptr, ptr %p\n"
+			     "  call void %at0()\n"
+			     "  %d = getelementptr ptr, ptr %p, i64 %n\n"
+			     "  %atn = load ptr, ptr %d\n"
+			     "  call void %atn()\n"
+			     "  ret void\n"
+			     "}\n";
 
 struct program {
 	LLVMModuleRef setter, caller;
@@ -125,7 +125,8 @@ TEST(a_function_of_which_nobody_takes_the_address_has_no_slot)
 TEST(fields_are_known_by_their_offset_whoever_set_them)
 {
 	struct program program = program_note();
-	uint64_t at8 = slot(&program, "call", 0), at40 = slot(&program, "call", 1), at24 = slot(&program, "call", 2);
+	uint64_t at8 = slot(&program, "call", 0), at40 = slot(&program, "call", 1),
+		 at24 = slot(&program, "call", 2);
 
 	CHECK(keeps(&program, "in_table", at8));
 	CHECK(keeps(&program, "stored", at40));
@@ -139,7 +140,8 @@ TEST(a_module_that_defines_a_function_and_one_that_declares_it_mean_the_same)
 {
 	struct program program = program_note();
 
-	CHECK(slots_guid(program.caller, LLVMGetNamedFunction(program.caller, "in_table")) == guid(&program, "in_table"));
+	CHECK(slots_guid(program.caller, LLVMGetNamedFunction(program.caller, "in_table")) ==
+	      guid(&program, "in_table"));
 	program_free(&program);
 }
 

@@ -48,8 +48,7 @@ static struct block_score identity_score(struct arena *arena, const struct layou
 	return score_of(arena, graph, order);
 }
 
-static uint32_t *order_of(struct arena *arena, const struct layout_graph *graph,
-			  enum align_method method)
+static uint32_t *order_of(struct arena *arena, const struct layout_graph *graph, enum align_method method)
 {
 	const struct align_options options = { .method = method };
 	uint32_t *order = arena_array(arena, uint32_t, graph->n_blocks);
@@ -67,13 +66,11 @@ static void flags_clear(struct layout_graph *graph)
 		graph->blocks[i].flags = 0;
 }
 
-static struct layout_graph any_graph(struct random *random, struct arena *arena, unsigned round,
-				     bool hostile)
+static struct layout_graph any_graph(struct random *random, struct arena *arena, unsigned round, bool hostile)
 {
 	uint32_t n = random_below(random, round % 32 ? 20 : 120);
 
-	return round % 2 ? random_mess(random, arena, n, hostile)
-			 : random_function(random, arena, n + 1);
+	return round % 2 ? random_mess(random, arena, n, hostile) : random_function(random, arena, n + 1);
 }
 
 TEST(every_method_gives_a_permutation_with_the_entry_first)
@@ -166,8 +163,7 @@ TEST(an_order_does_not_depend_on_the_order_of_the_edges)
 		uint32_t *before = order_of(arena, &graph, ALIGN_BEST);
 
 		for (size_t i = graph.n_edges; i > 1; i--) {
-			struct layout_edge *other =
-				&graph.edges[random_below(&random, (uint32_t)i)];
+			struct layout_edge *other = &graph.edges[random_below(&random, (uint32_t)i)];
 			struct layout_edge edge = graph.edges[i - 1];
 
 			graph.edges[i - 1] = *other;

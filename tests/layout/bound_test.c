@@ -15,8 +15,7 @@ static struct block_score score_of(struct arena *arena, const struct layout_grap
 				   enum align_method method)
 {
 	const struct align_options options = { .method = method };
-	uint32_t *order = arena_array(arena, uint32_t, graph->n_blocks),
-		 n = (uint32_t)graph->n_blocks;
+	uint32_t *order = arena_array(arena, uint32_t, graph->n_blocks), n = (uint32_t)graph->n_blocks;
 	struct block_score score;
 
 	CHECK_INT(align_order(arena, graph, &options, order, NULL, NULL), 0);
@@ -24,8 +23,8 @@ static struct block_score score_of(struct arena *arena, const struct layout_grap
 	return score;
 }
 
-static struct layout_graph function_without_flags(struct random *random, struct arena *arena,
-						  uint32_t n, bool is_mess)
+static struct layout_graph function_without_flags(struct random *random, struct arena *arena, uint32_t n,
+						  bool is_mess)
 {
 	struct layout_graph graph =
 		is_mess ? random_mess(random, arena, n, false) : random_function(random, arena, n);
@@ -74,8 +73,8 @@ TEST(the_tours_of_structured_functions_are_within_one_percent_of_their_bounds)
 }
 
 /* Tries all subsets of arcs. */
-static double heaviest_by_force(uint32_t n, uint32_t n_arcs, const uint32_t *from,
-				const uint32_t *to, const double *weights)
+static double heaviest_by_force(uint32_t n, uint32_t n_arcs, const uint32_t *from, const uint32_t *to,
+				const double *weights)
 {
 	double best = 0;
 

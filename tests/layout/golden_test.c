@@ -27,8 +27,7 @@ static void print_order(struct buffer *out, const uint32_t *order, size_t n)
 
 static void print_methods(struct buffer *out, struct arena *arena, const struct layout_graph *graph)
 {
-	uint32_t *order = arena_array(arena, uint32_t, graph->n_blocks),
-		 n = (uint32_t)graph->n_blocks;
+	uint32_t *order = arena_array(arena, uint32_t, graph->n_blocks), n = (uint32_t)graph->n_blocks;
 	struct block_bound bound;
 
 	CHECK_INT(block_bound(arena, graph, NULL, 100, &bound, NULL), 0);
@@ -39,15 +38,13 @@ static void print_methods(struct buffer *out, struct arena *arena, const struct 
 		CHECK_INT(align_order(arena, graph, &options, order, NULL, NULL), 0);
 		CHECK_INT(block_score(arena, graph, order, &n, 1, NULL, &score, NULL), 0);
 		buffer_printf(out, "  %-8s exttsp %.4g cost %.4g taken %.4g jumps %.4g:",
-			      align_method_name(method), score.exttsp, score.cost, score.taken,
-			      score.jumps);
+			      align_method_name(method), score.exttsp, score.cost, score.taken, score.jumps);
 		print_order(out, order, n);
 	}
 	buffer_printf(out, "  bounds   exttsp %.4g cost %.4g\n", bound.exttsp, bound.cost);
 }
 
-static void print_function(struct buffer *out, struct arena *arena,
-			   const struct layout_named *named)
+static void print_function(struct buffer *out, struct arena *arena, const struct layout_named *named)
 {
 	struct layout_function function;
 	struct fault fault;
@@ -59,14 +56,12 @@ static void print_function(struct buffer *out, struct arena *arena,
 	for (unsigned i = 0; i < function.n_clusters; i++) {
 		const struct layout_cluster *cluster = &function.clusters[i];
 
-		buffer_printf(out,
-			      "  cluster of %llu bytes by %s:", (unsigned long long)cluster->bytes,
+		buffer_printf(out, "  cluster of %llu bytes by %s:", (unsigned long long)cluster->bytes,
 			      align_method_name(function.method));
 		print_order(out, function.order + cluster->first, cluster->n);
 	}
 	buffer_printf(out, "  out of line:");
-	print_order(out, function.order + function.first_cold,
-		    function.n_blocks - function.first_cold);
+	print_order(out, function.order + function.first_cold, function.n_blocks - function.first_cold);
 }
 
 static void print_program(struct buffer *out, struct arena *arena, const struct layout_text *text)
@@ -81,8 +76,8 @@ static void print_program(struct buffer *out, struct arena *arena, const struct 
 
 		CHECK_INT(place_order(arena, program, &options, order, NULL, NULL), 0);
 		CHECK_INT(call_score(arena, program, order, program->n_nodes, &score, NULL), 0);
-		buffer_printf(out, "  %-8s cost %.4g crossings %.4g:", place_method_name(method),
-			      score.cost, score.crossings);
+		buffer_printf(out, "  %-8s cost %.4g crossings %.4g:", place_method_name(method), score.cost,
+			      score.crossings);
 		for (size_t i = 0; i < program->n_nodes; i++)
 			buffer_printf(out, " %s", text->part_names[order[i]]);
 		buffer_printf(out, "\n");

@@ -68,12 +68,10 @@ static void check_dump(struct arena *arena, const struct layout_text *text)
 	struct fault fault;
 
 	layout_text_dump(text, &first);
-	if (first.bad ||
-	    layout_text_parse(arena, (const char *)first.data, first.size, &again, &fault) < 0)
+	if (first.bad || layout_text_parse(arena, (const char *)first.data, first.size, &again, &fault) < 0)
 		abort();
 	layout_text_dump(&again, &second);
-	if (first.size != second.size ||
-	    (first.size && memcmp(first.data, second.data, first.size)))
+	if (first.size != second.size || (first.size && memcmp(first.data, second.data, first.size)))
 		abort();
 }
 

@@ -20,9 +20,8 @@ static struct layout_function layout_of(struct arena *arena, const struct layout
 static struct layout_graph loop_with_error_path(struct arena *arena)
 {
 	static const struct layout_block blocks[] = {
-		{ .size = 10, .count = 1 }, { .size = 8, .count = 101 },
-		{ .size = 60, .count = 0 }, { .size = 20, .count = 100 },
-		{ .size = 5, .count = 1 },
+		{ .size = 10, .count = 1 },   { .size = 8, .count = 101 }, { .size = 60, .count = 0 },
+		{ .size = 20, .count = 100 }, { .size = 5, .count = 1 },
 	};
 	static const struct layout_edge edges[] = {
 		{ 0, 1, LAYOUT_JUMP, 1 }, { 1, 2, LAYOUT_BRANCH, 0 },  { 1, 3, LAYOUT_BRANCH, 100 },
@@ -149,8 +148,7 @@ TEST(every_block_of_any_graph_lands_in_exactly_one_place)
 	struct random random = { 7 };
 
 	for (unsigned round = 0; round < 2000; round++, arena_reset(arena)) {
-		struct layout_graph graph =
-			random_mess(&random, arena, random_below(&random, 40), true);
+		struct layout_graph graph = random_mess(&random, arena, random_below(&random, 40), true);
 		const struct layout_options options = {
 			.fluff = { random_below(&random, 3) * 100, random_below(&random, 3) * 200,
 				   (uint8_t)random_below(&random, 100), 1 },

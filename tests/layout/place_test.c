@@ -8,8 +8,7 @@
 #include "tests/layout/random_graph.h"
 #include "tests/test.h"
 
-static uint32_t *order_of(struct arena *arena, const struct layout_program *program,
-			  enum place_method method)
+static uint32_t *order_of(struct arena *arena, const struct layout_program *program, enum place_method method)
 {
 	const struct place_options options = { .method = method };
 	uint32_t *order = arena_array(arena, uint32_t, program->n_nodes);
@@ -20,8 +19,7 @@ static uint32_t *order_of(struct arena *arena, const struct layout_program *prog
 	return order;
 }
 
-static double cost_of(struct arena *arena, const struct layout_program *program,
-		      const uint32_t *order)
+static double cost_of(struct arena *arena, const struct layout_program *program, const uint32_t *order)
 {
 	struct call_score score;
 
@@ -71,8 +69,8 @@ TEST(the_best_method_costs_no_more_than_each_and_than_the_original_order)
 		double best = cost_of(arena, &program, order_of(arena, &program, PLACE_BEST));
 
 		for (unsigned method = 0; method < PLACE_METHOD_END; method++)
-			CHECK(best <= cost_of(arena, &program, order_of(arena, &program, method)) *
-					      (1 + 1e-9));
+			CHECK(best <=
+			      cost_of(arena, &program, order_of(arena, &program, method)) * (1 + 1e-9));
 	}
 }
 
@@ -131,9 +129,7 @@ TEST(c3_puts_callers_before_their_hottest_callees)
 {
 	enum { A, B, C, D };
 	struct layout_node nodes[] = { { 64, 5 }, { 64, 80 }, { 64, 90 }, { 64, 100 } };
-	struct layout_call calls[] = {
-		{ C, D, 0, 90 }, { B, C, 0, 80 }, { A, B, 0, 5 }, { A, D, 0, 10 }
-	};
+	struct layout_call calls[] = { { C, D, 0, 90 }, { B, C, 0, 80 }, { A, B, 0, 5 }, { A, D, 0, 10 } };
 	struct layout_program program = { nodes, calls, ARRAY_SIZE(nodes), ARRAY_SIZE(calls) };
 	_clean_(arena_freep) struct arena *arena = arena_new();
 	uint32_t *order = order_of(arena, &program, PLACE_C3);

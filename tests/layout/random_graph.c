@@ -156,16 +156,10 @@ static uint32_t grow(struct growth *g, uint32_t open, double count, uint32_t bud
 		switch (random_below(g->random, 8)) {
 		case 0:
 		case 1:
-		case 2:
-			open = grow_if(g, open, count, part);
-			break;
+		case 2: open = grow_if(g, open, count, part); break;
 		case 3:
-		case 4:
-			open = grow_loop(g, open, count, part);
-			break;
-		case 5:
-			open = grow_switch(g, open, count, part);
-			break;
+		case 4: open = grow_loop(g, open, count, part); break;
+		case 5: open = grow_switch(g, open, count, part); break;
 		default: {
 			uint32_t next = block_new(g, count);
 
@@ -203,8 +197,7 @@ static double messy_count(struct random *random, bool hostile)
 	return random_below(random, 3) ? random_below(random, 1000) : 0;
 }
 
-struct layout_graph random_mess(struct random *random, struct arena *arena, uint32_t n_blocks,
-				bool hostile)
+struct layout_graph random_mess(struct random *random, struct arena *arena, uint32_t n_blocks, bool hostile)
 {
 	size_t n_edges = n_blocks ? random_below(random, n_blocks * 3 + 1) : 0;
 	struct layout_graph graph = {
@@ -221,8 +214,7 @@ struct layout_graph random_mess(struct random *random, struct arena *arena, uint
 			.size = random_below(random, 8) ? random_below(random, 60) : 0,
 			.flags = random_below(random, 8) ? 0 : (uint8_t)random_below(random, 16),
 			.confidence = (uint8_t)random_below(random, 256),
-			.align_log2 =
-				random_below(random, 8) ? 0 : (uint8_t)random_below(random, 6),
+			.align_log2 = random_below(random, 8) ? 0 : (uint8_t)random_below(random, 6),
 			.count = messy_count(random, hostile),
 		};
 	if (hostile && n_blocks && random_below(random, 4) == 0)
@@ -231,8 +223,7 @@ struct layout_graph random_mess(struct random *random, struct arena *arena, uint
 		graph.edges[i] = (struct layout_edge){
 			.from = random_below(random, n_blocks),
 			.to = random_below(random, n_blocks),
-			.kind = random_below(random,
-					     hostile ? LAYOUT_KIND_END + 1 : LAYOUT_KIND_END),
+			.kind = random_below(random, hostile ? LAYOUT_KIND_END + 1 : LAYOUT_KIND_END),
 			.count = messy_count(random, hostile),
 		};
 	return graph;
@@ -262,16 +253,14 @@ struct layout_program random_program(struct random *random, struct arena *arena,
 		if (random_below(random, 8) == 0)
 			to = random_below(random, n_nodes / 100 + 1);
 		else
-			to = (uint32_t)(((uint64_t)from * 7919 + random_below(random, 12)) %
-					n_nodes);
+			to = (uint32_t)(((uint64_t)from * 7919 + random_below(random, 12)) % n_nodes);
 		if (heat == 0 || program.nodes[to].count == 0)
 			continue;
 		program.calls[program.n_calls++] = (struct layout_call){
 			.from = from,
 			.to = to,
-			.offset = random_below(random, 2)
-					  ? LAYOUT_NONE
-					  : random_below(random, program.nodes[from].size),
+			.offset = random_below(random, 2) ? LAYOUT_NONE :
+							    random_below(random, program.nodes[from].size),
 			.count = floor(MIN(heat, program.nodes[to].count) * random_unit(random)),
 		};
 	}

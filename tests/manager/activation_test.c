@@ -161,7 +161,9 @@ static void swap_row(int64_t from, int64_t to)
 	replacement_temp("prog", temp);
 	CHECK_INT(state_do(f.m->state, &f.fault,
 			   "INSERT INTO swap(path, module, from_number, to_number, temp, reason, time_ns) "
-			   "VALUES(?, 1, ?, ?, ?, 'test', 0)", "tiit", f.prog, from, to, temp), 0);
+			   "VALUES(?, 1, ?, ?, ?, 'test', 0)",
+			   "tiit", f.prog, from, to, temp),
+		  0);
 }
 
 static void restart(void)
@@ -312,14 +314,21 @@ TEST(a_damaged_description_in_the_store_is_left_out)
 
 /* ---- watching ---- */
 
-static void event_by(uint32_t user, int code, const char *name, enum lifecycle_kind kind, int value, uint32_t count)
+static void event_by(uint32_t user, int code, const char *name, enum lifecycle_kind kind, int value,
+		     uint32_t count)
 {
 	static int serial;
 	_clean_(lifecycle_donep) struct lifecycle lifecycle = { 0 };
 	_clean_(buffer_donep) struct buffer text = { 0 };
 	_clean_(image_freep) struct image *image = NULL;
-	struct lifecycle_event e = { .kind = kind, .value = value, .count = count, .pid = 7,
-				     .path = f.prog, .comm = (char *)"prog", .user = user, .code = code };
+	struct lifecycle_event e = { .kind = kind,
+				     .value = value,
+				     .count = count,
+				     .pid = 7,
+				     .path = f.prog,
+				     .comm = (char *)"prog",
+				     .user = user,
+				     .code = code };
 	char path[PATH_MAX], file[32];
 
 	CHECK_INT(image_open(program(name, path), &image, NULL), 0);
@@ -393,8 +402,9 @@ TEST(a_damaged_file_of_events_is_set_aside)
 	char path[PATH_MAX];
 
 	setup();
-	CHECK_INT(file_write(path_join(f.m->spool, "1.events", path), "morph-events 1\nsignal", 21, 0600,
-			     NULL), 0);
+	CHECK_INT(
+		file_write(path_join(f.m->spool, "1.events", path), "morph-events 1\nsignal", 21, 0600, NULL),
+		0);
 	CHECK_INT(intake_file(f.m, "1.events", &f.fault), -EBADMSG);
 	CHECK(access(path, F_OK) < 0);
 	teardown();
@@ -415,8 +425,9 @@ TEST(on_another_cpu_the_shipped_file_comes_back)
 {
 	setup();
 	CHECK_INT(switch_to(1), 0);
-	CHECK_INT(state_do(f.m->state, &f.fault, "UPDATE generation SET cpu = 'another' WHERE number = 1",
-			   ""), 0);
+	CHECK_INT(
+		state_do(f.m->state, &f.fault, "UPDATE generation SET cpu = 'another' WHERE number = 1", ""),
+		0);
 	restart();
 	is_as_shipped();
 	CHECK_INT(number_of(f.m, "SELECT count(*) FROM event WHERE text LIKE '%another CPU%'"), 1);
@@ -445,7 +456,9 @@ TEST(the_monitor_is_asked_for_a_burst_and_a_waiting_request_stands)
 	char path[PATH_MAX], expected[PATH_MAX + 64];
 
 	setup();
-	CHECK_INT(config_set(settings_keys, "watch_file", path_join(f.dir, "watch", path), &f.m->settings, NULL), 0);
+	CHECK_INT(config_set(settings_keys, "watch_file", path_join(f.dir, "watch", path), &f.m->settings,
+			     NULL),
+		  0);
 	CHECK_INT(watch_burst(f.m, f.prog, &f.fault), 0);
 	CHECK_INT(watch_burst(f.m, "/another", &f.fault), 0);
 	CHECK_INT(file_map_open(path_join(f.dir, "burst", path), &map, NULL), 0);
@@ -521,7 +534,9 @@ TEST(without_the_helper_nothing_is_mounted_and_nothing_is_left)
 
 	setup();
 	CHECK_INT(config_set(settings_keys, "activation", "mount", &f.m->settings, NULL), 0);
-	CHECK_INT(config_set(settings_keys, "mount_socket", path_join(f.dir, "nobody", path), &f.m->settings, NULL), 0);
+	CHECK_INT(config_set(settings_keys, "mount_socket", path_join(f.dir, "nobody", path), &f.m->settings,
+			     NULL),
+		  0);
 	CHECK(switch_to(1) < 0);
 	CHECK(strstr(f.fault.text, "morph-mount"));
 	is_as_shipped();

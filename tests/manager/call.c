@@ -37,15 +37,16 @@ int main(int argc, char **argv)
 	if (r >= 0)
 		r = sd_bus_message_new_method_call(bus, &call, BUS_NAME, BUS_PATH, BUS_INTERFACE, argv[2]);
 	for (int i = 3; r >= 0 && i < argc; i++)
-		r = i == 4 && strcmp(argv[2], "Rollback") == 0
-			    ? sd_bus_message_append(call, "x", (int64_t)atoll(argv[i]))
-			    : sd_bus_message_append(call, "s", argv[i]);
+		r = i == 4 && strcmp(argv[2], "Rollback") == 0 ?
+			    sd_bus_message_append(call, "x", (int64_t)atoll(argv[i])) :
+			    sd_bus_message_append(call, "s", argv[i]);
 	if (r >= 0)
 		r = sd_bus_call(bus, call, 20000000, &error, &reply);
 	if (r >= 0)
 		puts("ok");
 	else
-		printf("%s: %s\n", error.name ? error.name : "no answer", error.message ? error.message : strerror(-r));
+		printf("%s: %s\n", error.name ? error.name : "no answer",
+		       error.message ? error.message : strerror(-r));
 	sd_bus_error_free(&error);
 	sd_bus_message_unref(call);
 	sd_bus_message_unref(reply);

@@ -13,9 +13,14 @@ static void setup(void)
 {
 	settings_done(&settings);
 	CHECK_INT(settings_init(&settings), 0);
-	in = (struct decide_input){ .carries = true, .has_target = true, .samples = 50000,
-				    .new_samples = 20000, .since_edit_s = -1,
-				    .free_bytes = 1ull << 40, .idle = true, .busy = "busy" };
+	in = (struct decide_input){ .carries = true,
+				    .has_target = true,
+				    .samples = 50000,
+				    .new_samples = 20000,
+				    .since_edit_s = -1,
+				    .free_bytes = 1ull << 40,
+				    .idle = true,
+				    .busy = "busy" };
 }
 
 TEST(enough_new_samples_on_an_idle_machine_are_a_reason_to_edit)
@@ -98,8 +103,8 @@ TEST(a_module_that_misbehaved_is_only_edited_on_request)
 
 TEST(nothing_helps_without_data_target_samples_space_or_against_a_pin)
 {
-	static const char *const words[] = { "carries no Morph data", "pinned: certified", "no installed file",
-					     "no samples", "MiB are free" };
+	static const char *const words[] = { "carries no Morph data", "pinned: certified",
+					     "no installed file", "no samples", "MiB are free" };
 
 	for (int i = 0; i < 5; i++) {
 		setup();
@@ -123,7 +128,7 @@ TEST(nothing_helps_without_data_target_samples_space_or_against_a_pin)
 TEST(what_is_predicted_to_lose_clearly_is_only_used_on_request)
 {
 	CHECK(decide_activate(true, 0.01, true, reason));
-	CHECK(decide_activate(false, 0, true, reason)); /* an editor that predicts nothing */
+	CHECK(decide_activate(false, 0, true, reason));	  /* an editor that predicts nothing */
 	CHECK(decide_activate(true, -0.1, true, reason)); /* within the prediction's error */
 	CHECK(!decide_activate(true, -0.234, true, reason));
 	CHECK(strstr(reason, "23.4 % more"));

@@ -64,9 +64,11 @@ static inline void fixture_make(struct fixture *f)
 	static const char *place;
 
 	if (!place && geteuid() == 0)
-		place = syscall(SYS_unshare, CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-					mount("none", "/mnt", "tmpfs", 0, "mode=755") == 0
-				? "/mnt" : "/var/lib";
+		place = syscall(SYS_unshare, CLONE_NEWNS) == 0 &&
+					mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+					mount("none", "/mnt", "tmpfs", 0, "mode=755") == 0 ?
+				"/mnt" :
+				"/var/lib";
 	else if (!place)
 		place = getenv("MORPH_PROGRAMS");
 	fixture_make_in(f, place);
@@ -79,9 +81,11 @@ static inline void fixture_open(struct fixture *f)
 
 	CHECK_INT(settings_init(&settings), 0);
 	CHECK_INT(config_set(settings_keys, "state_directory", path_join(f->dir, "state", path), &settings,
-			     NULL), 0);
+			     NULL),
+		  0);
 	CHECK_INT(config_set(settings_keys, "spool_directory", path_join(f->dir, "spool", path), &settings,
-			     NULL), 0);
+			     NULL),
+		  0);
 	CHECK_INT(config_set(settings_keys, "prefixes", f->dir, &settings, NULL), 0);
 	if (manager_open(&settings, NULL, &f->m, &f->fault) < 0)
 		FAIL("%s", f->fault.text);
@@ -112,8 +116,7 @@ static inline bool file_is_program(const char *path, const char *name)
 }
 
 /* A whole-machine log in which program @name was found @count times at @path. */
-static inline struct sample_log *log_of(const char *name, const char *path, uint64_t count,
-					uint64_t start_ns)
+static inline struct sample_log *log_of(const char *name, const char *path, uint64_t count, uint64_t start_ns)
 {
 	struct sample_log *log = sample_log_new();
 	_clean_(image_freep) struct image *image = NULL;
@@ -152,9 +155,11 @@ static inline struct file_identity file_of(const struct fixture *f, const char *
 		return file;
 	}
 	CHECK_INT(state_prepare(f->m->state, &row, NULL,
-				"SELECT device, inode, changed_ns, v.size FROM verified_file v JOIN generation g ON g.id = "
-				"v.generation WHERE g.build_id = ? ORDER BY v.time_ns DESC LIMIT 1", "t",
-				build_id_text(id, text)), 0);
+				"SELECT device, inode, changed_ns, v.size FROM verified_file v JOIN "
+				"generation g ON g.id = "
+				"v.generation WHERE g.build_id = ? ORDER BY v.time_ns DESC LIMIT 1",
+				"t", build_id_text(id, text)),
+		  0);
 	if (state_step(f->m->state, row, NULL) == 1)
 		file = (struct file_identity){ (uint64_t)sqlite3_column_int64(row, 0),
 					       (uint64_t)sqlite3_column_int64(row, 1),

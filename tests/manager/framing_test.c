@@ -129,11 +129,13 @@ TEST(what_others_have_is_not_told)
 
 	audience_of(&s, 65534, false, &nobody);
 	audience_of(&s, 0, true, &root);
-	CHECK(audience_sees(&nobody, "/usr/bin/x") && audience_sees(&nobody, NULL) && audience_sees(&nobody, "[kernel]"));
+	CHECK(audience_sees(&nobody, "/usr/bin/x") && audience_sees(&nobody, NULL) &&
+	      audience_sees(&nobody, "[kernel]"));
 	CHECK(audience_sees(&root, "/home/alice/x") && audience_sees(&user, "/home/alice/x"));
-	ATTACK("bus-paths-of-other-users",
-	       !audience_sees(&nobody, "/home/alice/x") && !audience_sees(&user, "/home/alicex/x") &&
-		       !audience_sees(&user, "/home/alice/../bob/x") && !audience_sees(&nobody, "memfd:secret"));
+	ATTACK("bus-paths-of-other-users", !audience_sees(&nobody, "/home/alice/x") &&
+						   !audience_sees(&user, "/home/alicex/x") &&
+						   !audience_sees(&user, "/home/alice/../bob/x") &&
+						   !audience_sees(&nobody, "memfd:secret"));
 }
 
 TEST_MAIN()

@@ -49,7 +49,8 @@ TEST(old_generations_without_samples_go_and_the_newest_stay)
 	CHECK(!in_store(1) && !in_store(2) && in_store(3));
 	CHECK_INT(number_of(f.m, "SELECT count(*) FROM generation WHERE state = 'dropped'"), 2);
 	CHECK_INT(number_of(f.m, "SELECT count(*) FROM event WHERE kind = 'dropped'"), 2);
-	CHECK_INT(number_of(f.m, "SELECT max(number) + 1 FROM generation"), 4); /* numbers are not used again */
+	CHECK_INT(number_of(f.m, "SELECT max(number) + 1 FROM generation"),
+		  4); /* numbers are not used again */
 	teardown();
 }
 
@@ -70,7 +71,8 @@ TEST(a_generation_with_many_of_the_samples_stays)
 	clean();
 	CHECK(in_store(1) && !in_store(2) && in_store(3));
 	CHECK_INT(number_of(f.m, "SELECT count(*) FROM sample JOIN generation g ON g.id = generation "
-			    "WHERE g.number = 2"), 0);
+				 "WHERE g.number = 2"),
+		  0);
 	teardown();
 }
 
@@ -82,7 +84,8 @@ TEST(a_module_that_is_gone_is_forgotten_after_a_month)
 	clean();
 	CHECK_INT(number_of(f.m, "SELECT count(*) FROM module"), 1);
 	CHECK_INT(state_do(f.m->state, &f.fault, "UPDATE module SET last_ns = last_ns - 31 * 86400000000000",
-			   ""), 0);
+			   ""),
+		  0);
 	clean();
 	CHECK_INT(number_of(f.m, "SELECT count(*) FROM module"), 0);
 	CHECK_INT(number_of(f.m, "SELECT count(*) FROM generation"), 0);
@@ -96,7 +99,9 @@ TEST(modules_that_are_only_counted_become_one_sum)
 	CHECK_INT(state_do(f.m->state, &f.fault,
 			   "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) "
 			   "INSERT INTO module(key, kind, path, carries, samples, first_ns, last_ns) "
-			   "SELECT 'k' || i, 1, '/x', 2, 10, i, i FROM n", ""), 0);
+			   "SELECT 'k' || i, 1, '/x', 2, 10, i, i FROM n",
+			   ""),
+		  0);
 	clean();
 	CHECK_INT(number_of(f.m, "SELECT count(*) FROM module WHERE carries <> 1"), 3072);
 	CHECK_INT(number_of(f.m, "SELECT value FROM total WHERE key = 'other_modules'"), 10 * (5000 - 3072));

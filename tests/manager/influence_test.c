@@ -35,7 +35,9 @@ static void take(uint32_t user, uint64_t offset, uint64_t count, const struct fi
 	char name[32], path[PATH_MAX];
 
 	CHECK_INT(image_open(program("shipped", path), &image, NULL), 0);
-	like = (struct sample_module){ .kind = SAMPLE_MODULE_FILE, .build_id = *image_build_id(image), .path = f.prog, .user = user };
+	like = (struct sample_module){
+		.kind = SAMPLE_MODULE_FILE, .build_id = *image_build_id(image), .path = f.prog, .user = user
+	};
 	like.file = file ? *file : file_of(&f, "shipped", f.prog, &like.build_id);
 	module = sample_log_module_like(log, &like);
 	CHECK_INT(sample_module_add(module, offset, count), 0);

@@ -74,8 +74,9 @@ TEST(samples_of_every_generation_count_for_the_module)
 {
 	char id[BUILD_ID_MAX_TEXT], path[PATH_MAX];
 	_clean_(image_freep) struct image *image = NULL;
-	struct generation_row row = { .module = 1, .number = 1, .digest = (char *)"x",
-				      .state = (char *)"built" };
+	struct generation_row row = {
+		.module = 1, .number = 1, .digest = (char *)"x", .state = (char *)"built"
+	};
 
 	setup();
 	spool(&f, "1.samples", "shipped", 100, 1);
@@ -192,8 +193,13 @@ TEST(hostile_logs_are_set_aside)
 /* Paths are whatever the program saw: not there, not absolute, not text, a device. */
 TEST(strange_paths_are_only_counted)
 {
-	static const char *const paths[] = { "/nonexistent/prog", "relative", "/\xff\xfe\n'; DROP TABLE module",
-					     "/dev/zero", "/proc/self/mem", "[vdso]", "/",
+	static const char *const paths[] = { "/nonexistent/prog",
+					     "relative",
+					     "/\xff\xfe\n'; DROP TABLE module",
+					     "/dev/zero",
+					     "/proc/self/mem",
+					     "[vdso]",
+					     "/",
 					     "/usr/bin/prog (deleted)" };
 	char name[32], file[PATH_MAX];
 

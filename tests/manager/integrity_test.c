@@ -67,7 +67,8 @@ static int obstacle(enum integrity_policy policy)
 TEST(nothing_is_found_where_nothing_is)
 {
 	setup();
-	CHECK(!find("IMA") && !find("EVM") && !find("IPE") && !find("fapolicyd") && !find("AIDE") && !find("dm-verity"));
+	CHECK(!find("IMA") && !find("EVM") && !find("IPE") && !find("fapolicyd") && !find("AIDE") &&
+	      !find("dm-verity"));
 	CHECK_INT(obstacle(INTEGRITY_REPLACE), 0);
 	CHECK_INT(obstacle(INTEGRITY_MOUNT), 0);
 	teardown();
@@ -121,7 +122,8 @@ TEST(evm_and_images_leave_the_mount)
 	CHECK_INT(obstacle(INTEGRITY_MOUNT), 0);
 	put("/sys/kernel/security/evm", "0\n");
 	CHECK(!find("EVM"));
-	put("/proc/self/mountinfo", "22 1 254:0 / / rw - ext4 /dev/root rw\n23 22 254:1 / /usr ro,nodev - erofs /dev/dm-1 ro\n");
+	put("/proc/self/mountinfo",
+	    "22 1 254:0 / / rw - ext4 /dev/root rw\n23 22 254:1 / /usr ro,nodev - erofs /dev/dm-1 ro\n");
 	CHECK_INT(weight("read-only /usr"), INTEGRITY_PREFERS_MOUNT);
 	put("/sys/block/dm-1/dm/uuid", "CRYPT-VERITY-0123-usr\n");
 	CHECK_INT(weight("dm-verity"), INTEGRITY_PREFERS_MOUNT);

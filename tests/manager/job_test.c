@@ -45,10 +45,16 @@ static void setup(const char *worker_socket, const char *timeout)
 	fixture_make(&f);
 	CHECK(sd_event_new(&event) >= 0);
 	CHECK_INT(settings_init(&settings), 0);
-	CHECK_INT(config_set(settings_keys, "state_directory", path_join(f.dir, "state", path), &settings, NULL), 0);
-	CHECK_INT(config_set(settings_keys, "spool_directory", path_join(f.dir, "spool", path), &settings, NULL), 0);
+	CHECK_INT(config_set(settings_keys, "state_directory", path_join(f.dir, "state", path), &settings,
+			     NULL),
+		  0);
+	CHECK_INT(config_set(settings_keys, "spool_directory", path_join(f.dir, "spool", path), &settings,
+			     NULL),
+		  0);
 	CHECK_INT(config_set(settings_keys, "prefixes", f.dir, &settings, NULL), 0);
-	CHECK_INT(config_set(settings_keys, "worker_socket", path_join(f.dir, worker_socket, path), &settings, NULL), 0);
+	CHECK_INT(config_set(settings_keys, "worker_socket", path_join(f.dir, worker_socket, path), &settings,
+			     NULL),
+		  0);
 	CHECK_INT(config_set(settings_keys, "edit_memory", "0", &settings, NULL), 0);
 	CHECK_INT(config_set(settings_keys, "edit_file_size", "1M", &settings, NULL), 0);
 	CHECK_INT(config_set(settings_keys, "edit_timeout", timeout, &settings, NULL), 0);
@@ -72,7 +78,9 @@ static void start(char *const *words, bool in_sandbox, struct seen *seen, struct
 	struct job_file files[] = { { "in", path_join(f.dir, "secret", in), false },
 				    { "out", path_join(f.m->work, "out", out), true },
 				    { "log", path_join(f.m->work, "log", log), true } };
-	struct job_request request = { .words = words, .files = files, .n_files = ARRAY_SIZE(files), .in_sandbox = in_sandbox };
+	struct job_request request = {
+		.words = words, .files = files, .n_files = ARRAY_SIZE(files), .in_sandbox = in_sandbox
+	};
 
 	*seen = (struct seen){ 0 };
 	CHECK_INT(file_write(in, "given", 5, 0600, NULL), 0);
@@ -92,14 +100,15 @@ static bool out_is(const char *text)
 	_clean_(file_map_donep) struct file_map map = { 0 };
 	char path[PATH_MAX];
 
-	return file_map_open(path_join(f.m->work, "out", path), &map, NULL) == 0 && map.size == strlen(text) &&
-	       memcmp(map.data, text, map.size) == 0;
+	return file_map_open(path_join(f.m->work, "out", path), &map, NULL) == 0 &&
+	       map.size == strlen(text) && memcmp(map.data, text, map.size) == 0;
 }
 
 TEST(a_job_gets_files_and_gives_files)
 {
 	for (int in_sandbox = 0; in_sandbox < 2; in_sandbox++) {
-		char *words[] = { (char *)"sh", (char *)"-c", (char *)"cat in >out; echo said >&2; exit 3", NULL };
+		char *words[] = { (char *)"sh", (char *)"-c", (char *)"cat in >out; echo said >&2; exit 3",
+				  NULL };
 		struct seen seen;
 		struct job *job;
 
@@ -120,8 +129,10 @@ TEST(what_is_no_file_or_too_large_does_not_come_out)
 	static const struct {
 		const char *script;
 		enum job_output output;
-	} cases[] = { { "true", JOB_OUTPUT_MISSING },	      { "mkdir out", JOB_OUTPUT_ODD },
-		      { "ln -s /etc/passwd out", JOB_OUTPUT_ODD }, { "mkfifo out", JOB_OUTPUT_ODD },
+	} cases[] = { { "true", JOB_OUTPUT_MISSING },
+		      { "mkdir out", JOB_OUTPUT_ODD },
+		      { "ln -s /etc/passwd out", JOB_OUTPUT_ODD },
+		      { "mkfifo out", JOB_OUTPUT_ODD },
 		      { "ln -s in out", JOB_OUTPUT_ODD } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -164,7 +175,8 @@ TEST(a_job_is_a_user_that_nobody_else_is)
 	cannot("job-reads-another-work-file", "cat ../../secret ../../out && exit 0; exit 7");
 	cannot("job-lists-the-work-directory", "ls ../.. && exit 0; exit 7");
 	cannot("job-writes-beside-its-directory", "echo x >../../escaped && exit 0; exit 7");
-	cannot("job-signals-morphd", "kill -TERM $(ps -o ppid= -p $PPID 2>/dev/null || awk '/^PPid/ {print $2}' /proc/$PPID/status) "
+	cannot("job-signals-morphd", "kill -TERM $(ps -o ppid= -p $PPID 2>/dev/null || awk '/^PPid/ {print "
+				     "$2}' /proc/$PPID/status) "
 				     "&& exit 0; exit 7");
 	cannot("job-has-a-network", "grep -qE '^ *(eth|en|wl)' /proc/net/dev && exit 0; exit 7");
 	cannot("job-becomes-root", "su -c true </dev/null && exit 0; exit 7");
@@ -180,9 +192,11 @@ static bool is_running(const char *command)
 
 TEST(nothing_outlives_a_job)
 {
-	static const char *const scripts[] = { "setsid sleep 9991 & exit 0", "(setsid sleep 9991 & ) & exit 0",
+	static const char *const scripts[] = { "setsid sleep 9991 & exit 0",
+					       "(setsid sleep 9991 & ) & exit 0",
 					       "setsid sleep 9991 & kill -KILL $PPID; sleep 5" };
-	static const char *const names[] = { "job-leaves-a-session", "job-leaves-an-orphan", "job-kills-its-worker" };
+	static const char *const names[] = { "job-leaves-a-session", "job-leaves-an-orphan",
+					     "job-kills-its-worker" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
 		char *words[] = { (char *)"sh", (char *)"-c", (char *)scripts[i], NULL };
@@ -349,7 +363,8 @@ TEST(inputs_cannot_be_written)
 		return;
 	take_over(&t);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", t.order.fds[0]);
-	ATTACK("job-writes-to-an-input", write(t.order.fds[0], "x", 1) < 0 && ftruncate(t.order.fds[0], 0) < 0);
+	ATTACK("job-writes-to-an-input",
+	       write(t.order.fds[0], "x", 1) < 0 && ftruncate(t.order.fds[0], 0) < 0);
 	job_free(t.job);
 	let_go(&t);
 }

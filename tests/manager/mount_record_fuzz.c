@@ -50,7 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (mount_record_read(directory, PROGRAM, &record, &fault) < 0)
 		return 0;
-	if (strcmp(record.path, PROGRAM) != 0 || !record.build_id || strchr(record.build_id, '/') || !record.digest || !record.shipped)
+	if (strcmp(record.path, PROGRAM) != 0 || !record.build_id || strchr(record.build_id, '/') ||
+	    !record.digest || !record.shipped)
 		abort();
 	mount_record_done(&record);
 	return 0;

@@ -60,7 +60,8 @@ TEST(a_record_comes_back_as_it_was)
 
 TEST(only_plain_paths_are_taken)
 {
-	static const char *const bad[] = { "", "/", "usr/bin/x", "/usr//bin/x", "/usr/./x", "/usr/../x", "/usr/bin/", "/usr/..",
+	static const char *const bad[] = { "",	       "/",	    "usr/bin/x",    "/usr//bin/x",
+					   "/usr/./x", "/usr/../x", "/usr/bin/",    "/usr/..",
 					   "/usr/a b", "/usr/a\nb", "/usr/a\\040b", "/usr/\x7f" };
 
 	CHECK(mount_record_path_is_plain("/usr/bin/x") && mount_record_path_is_plain("/usr/bin/..x") &&
@@ -92,14 +93,17 @@ TEST(a_record_that_others_could_write_or_of_another_program_counts_for_nothing)
 	setup();
 	CHECK_INT(mount_record_write(dir, &a, NULL), 0);
 	CHECK_INT(mount_record_write(dir, &b, NULL), 0);
-	CHECK(rename(mount_record_file(dir, "/usr/bin/a", ".mount", from), mount_record_file(dir, "/usr/bin/b", ".mount", to)) == 0);
-	ATTACK("integrity-record-of-another-program", mount_record_read(dir, "/usr/bin/b", &back, NULL) == -EBADMSG);
+	CHECK(rename(mount_record_file(dir, "/usr/bin/a", ".mount", from),
+		     mount_record_file(dir, "/usr/bin/b", ".mount", to)) == 0);
+	ATTACK("integrity-record-of-another-program",
+	       mount_record_read(dir, "/usr/bin/b", &back, NULL) == -EBADMSG);
 	n_visited = n_damaged = 0;
 	CHECK_INT(mount_record_walk(dir, visit, damaged, NULL, NULL), 0);
 	CHECK(n_visited == 0 && n_damaged == 1);
 	CHECK_INT(mount_record_write(dir, &b, NULL), 0);
 	CHECK(chmod(to, 0666) == 0);
-	ATTACK("integrity-record-that-others-may-write", mount_record_read(dir, "/usr/bin/b", &back, NULL) == -EBADMSG);
+	ATTACK("integrity-record-that-others-may-write",
+	       mount_record_read(dir, "/usr/bin/b", &back, NULL) == -EBADMSG);
 	CHECK(unlink(to) == 0 && symlink("/etc/passwd", to) == 0);
 	ATTACK("integrity-record-is-a-link", mount_record_read(dir, "/usr/bin/b", &back, NULL) == -EBADMSG);
 	teardown();
@@ -107,10 +111,15 @@ TEST(a_record_that_others_could_write_or_of_another_program_counts_for_nothing)
 
 TEST(a_record_with_nonsense_is_refused)
 {
-	static const char *const bad[] = { "path = /usr/bin/x\n", "path = /usr/bin/x\nbuild_id = ab/../cd\nnumber = 1\ndigest = " D1
-					   "\nshipped = " D2 "\n", "path = /usr/bin/x\nbuild_id = abcd\nnumber = 0\ndigest = " D1
-					   "\nshipped = " D2 "\n", "path = /usr/bin/x\nbuild_id = abcd\nnumber = 1\ndigest = 12\n"
-					   "shipped = " D2 "\n", "nonsense\n", "\0\0" };
+	static const char *const bad[] = { "path = /usr/bin/x\n",
+					   "path = /usr/bin/x\nbuild_id = ab/../cd\nnumber = 1\ndigest = " D1
+					   "\nshipped = " D2 "\n",
+					   "path = /usr/bin/x\nbuild_id = abcd\nnumber = 0\ndigest = " D1
+					   "\nshipped = " D2 "\n",
+					   "path = /usr/bin/x\nbuild_id = abcd\nnumber = 1\ndigest = 12\n"
+					   "shipped = " D2 "\n",
+					   "nonsense\n",
+					   "\0\0" };
 	struct mount_record back = { 0 };
 	char file[PATH_MAX];
 
@@ -143,10 +152,13 @@ static int parse(const char *text)
 TEST(the_table_of_mounts_is_read_with_its_escapes)
 {
 	CHECK_INT(parse("36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue\n"
-			"37 35 0:5 /a\\040b /c\\134d ro - tmpfs none rw\nnonsense\n1 2 3 4 5 6\n"), 0);
+			"37 35 0:5 /a\\040b /c\\134d ro - tmpfs none rw\nnonsense\n1 2 3 4 5 6\n"),
+		  0);
 	CHECK_INT(n_entries, 2);
-	CHECK(strcmp(entries[0].root, "/mnt1") == 0 && strcmp(entries[0].point, "/mnt2") == 0 && !entries[0].read_only);
-	CHECK(strcmp(entries[1].root, "/a b") == 0 && strcmp(entries[1].point, "/c\\d") == 0 && entries[1].read_only);
+	CHECK(strcmp(entries[0].root, "/mnt1") == 0 && strcmp(entries[0].point, "/mnt2") == 0 &&
+	      !entries[0].read_only);
+	CHECK(strcmp(entries[1].root, "/a b") == 0 && strcmp(entries[1].point, "/c\\d") == 0 &&
+	      entries[1].read_only);
 	CHECK(strcmp(entries[1].type, "tmpfs") == 0);
 }
 
@@ -155,14 +167,17 @@ TEST(a_mount_is_ours_by_the_digest_of_its_place)
 	char text[PATH_MAX], digest[DIGEST_TEXT];
 
 	digest_bytes("/usr/bin/x", 10, digest);
-	snprintf(text, sizeof(text), "1 2 0:1 /var/lib/morph/mounts/%s /usr/bin/x ro - ext4 d rw\n"
-		 "1 2 0:1 /mounts/%s//deleted /usr/bin/x ro - ext4 d rw\n1 2 0:1 /mounts/%s /usr/bin/y ro - ext4 d rw\n"
+	snprintf(text, sizeof(text),
+		 "1 2 0:1 /var/lib/morph/mounts/%s /usr/bin/x ro - ext4 d rw\n"
+		 "1 2 0:1 /mounts/%s//deleted /usr/bin/x ro - ext4 d rw\n1 2 0:1 /mounts/%s /usr/bin/y ro - "
+		 "ext4 d rw\n"
 		 "1 2 0:1 /mounts/%sa /usr/bin/x ro - ext4 d rw\n1 2 0:1 /%s /usr/bin/x ro - ext4 d rw\n",
 		 digest, digest, digest, digest, digest);
 	CHECK_INT(parse(text), 0);
 	CHECK_INT(n_entries, 5);
 	CHECK(mount_table_is_ours(&entries[0]) && mount_table_is_ours(&entries[1]));
-	CHECK(!mount_table_is_ours(&entries[2]) && !mount_table_is_ours(&entries[3]) && !mount_table_is_ours(&entries[4]));
+	CHECK(!mount_table_is_ours(&entries[2]) && !mount_table_is_ours(&entries[3]) &&
+	      !mount_table_is_ours(&entries[4]));
 }
 
 /* ---- requests ---- */
@@ -173,9 +188,9 @@ TEST(a_request_is_sync_and_perhaps_a_path)
 
 	CHECK(mount_request_parse("sync", path) && !path[0]);
 	CHECK(mount_request_parse("sync /usr/bin/x", path) && strcmp(path, "/usr/bin/x") == 0);
-	CHECK(!mount_request_parse("", path) && !mount_request_parse("sync ", path) && !mount_request_parse("sync x", path) &&
-	      !mount_request_parse("sync /a/../b", path) && !mount_request_parse("suspend", path) &&
-	      !mount_request_parse("sync /a b", path));
+	CHECK(!mount_request_parse("", path) && !mount_request_parse("sync ", path) &&
+	      !mount_request_parse("sync x", path) && !mount_request_parse("sync /a/../b", path) &&
+	      !mount_request_parse("suspend", path) && !mount_request_parse("sync /a b", path));
 }
 
 TEST(a_line_of_md5sums_is_of_exactly_that_file)
@@ -184,8 +199,10 @@ TEST(a_line_of_md5sums_is_of_exactly_that_file)
 	char digest[PACKAGE_DIGEST_TEXT] = "";
 
 	CHECK(package_line_parse(line, "usr/bin/x", digest) && strlen(digest) == 32);
-	CHECK(!package_line_parse(line, "usr/bin/", digest) && !package_line_parse(line, "usr/bin/xy", digest) &&
-	      !package_line_parse("d41d8cd98f  usr/bin/x", "usr/bin/x", digest) && !package_line_parse("", "", digest));
+	CHECK(!package_line_parse(line, "usr/bin/", digest) &&
+	      !package_line_parse(line, "usr/bin/xy", digest) &&
+	      !package_line_parse("d41d8cd98f  usr/bin/x", "usr/bin/x", digest) &&
+	      !package_line_parse("", "", digest));
 }
 
 /* ---- seals ---- */

@@ -21,8 +21,11 @@ static int pack(const char *program, const char *out, size_t n_modules, const ch
 	_clean_(buffer_donep) struct buffer bytes = { 0 };
 	struct link_plan plan = { 0 };
 	struct morph_data data = { .llvm_version = (char *)"22.1.8",
-				   .triple = (char *)"x86_64-pc-linux-gnu", .lto = MORPH_LTO_THIN,
-				   .opt_level = 2, .plan = &plan, .modules = modules,
+				   .triple = (char *)"x86_64-pc-linux-gnu",
+				   .lto = MORPH_LTO_THIN,
+				   .opt_level = 2,
+				   .plan = &plan,
+				   .modules = modules,
 				   .n_modules = n_modules };
 	int r = image_open(program, &image, fault);
 
@@ -37,8 +40,8 @@ static int pack(const char *program, const char *out, size_t n_modules, const ch
 	if (origin)
 		data.origin = *image_build_id(origin);
 	r = morph_data_encode(&data, &bytes);
-	return r < 0 ? fault_errno(fault, r, "%s", program)
-		     : file_write(out, bytes.data, bytes.size, 0644, fault);
+	return r < 0 ? fault_errno(fault, r, "%s", program) :
+		       file_write(out, bytes.data, bytes.size, 0644, fault);
 }
 
 int main(int argc, char **argv)

@@ -53,8 +53,13 @@ static bool refused(const char *path)
 /* An ACL: u::rwx, then what is given, m::rwx, o::r-x. */
 static bool acl_set(const char *path, uint16_t tag, uint32_t id, uint16_t permissions)
 {
-	struct { uint32_t version; struct { uint16_t tag, permissions; uint32_t id; } entries[5]; } acl = {
-		2, { { 0x01, 7, ~0u }, { 0x04, 5, ~0u }, { 0x10, 7, ~0u }, { 0x20, 5, ~0u } } };
+	struct {
+		uint32_t version;
+		struct {
+			uint16_t tag, permissions;
+			uint32_t id;
+		} entries[5];
+	} acl = { 2, { { 0x01, 7, ~0u }, { 0x04, 5, ~0u }, { 0x10, 7, ~0u }, { 0x20, 5, ~0u } } };
 	unsigned at = tag == 0x02 ? 1 : 2;
 
 	memmove(&acl.entries[at + 1], &acl.entries[at], sizeof(acl.entries[0]) * (4 - at));
@@ -93,9 +98,11 @@ TEST(prefixes_are_directories_not_beginnings)
 	CHECK(place_is_listed(&s, "/usr/bin/x"));
 	CHECK(place_is_listed(&s, "/mnt/x/y"));
 	CHECK(!place_is_listed(&s, "/mnt/x"));
-	ATTACK("gate-prefix-that-only-begins-alike", !place_is_listed(&s, "/usrx/bin") && !place_is_listed(&s, "/mnt/xy/z"));
-	ATTACK("gate-dots-out-of-a-prefix", !place_is_listed(&s, "/usr/../home/x") && !place_is_listed(&s, "/usr/..") &&
-					    !place_is_listed(&s, "usr/bin/x"));
+	ATTACK("gate-prefix-that-only-begins-alike",
+	       !place_is_listed(&s, "/usrx/bin") && !place_is_listed(&s, "/mnt/xy/z"));
+	ATTACK("gate-dots-out-of-a-prefix", !place_is_listed(&s, "/usr/../home/x") &&
+						    !place_is_listed(&s, "/usr/..") &&
+						    !place_is_listed(&s, "usr/bin/x"));
 }
 
 TEST(who_could_change_the_file_is_asked)
@@ -200,9 +207,11 @@ TEST(an_image_file_of_a_users_is_left_alone)
 
 	setup();
 	path_join(f.dir, "image", image);
-	snprintf(command, sizeof(command), "truncate -s 4M '%s' && mkfs.ext2 -q -F '%s' && mount -o loop,nosuid,nodev '%s' '%s'",
-		 image, image, image, bin);
-	if (system("command -v mkfs.ext2 >/dev/null && test -e /dev/loop-control") != 0 || system(command) != 0) {
+	snprintf(command, sizeof(command),
+		 "truncate -s 4M '%s' && mkfs.ext2 -q -F '%s' && mount -o loop,nosuid,nodev '%s' '%s'", image,
+		 image, image, bin);
+	if (system("command -v mkfs.ext2 >/dev/null && test -e /dev/loop-control") != 0 ||
+	    system(command) != 0) {
 		fixture_done(&f);
 		SKIP("loop devices cannot be had");
 	}
@@ -325,14 +334,16 @@ TEST(a_replacement_never_lands_in_a_directory_of_the_users)
 /* Root's own directory, moved about by the owner of the one above it. */
 TEST(a_directory_above_that_is_moved_about_is_never_trusted)
 {
-	char home[PATH_MAX], one[PATH_MAX], two[PATH_MAX], deep[PATH_MAX], path[PATH_MAX], deep2[PATH_MAX], other[PATH_MAX];
+	char home[PATH_MAX], one[PATH_MAX], two[PATH_MAX], deep[PATH_MAX], path[PATH_MAX], deep2[PATH_MAX],
+		other[PATH_MAX];
 	unsigned taken = 0;
 	pid_t pid;
 
 	setup();
 	CHECK(mkdir(path_join(f.dir, "home", home), 0755) == 0);
 	CHECK(mkdir(path_join(home, "one", one), 0755) == 0 && mkdir(path_join(home, "two", two), 0755) == 0);
-	CHECK(mkdir(path_join(one, "bin", deep), 0755) == 0 && mkdir(path_join(two, "bin", deep2), 0755) == 0);
+	CHECK(mkdir(path_join(one, "bin", deep), 0755) == 0 &&
+	      mkdir(path_join(two, "bin", deep2), 0755) == 0);
 	CHECK_INT(file_copy(f.prog, path_join(deep, "prog", path), NULL), 0);
 	CHECK_INT(file_copy(f.prog, path_join(deep2, "prog", other), NULL), 0);
 	CHECK(chown(home, USER, USER) == 0);
@@ -385,7 +396,11 @@ TEST(another_file_with_the_build_id_of_a_known_program_is_another_program)
 
 TEST(no_module_lies_in_the_directory_of_another)
 {
-	static const char *const ids[] = { "ab", "abcd", "abcdef01234567", "abcdef0123456789", "abcdef0123456789ab",
+	static const char *const ids[] = { "ab",
+					   "abcd",
+					   "abcdef01234567",
+					   "abcdef0123456789",
+					   "abcdef0123456789ab",
 					   "abcdef0123456789abcdef0123456789" };
 	char a[PATH_MAX], b[PATH_MAX];
 	bool apart = true;

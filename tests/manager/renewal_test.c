@@ -33,7 +33,8 @@ static void setup(void (*spoil)(void))
 	if (strncmp(f.dir, "/mnt/", 5) != 0)
 		SKIP("needs a mount namespace of its own");
 	CHECK_INT(file_remove_tree("/mnt/v2", NULL), 0);
-	snprintf(command, sizeof(command), "tar -xzf '%s/tests/manager/state-2.tar.gz' -C /mnt", getenv("MORPH_SOURCE"));
+	snprintf(command, sizeof(command), "tar -xzf '%s/tests/manager/state-2.tar.gz' -C /mnt",
+		 getenv("MORPH_SOURCE"));
 	CHECK_INT(system(command), 0);
 	if (spoil)
 		spoil();

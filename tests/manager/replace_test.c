@@ -423,7 +423,8 @@ static bool openat2_forbid(void)
 	};
 	struct sock_fprog program = { ARRAY_SIZE(code), code };
 
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 TEST(a_file_is_replaced_where_systemd_forbids_openat2)
@@ -438,9 +439,10 @@ TEST(a_file_is_replaced_where_systemd_forbids_openat2)
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		_exit(!(openat2_forbid() && syscall(SYS_openat2, AT_FDCWD, "/", NULL, 0) < 0 && errno == ENOSYS &&
-			replacement_open("", path, &r, &f.fault) == 0 && strcmp(r.path, f.prog) == 0 &&
-			prepare(NEW, 0) == 0 && replacement_commit(&r, &f.fault) == 0));
+		_exit(!(openat2_forbid() && syscall(SYS_openat2, AT_FDCWD, "/", NULL, 0) < 0 &&
+			errno == ENOSYS && replacement_open("", path, &r, &f.fault) == 0 &&
+			strcmp(r.path, f.prog) == 0 && prepare(NEW, 0) == 0 &&
+			replacement_commit(&r, &f.fault) == 0));
 	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	teardown();
 }

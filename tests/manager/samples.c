@@ -78,7 +78,8 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "--identity") == 0) {
 		struct file_identity file = file_at(argv[2]);
 
-		printf("%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 "\n", file.device, file.inode, file.changed_ns, file.size);
+		printf("%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 "\n", file.device, file.inode,
+		       file.changed_ns, file.size);
 		return 0;
 	}
 	if (argc < 5 || argc > 7) {

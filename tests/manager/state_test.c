@@ -186,7 +186,8 @@ TEST(a_newer_database_is_refused_and_left_alone)
 
 TEST(a_database_of_the_first_version_gets_its_new_columns)
 {
-	static const char *const new_tables[] = { "refusal", "pending_sample", "pending_file", "verified_file", "run" };
+	static const char *const new_tables[] = { "refusal", "pending_sample", "pending_file",
+						  "verified_file", "run" };
 	struct fault ignored;
 	int64_t id = 0, n = 0;
 
@@ -206,7 +207,9 @@ TEST(a_database_of_the_first_version_gets_its_new_columns)
 	state_free(TAKE(state));
 	CHECK_INT(open_state(), 0);
 	CHECK_INT(origin, STATE_OPENED);
-	CHECK_INT(state_integer(state, &n, &fault, "SELECT count(*) FROM module WHERE carried = 0 AND left_behind = 0", ""), 0);
+	CHECK_INT(state_integer(state, &n, &fault,
+				"SELECT count(*) FROM module WHERE carried = 0 AND left_behind = 0", ""),
+		  0);
 	CHECK_INT(n, 1);
 	state_free(TAKE(state));
 	CHECK_INT(open_state(), 0);
@@ -239,7 +242,8 @@ TEST(a_flood_of_events_pushes_out_its_own_kind_and_module_alone)
 	CHECK_INT(journal_event(state, 2, "/usr/bin/y", EVENT_CRASHED, &fault, "of another module"), 0);
 	CHECK_INT(journal_event(state, 0, "/usr/bin/z", EVENT_PINNED, &fault, "of none"), 0);
 	flood(1, EVENT_CRASHED, JOURNAL_EVENTS_MAX + 1000);
-	ATTACK("gate-history-flood-of-one-program", number("SELECT count(*) FROM event WHERE text LIKE 'of %'") == 3);
+	ATTACK("gate-history-flood-of-one-program",
+	       number("SELECT count(*) FROM event WHERE text LIKE 'of %'") == 3);
 	CHECK_INT(number("SELECT count(*) FROM event"), JOURNAL_GROUP_MAX + 3);
 	teardown();
 }

@@ -14,12 +14,14 @@ static struct generation_row generation;
 
 static void setup(void)
 {
-	struct generation_row row = { .build_id = (char *)"abcdabcdabcdabcd", .digest = (char *)"",
+	struct generation_row row = { .build_id = (char *)"abcdabcdabcdabcd",
+				      .digest = (char *)"",
 				      .state = (char *)"shipped" };
 
 	fixture_make(&f);
 	fixture_open(&f);
-	CHECK_INT(module_add(f.m->state, "abcdabcdabcdabcd", SAMPLE_MODULE_FILE, "/x", &row.module, &f.fault), 0);
+	CHECK_INT(module_add(f.m->state, "abcdabcdabcdabcd", SAMPLE_MODULE_FILE, "/x", &row.module, &f.fault),
+		  0);
 	CHECK_INT(generation_add(f.m->state, &row, NULL, &f.fault), 0);
 	CHECK_INT(module_get(f.m->state, row.module, &module, &f.fault), 0);
 	CHECK_INT(generation_get(f.m->state, row.module, 0, &generation, &f.fault), 0);

@@ -54,21 +54,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!IS_FUZZED)
 		pack_and_compare(data, size);
 	switch (data[size] % 16) {
-	case 1: case 2: case 3:
+	case 1:
+	case 2:
+	case 3:
 		bitcode_size(data, size, &n, &fault);
 		bitcode_has_debug_info(data, size, &has, &fault);
 		break;
-	case 4: case 5: case 6:
-		bitcode_facts_read(data, size, &facts, &fault);
-		break;
-	case 7: case 8: case 9:
-		bitcode_has_described_loops(data, size, &has, &fault);
-		break;
-	case 10: case 11: case 12:
-		trim(data, size);
-		break;
-	default:
-		symbols_read(data, size);
+	case 4:
+	case 5:
+	case 6: bitcode_facts_read(data, size, &facts, &fault); break;
+	case 7:
+	case 8:
+	case 9: bitcode_has_described_loops(data, size, &has, &fault); break;
+	case 10:
+	case 11:
+	case 12: trim(data, size); break;
+	default: symbols_read(data, size);
 	}
 	return 0;
 }

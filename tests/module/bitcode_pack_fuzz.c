@@ -14,7 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t sizes[2] = { size ? data[0] * 4u : 0, 64 };
 	struct fault fault;
 
-	if (size && bitcode_unpack(data + 1, size - 1, sizes, 2, &out, &fault) == 0 && out.size != sizes[0] + sizes[1])
+	if (size && bitcode_unpack(data + 1, size - 1, sizes, 2, &out, &fault) == 0 &&
+	    out.size != sizes[0] + sizes[1])
 		abort();
 	return 0;
 }

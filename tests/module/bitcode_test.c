@@ -118,8 +118,9 @@ TEST(packing_gives_back_the_same_bits_in_less_than_half_the_space)
 	spans[1] = span_at(&map, spans[0].size);
 	CHECK_INT(bitcode_pack(spans, 2, &packed), 0);
 	CHECK(packed.size < map.size / 2);
-	CHECK_INT(bitcode_unpack(packed.data, packed.size, (size_t[]){ spans[0].size, spans[1].size }, 2, &out,
-				 &fault), 0);
+	CHECK_INT(bitcode_unpack(packed.data, packed.size, (size_t[]){ spans[0].size, spans[1].size }, 2,
+				 &out, &fault),
+		  0);
 	CHECK_INT(out.size, map.size);
 	CHECK(memcmp(out.data, map.data, map.size) == 0);
 	CHECK_INT(bitcode_pack(spans, 2, &again), 0);

@@ -10,12 +10,20 @@
 #include "tests/module/elf_maker.h"
 #include "tests/test.h"
 
-#define F ELF_MAKER_TEXT	 /* foo */
+#define F ELF_MAKER_TEXT	/* foo */
 #define G (ELF_MAKER_TEXT + 32) /* bar */
 #define HALF (1u << 30)
 
-enum { ENTRY_COUNT = 1, FREQUENCY = 2, PROBABILITY = 4, RANGES = 8, NO_BLOCKS = 16, CALLS = 32, HASH = 64,
-       POST_LINK = 128 };
+enum {
+	ENTRY_COUNT = 1,
+	FREQUENCY = 2,
+	PROBABILITY = 4,
+	RANGES = 8,
+	NO_BLOCKS = 16,
+	CALLS = 32,
+	HASH = 64,
+	POST_LINK = 128
+};
 
 static void function_begin(struct buffer *b, unsigned version, unsigned features)
 {
@@ -31,8 +39,7 @@ static void numbers(struct buffer *b, const uint32_t *v, size_t n)
 	for (size_t i = 0; i < n; i++)
 		buffer_uleb(b, v[i]);
 }
-#define NUMBERS(b, ...)                                                                           \
-	numbers(b, (uint32_t[]){ __VA_ARGS__ }, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4)
+#define NUMBERS(b, ...) numbers(b, (uint32_t[]){ __VA_ARGS__ }, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4)
 
 /* foo: entry (8 bytes) branches to #2 or #1; #2 has a call that ends at 5. bar: one block. */
 static void address_map(struct buffer *b)
@@ -468,15 +475,14 @@ TEST(the_dump_of_a_small_map_reads_so)
 	_clean_(block_map_freep) struct block_map *map = map_of(plain_sections(), "bar");
 	_clean_(freep) char *text = dump_of(map);
 
-	CHECK_STR(text,
-		  "block map of build ID none: 2 functions, 4 blocks, 3 edges, 1 calls, 4 probes "
-		  "(0 unplaced), 2 IR functions\n"
-		  "function foo at 0x1000, guid 5cf8c24cdb18bdac, cfg 0000000000001234, 3 blocks\n"
-		  "  #0 0x1000+8 falls-through, probes 1, to #2 50.00% #1 50.00%\n"
-		  "  #2 0x1008+8 falls-through, calls end at 5, probes 3, to #1 100.00%\n"
-		  "  #1 0x1014+4 returns, probes 2\n"
-		  "function bar at 0x1020, guid e413754a191db537, cfg 0000000000005678, 1 blocks\n"
-		  "  #0 0x1020+16 returns, probes 1\n");
+	CHECK_STR(text, "block map of build ID none: 2 functions, 4 blocks, 3 edges, 1 calls, 4 probes "
+			"(0 unplaced), 2 IR functions\n"
+			"function foo at 0x1000, guid 5cf8c24cdb18bdac, cfg 0000000000001234, 3 blocks\n"
+			"  #0 0x1000+8 falls-through, probes 1, to #2 50.00% #1 50.00%\n"
+			"  #2 0x1008+8 falls-through, calls end at 5, probes 3, to #1 100.00%\n"
+			"  #1 0x1014+4 returns, probes 2\n"
+			"function bar at 0x1020, guid e413754a191db537, cfg 0000000000005678, 1 blocks\n"
+			"  #0 0x1020+16 returns, probes 1\n");
 }
 
 TEST(guids_are_the_low_half_of_md5)

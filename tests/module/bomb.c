@@ -23,7 +23,8 @@ static int make(const char *path)
 	_clean_(freep) uint8_t *payload = calloc(1, PAYLOAD_BYTES);
 	struct fault fault = { "" };
 
-	if (!payload || container_pack(CONTAINER_MORPH, MORPH_DATA_VERSION, payload, PAYLOAD_BYTES, 9, &bytes) < 0)
+	if (!payload ||
+	    container_pack(CONTAINER_MORPH, MORPH_DATA_VERSION, payload, PAYLOAD_BYTES, 9, &bytes) < 0)
 		return 1;
 	if (file_write(path, bytes.data, bytes.size, 0644, &fault) == 0)
 		return 0;
@@ -43,7 +44,8 @@ static int measure(long limit_mib, char **argv)
 	}
 	if (waitpid(pid, &status, 0) != pid || getrusage(RUSAGE_CHILDREN, &usage) < 0)
 		return 1;
-	printf("%s: exit status %d, %ld MiB\n", argv[0], WIFEXITED(status) ? WEXITSTATUS(status) : -1, usage.ru_maxrss >> 10);
+	printf("%s: exit status %d, %ld MiB\n", argv[0], WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+	       usage.ru_maxrss >> 10);
 	/* A refusal is as good as an answer; a crash is not. */
 	return !WIFEXITED(status) || WEXITSTATUS(status) > 1 || usage.ru_maxrss >> 10 > limit_mib;
 }

@@ -27,10 +27,9 @@ TEST(what_is_not_hexadecimal_is_refused)
 
 TEST(the_build_id_is_found_behind_another_note_without_final_padding)
 {
-	static const uint8_t notes[] = {
-		4, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 'A', 'B', 'C', 0, 7, 0, 0, 0,
-		4, 0, 0, 0, 9, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xaa, 0xbb, 0xcc, 4, 5, 6, 7, 8, 9,
-	};
+	static const uint8_t notes[] = { 4, 0, 0,   0,	 1,   0, 0,    0,    1,	   0, 0, 0, 'A', 'B', 'C',
+					 0, 7, 0,   0,	 0,   4, 0,    0,    0,	   9, 0, 0, 0,	 3,   0,
+					 0, 0, 'G', 'N', 'U', 0, 0xaa, 0xbb, 0xcc, 4, 5, 6, 7,	 8,   9 };
 	struct build_id id;
 
 	CHECK(build_id_find_note(notes, sizeof(notes), &id));
@@ -63,10 +62,9 @@ TEST(short_and_long_build_ids_are_no_build_ids)
 /* One that is too short is no build ID, and another may follow. */
 TEST(the_first_usable_note_counts)
 {
-	static const uint8_t notes[] = {
-		4, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 1, 2, 3, 4,
-		4, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 9, 8, 7, 6, 5, 4, 3, 2,
-	};
+	static const uint8_t notes[] = { 4, 0, 0,   0,	 4,   0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U',
+					 0, 1, 2,   3,	 4,   4, 0, 0, 0, 8, 0, 0, 0,	3,   0,
+					 0, 0, 'G', 'N', 'U', 0, 9, 8, 7, 6, 5, 4, 3,	2 };
 	struct build_id id;
 
 	CHECK(build_id_find_note(notes, sizeof(notes), &id));

@@ -27,8 +27,10 @@ static inline void elf_maker_section(struct elf_maker *elf, const char *name, ui
 {
 	Elf64_Shdr *h = &elf->headers[elf->n_headers++];
 
-	*h = (Elf64_Shdr){ .sh_name = (uint32_t)elf->names.size, .sh_type = type,
-			   .sh_offset = elf->file.size, .sh_size = data->size };
+	*h = (Elf64_Shdr){ .sh_name = (uint32_t)elf->names.size,
+			   .sh_type = type,
+			   .sh_offset = elf->file.size,
+			   .sh_size = data->size };
 	buffer_bytes(&elf->names, name, strlen(name) + 1);
 	buffer_bytes(&elf->file, data->data, data->size);
 }
@@ -56,8 +58,10 @@ static inline void elf_maker_begin(struct elf_maker *elf, size_t n_text)
 static inline void elf_maker_symbol(struct elf_maker *elf, const char *name, uint64_t address,
 				    unsigned binding)
 {
-	Elf64_Sym sym = { .st_name = (uint32_t)elf->symbol_names.size, .st_value = address,
-			  .st_info = ELF64_ST_INFO(binding, STT_FUNC), .st_shndx = 1 };
+	Elf64_Sym sym = { .st_name = (uint32_t)elf->symbol_names.size,
+			  .st_value = address,
+			  .st_info = ELF64_ST_INFO(binding, STT_FUNC),
+			  .st_shndx = 1 };
 
 	buffer_bytes(&elf->symbol_names, name, strlen(name) + 1);
 	buffer_bytes(&elf->symbols, &sym, sizeof(sym));
@@ -67,12 +71,19 @@ static inline void elf_maker_symbol(struct elf_maker *elf, const char *name, uin
 static inline int elf_maker_finish(struct elf_maker *elf)
 {
 	Elf64_Ehdr header = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-			      .e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
-			      .e_phoff = sizeof(Elf64_Ehdr), .e_ehsize = sizeof(Elf64_Ehdr),
-			      .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1,
+			      .e_type = ET_DYN,
+			      .e_machine = EM_X86_64,
+			      .e_version = EV_CURRENT,
+			      .e_phoff = sizeof(Elf64_Ehdr),
+			      .e_ehsize = sizeof(Elf64_Ehdr),
+			      .e_phentsize = sizeof(Elf64_Phdr),
+			      .e_phnum = 1,
 			      .e_shentsize = sizeof(Elf64_Shdr) };
-	Elf64_Phdr load = { .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = ELF_MAKER_TEXT,
-			    .p_vaddr = ELF_MAKER_TEXT, .p_filesz = elf->headers[1].sh_size,
+	Elf64_Phdr load = { .p_type = PT_LOAD,
+			    .p_flags = PF_R | PF_X,
+			    .p_offset = ELF_MAKER_TEXT,
+			    .p_vaddr = ELF_MAKER_TEXT,
+			    .p_filesz = elf->headers[1].sh_size,
 			    .p_memsz = elf->headers[1].sh_size };
 	struct buffer names = { 0 };
 	int fd = memfd_create("elf", MFD_CLOEXEC);

@@ -65,8 +65,7 @@ TEST(what_is_spent_goes_and_the_rest_stays_in_order)
 
 TEST(a_symbol_follows_its_section_and_may_not_lose_it)
 {
-	_clean_(image_freep) struct image *behind = image_make(3), *inside = image_make(2),
-					  *edited = NULL;
+	_clean_(image_freep) struct image *behind = image_make(3), *inside = image_make(2), *edited = NULL;
 	_clean_(buffer_donep) struct buffer file = { 0 }, refused = { 0 };
 	const struct image_section *symbols;
 	struct fault fault;

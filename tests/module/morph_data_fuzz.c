@@ -22,8 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (morph_data_decode(container.data, container.size, &found, &fault) == 0)
 		morph_data_unpack(found, &fault);
 	/* The head of a payload is the head, whatever it claims to be. */
-	if (container_unpack_head(container.data, container.size, CONTAINER_MORPH, MORPH_DATA_VERSION, 64, &head,
-				  &fault) == 0 &&
+	if (container_unpack_head(container.data, container.size, CONTAINER_MORPH, MORPH_DATA_VERSION, 64,
+				  &head, &fault) == 0 &&
 	    (head.size > 64 || head.size > size || memcmp(head.data, data, head.size) != 0))
 		__builtin_trap();
 	return 0;

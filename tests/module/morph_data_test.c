@@ -12,7 +12,8 @@
 #include "tests/attack.h"
 #include "tests/module/elf_maker.h"
 
-static const uint8_t note[] = { 4, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd, 1, 2, 3, 4, 5, 6 };
+static const uint8_t note[] = { 4,   0,	  0,   0, 8,	0,    0, 0, 3, 0, 0, 0,
+				'G', 'N', 'U', 0, 0xab, 0xcd, 1, 2, 3, 4, 5, 6 };
 
 static struct morph_data *small_data(void)
 {
@@ -183,8 +184,10 @@ TEST(a_sidecar_is_found_by_build_id_and_taken_by_its_hash)
 	CHECK_INT(file_remove_tree(dir, &fault), 0);
 	CHECK_INT(r, 0);
 	CHECK_STR(found->triple, "x86_64-pc-linux-gnu");
-	ATTACK("sidecar-for-a-program-without-one", r_unnamed == -EBADMSG && strstr(unnamed.text, "names no sidecar"));
-	ATTACK("sidecar-forged", r_forged == -EBADMSG && strstr(forged.text, "is not the sidecar that split was split from"));
+	ATTACK("sidecar-for-a-program-without-one",
+	       r_unnamed == -EBADMSG && strstr(unnamed.text, "names no sidecar"));
+	ATTACK("sidecar-forged",
+	       r_forged == -EBADMSG && strstr(forged.text, "is not the sidecar that split was split from"));
 }
 
 TEST(what_morph_data_says_is_in_its_hash)
@@ -246,7 +249,8 @@ static bool dump_is_harmless(const struct morph_data *data, unsigned lines,
 	return ret;
 }
 
-static unsigned lines_of(const struct morph_data *data, void (*dump)(const struct morph_data *data, FILE *out))
+static unsigned lines_of(const struct morph_data *data,
+			 void (*dump)(const struct morph_data *data, FILE *out))
 {
 	_clean_(freep) char *text = NULL;
 	size_t size = 0;
@@ -281,7 +285,8 @@ TEST(dumps_of_hostile_names_are_text)
 	for (size_t i = 0; i < data->map->n_functions; i++)
 		data->map->functions[i].name = (char *)HOSTILE;
 	ATTACK("gate-escapes-in-dumps-of-morph-data", dump_is_harmless(data, lines, morph_data_dump));
-	ATTACK("gate-escapes-in-json-of-morph-data", dump_is_harmless(data, lines_json, morph_data_dump_json));
+	ATTACK("gate-escapes-in-json-of-morph-data",
+	       dump_is_harmless(data, lines_json, morph_data_dump_json));
 }
 
 TEST(a_peek_sees_what_loading_sees)
@@ -315,7 +320,9 @@ TEST(a_peek_costs_what_it_reads)
 	CHECK(payload);
 	CHECK_INT(container_pack(CONTAINER_MORPH, MORPH_DATA_VERSION, payload, 190u << 20, 9, &bytes), 0);
 	CHECK(bytes.size < 200000);
-	CHECK_INT(container_unpack_head(bytes.data, bytes.size, CONTAINER_MORPH, MORPH_DATA_VERSION, 4096, &head, &fault), 0);
+	CHECK_INT(container_unpack_head(bytes.data, bytes.size, CONTAINER_MORPH, MORPH_DATA_VERSION, 4096,
+					&head, &fault),
+		  0);
 	ATTACK("gate-peek-into-a-bomb", head.size == 4096 && head.capacity == 4096);
 }
 

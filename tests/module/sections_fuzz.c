@@ -31,12 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!map || size == 0)
 		return 0;
 	switch (data[0]) {
-	case 0:
-		bb_addr_map_read(&builder, data + 1, size - 1, &fault);
-		break;
-	case 1:
-		probes_read(data + 1, size - 1);
-		break;
+	case 0: bb_addr_map_read(&builder, data + 1, size - 1, &fault); break;
+	case 1: probes_read(data + 1, size - 1); break;
 	default:
 		probe_descriptors_read(&descriptors, data + 1, size - 1, &fault);
 		probe_descriptors_done(&descriptors);

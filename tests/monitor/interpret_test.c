@@ -57,8 +57,9 @@ static bool interpret_load(struct interpreter *m, uint64_t address, unsigned siz
 
 static void registers_take(struct interpreter *m, const struct user_regs_struct *r)
 {
-	const uint64_t registers[X86_REGISTERS] = { r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp, r->rsi, r->rdi,
-						    r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 };
+	const uint64_t registers[X86_REGISTERS] = { r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp,
+						    r->rsi, r->rdi, r->r8,  r->r9,  r->r10, r->r11,
+						    r->r12, r->r13, r->r14, r->r15 };
 
 	memcpy(m->registers, registers, sizeof(registers));
 	m->ip = r->rip;
@@ -81,7 +82,8 @@ struct findings {
 	unsigned wrong_registers, wrong_flags, wrong_ip;
 };
 
-static void compare(const struct interpreter *m, const struct user_regs_struct *r, uint64_t was, struct findings *ret)
+static void compare(const struct interpreter *m, const struct user_regs_struct *r, uint64_t was,
+		    struct findings *ret)
 {
 	struct interpreter real = { 0 };
 
@@ -89,15 +91,16 @@ static void compare(const struct interpreter *m, const struct user_regs_struct *
 	for (unsigned i = 0; i < X86_REGISTERS; i++)
 		if (m->known >> i & 1 && m->registers[i] != real.registers[i]) {
 			if (!ret->wrong_registers++)
-				fprintf(stderr, "%llx: register %u is %llx, not %llx\n", (unsigned long long)was, i,
-					(unsigned long long)real.registers[i], (unsigned long long)m->registers[i]);
+				fprintf(stderr, "%llx: register %u is %llx, not %llx\n",
+					(unsigned long long)was, i, (unsigned long long)real.registers[i],
+					(unsigned long long)m->registers[i]);
 		}
 	if ((m->flags ^ real.flags) & m->known_flags && !ret->wrong_flags++)
-		fprintf(stderr, "%llx: flags are %x, not %x (known: %x)\n", (unsigned long long)was, real.flags, m->flags,
-			m->known_flags);
+		fprintf(stderr, "%llx: flags are %x, not %x (known: %x)\n", (unsigned long long)was,
+			real.flags, m->flags, m->known_flags);
 	if (m->ip != real.ip && !ret->wrong_ip++)
-		fprintf(stderr, "%llx: goes to %llx, not %llx\n", (unsigned long long)was, (unsigned long long)real.ip,
-			(unsigned long long)m->ip);
+		fprintf(stderr, "%llx: goes to %llx, not %llx\n", (unsigned long long)was,
+			(unsigned long long)real.ip, (unsigned long long)m->ip);
 }
 
 static void child_run(char *const argv[])
@@ -262,16 +265,22 @@ static struct findings follow(char *const argv[])
 TEST(what_the_interpreter_knows_is_so)
 {
 	static char *const programs[][6] = {
-		{ "/usr/bin/perl", "-e", "for (1..3000) { $h{$_ % 37} .= chr(65 + $_ % 26) } print sort { $a <=> $b } keys %h", NULL },
-		{ "/usr/bin/awk", "BEGIN { for (i = 0; i < 3000; i++) { s[i % 17] += i * 1.5; t = t substr(\"abcdef\", i % 6, 1) } print t }", NULL },
-		{ "/bin/sh", "-c", "i=0; while [ $i -lt 900 ]; do i=$((i + 1)); case $i in *7) echo $i;; esac; done", NULL },
+		{ "/usr/bin/perl", "-e",
+		  "for (1..3000) { $h{$_ % 37} .= chr(65 + $_ % 26) } print sort { $a <=> $b } keys %h",
+		  NULL },
+		{ "/usr/bin/awk",
+		  "BEGIN { for (i = 0; i < 3000; i++) { s[i % 17] += i * 1.5; t = t substr(\"abcdef\", i % "
+		  "6, 1) } print t }",
+		  NULL },
+		{ "/bin/sh", "-c",
+		  "i=0; while [ $i -lt 900 ]; do i=$((i + 1)); case $i in *7) echo $i;; esac; done", NULL },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
 		struct findings found = follow(programs[i]);
 
-		printf("%s: %u steps, %u understood, %u branches\n", programs[i][0], found.steps, found.understood,
-		       found.branches);
+		printf("%s: %u steps, %u understood, %u branches\n", programs[i][0], found.steps,
+		       found.understood, found.branches);
 		CHECK(found.steps > STEPS / 2);
 		CHECK(found.understood > found.steps * 8 / 10);
 		CHECK(found.branches > found.steps / 20);
@@ -287,12 +296,14 @@ TEST(what_it_knows_of_bmi_and_vectors_is_so)
 	struct findings found;
 
 	__builtin_cpu_init();
-	if (!__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+	if (!__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("avx2") ||
+	    !__builtin_cpu_supports("fma")) {
 		printf("this processor has no BMI2, AVX2 or FMA\n");
 		return;
 	}
 	found = follow(NULL);
-	printf("%u steps, %u understood, %u branches, %u stops\n", found.steps, found.understood, found.branches, found.stops);
+	printf("%u steps, %u understood, %u branches, %u stops\n", found.steps, found.understood,
+	       found.branches, found.stops);
 	CHECK(found.understood > found.steps * 9 / 10);
 	CHECK(found.branches > found.steps / 30);
 	CHECK_INT(found.wrong_registers, 0);

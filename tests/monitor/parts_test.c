@@ -99,9 +99,11 @@ static size_t rounds(struct agreement *agreement, unsigned n_rounds, double tick
 
 	for (unsigned i = 0; i < n_rounds; i++) {
 		CHECK_INT(agreement_add(agreement, 0, draw(clocks.tick_hz, tick_share),
-					draw(clocks.reference_hz, share)), 0);
+					draw(clocks.reference_hz, share)),
+			  0);
 		CHECK_INT(agreement_add(agreement, 1, draw(clocks.tick_hz, 1 - share),
-					draw(clocks.reference_hz, 1 - share)), 0);
+					draw(clocks.reference_hz, 1 - share)),
+			  0);
 		marked += agreement_round(agreement, &clocks, 15);
 	}
 	return marked;
@@ -206,7 +208,8 @@ TEST(rates_never_cost_more_than_the_budget)
 				CHECK(rates.reference_hz <= BUDGET_REFERENCE_HZ);
 				cost.own = 0.0006;
 				CHECK(budget_rates(0.001, &cost, hz).total_share <= 0.001 * 1.0001);
-				CHECK(rates.reference_hz == 0 || rates.reference_hz >= BUDGET_REFERENCE_MIN_HZ);
+				CHECK(rates.reference_hz == 0 ||
+				      rates.reference_hz >= BUDGET_REFERENCE_MIN_HZ);
 			}
 }
 
@@ -443,9 +446,12 @@ static struct sampler_file file_at(const char *path)
 
 	CHECK_INT(file_identity_of_fd(fd, &file), 0);
 	CHECK_INT(resolver_inode_of(path, &inode), 0);
-	return (struct sampler_file){ .inode = file.inode, .device = major(file.device) << 20 | minor(file.device),
-				      .generation = inode.generation, .size = file.size,
-				      .changed_s = file.changed_ns / 1000000000, .changed_ns = file.changed_ns % 1000000000 };
+	return (struct sampler_file){ .inode = file.inode,
+				      .device = major(file.device) << 20 | minor(file.device),
+				      .generation = inode.generation,
+				      .size = file.size,
+				      .changed_s = file.changed_ns / 1000000000,
+				      .changed_ns = file.changed_ns % 1000000000 };
 }
 
 TEST(a_module_of_a_process_that_is_gone_is_found_by_its_walked_path)
@@ -522,7 +528,8 @@ TEST(a_file_rewritten_in_place_is_another_file)
 	CHECK_INT(resolver_announce(resolver, &event, sizeof(event)), CATALOG_NONE);
 	event.event.module = file_at(in("lib"));
 	CHECK(resolver_announce(resolver, &event, sizeof(event)) != module);
-	CHECK(resolver_find(resolver, 21, 0) != CATALOG_NONE && resolver_find(resolver, 21, 0) != resolver_find(resolver, 20, 0));
+	CHECK(resolver_find(resolver, 21, 0) != CATALOG_NONE &&
+	      resolver_find(resolver, 21, 0) != resolver_find(resolver, 20, 0));
 	cleanup();
 }
 
@@ -535,19 +542,23 @@ static struct sample_log *log_of_many(struct collector *collector, unsigned n, b
 {
 	_clean_(freep) struct sampler_row *rows = calloc(n, sizeof(*rows));
 	struct sampler_drained drained = { .rows = rows, .n_rows = n };
-	struct collector_head head = { .source = SAMPLE_SOURCE_TICK, .n_cpus = 1, .tables = 1u << SAMPLER_MAIN };
+	struct collector_head head = { .source = SAMPLE_SOURCE_TICK,
+				       .n_cpus = 1,
+				       .tables = 1u << SAMPLER_MAIN };
 	struct sample_log *log;
 	char name[256];
 	struct fault fault;
 
 	for (unsigned i = 0; i < n; i++) {
-		struct sampler_module_event event = { .event = { .type = SAMPLER_EVENT_MODULE, .tgid = 0x7ffffff0 } };
+		struct sampler_module_event event = { .event = { .type = SAMPLER_EVENT_MODULE,
+								 .tgid = 0x7ffffff0 } };
 
 		snprintf(name, sizeof(name), "%u", i);
 		event.event.module = file_at(in(name));
 		event.event.number = SAMPLER_FIRST_FILE + i;
 		event.path_bytes = (uint32_t)snprintf(event.path, sizeof(event.path), "%u%c%s%ctmp", i, 0,
-						      directory + strlen("/tmp/"), 0) + 1;
+						      directory + strlen("/tmp/"), 0) +
+				   1;
 		rows[i] = (struct sampler_row){ { .offset = 64, .module = SAMPLER_FIRST_FILE + i }, 1 };
 		if (announce)
 			CHECK(collector_event(collector, &event.event, sizeof(event)));
@@ -626,9 +637,15 @@ TEST(one_persons_files_do_not_push_out_others)
 
 TEST(what_the_monitor_publishes_is_what_support_reads)
 {
-	struct monitor_status status = { .source = MONITOR_TICK, .source_reason = "", .reference_reason = "",
-					 .budget = 0.001, .cost = { .interrupt_ns = 1234, .tick_ns = 56 },
-					 .fired = { 7, 3 }, .user = 5, .tick_hz = 1000, .n_synchronous = 4,
+	struct monitor_status status = { .source = MONITOR_TICK,
+					 .source_reason = "",
+					 .reference_reason = "",
+					 .budget = 0.001,
+					 .cost = { .interrupt_ns = 1234, .tick_ns = 56 },
+					 .fired = { 7, 3 },
+					 .user = 5,
+					 .tick_hz = 1000,
+					 .n_synchronous = 4,
 					 .rates = { .tick_divisor = 8, .reference_hz = 15 } };
 	struct support support;
 	struct fault fault;
@@ -664,14 +681,16 @@ TEST(what_stands_in_the_way_of_bpf_is_said)
 	put("sys/kernel/btf/vmlinux", "");
 	put("sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
 	support_probe(directory, in("missing"), &support);
-	CHECK(!support.clocks[SUPPORT_TICK].usable_by_root && !support.clocks[SUPPORT_REFERENCE].usable_by_root);
+	CHECK(!support.clocks[SUPPORT_TICK].usable_by_root &&
+	      !support.clocks[SUPPORT_REFERENCE].usable_by_root);
 	CHECK(strstr(support.clocks[SUPPORT_TICK].reason, "locked down"));
 	put("sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
 	support_probe(directory, in("missing"), &support);
 	CHECK(support.clocks[SUPPORT_TICK].usable_by_root);
 	put("proc/kallsyms", "ffffffff81000000 T another\n");
 	support_probe(directory, in("missing"), &support);
-	CHECK(!support.clocks[SUPPORT_TICK].usable_by_root && support.clocks[SUPPORT_REFERENCE].usable_by_root);
+	CHECK(!support.clocks[SUPPORT_TICK].usable_by_root &&
+	      support.clocks[SUPPORT_REFERENCE].usable_by_root);
 	cleanup();
 }
 

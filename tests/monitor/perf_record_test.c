@@ -112,7 +112,8 @@ TEST(a_branch_stack_is_decoded_behind_a_call_chain)
 
 TEST(registers_are_decoded_where_the_program_is_a_64_bit_one)
 {
-	static const uint64_t abis[] = { PERF_SAMPLE_REGS_ABI_NONE, PERF_SAMPLE_REGS_ABI_32, PERF_SAMPLE_REGS_ABI_64 };
+	static const uint64_t abis[] = { PERF_SAMPLE_REGS_ABI_NONE, PERF_SAMPLE_REGS_ABI_32,
+					 PERF_SAMPLE_REGS_ABI_64 };
 	struct perf_format format = plain;
 	struct perf_record record;
 
@@ -151,8 +152,12 @@ TEST(a_name_without_end_is_refused)
 
 TEST(an_attribute_never_asks_for_a_frequency)
 {
-	struct perf_options options = { .clock = PERF_CLOCK_CYCLES, .period = 1000003, .branches = true,
-					.side_band = true, .build_ids = true, .wakeup_bytes = 4096 };
+	struct perf_options options = { .clock = PERF_CLOCK_CYCLES,
+					.period = 1000003,
+					.branches = true,
+					.side_band = true,
+					.build_ids = true,
+					.wakeup_bytes = 4096 };
 	struct perf_event_attr attr;
 
 	perf_attr_fill(&options, &attr);
@@ -183,7 +188,8 @@ TEST(records_leave_the_queue_in_the_order_of_time)
 	uint64_t last = 0;
 
 	for (uint64_t i = 0; i < 1000; i++) {
-		struct perf_record record = { .type = PERF_RECORD_COMM, .time_ns = i * 7919 % 1000,
+		struct perf_record record = { .type = PERF_RECORD_COMM,
+					      .time_ns = i * 7919 % 1000,
 					      .name = "comm" };
 
 		CHECK_INT(event_queue_push(&queue, &record), 0);

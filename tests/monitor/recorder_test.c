@@ -59,8 +59,9 @@ static struct sample_log *record_command(char **argv, double rate_hz)
 {
 	_clean_(launch_donep) struct launch launch = { .pidfd = -1, .gate = -1, .result = -1 };
 	_clean_(recorder_freep) struct recorder *recorder = NULL;
-	struct recorder_options options = { .target = RECORDER_TASKS, .n_pids = 1, .rate_hz = rate_hz,
-					    .enable_on_exec = true };
+	struct recorder_options options = {
+		.target = RECORDER_TASKS, .n_pids = 1, .rate_hz = rate_hz, .enable_on_exec = true
+	};
 	struct sample_log *log = NULL;
 	struct fault fault;
 	int status;
@@ -82,7 +83,8 @@ TEST(a_command_and_its_children_are_attributed_by_build_id)
 {
 	char *argv[] = { "sh", "-c",
 			 "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done;"
-			 "head -c 20000000 /dev/zero | gzip -9 | cat >/dev/null", NULL };
+			 "head -c 20000000 /dev/zero | gzip -9 | cat >/dev/null",
+			 NULL };
 	_clean_(sample_log_freep) struct sample_log *log = record_command(argv, 5000);
 	struct fault fault;
 

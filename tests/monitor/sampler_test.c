@@ -33,10 +33,14 @@ struct setup {
 	struct lives *lives;
 };
 
-static const struct sampler_options tick = { .source = SAMPLE_SOURCE_TICK, .has_reference = true,
-					     .n_main_rows = 4096, .n_reference_rows = 4096,
-					     .n_snapshots = 1024, .snapshot_every = 1 };
-static const struct sampler_options fast = { .source = SAMPLE_SOURCE_CPU_CLOCK, .rate_hz = 1999,
+static const struct sampler_options tick = { .source = SAMPLE_SOURCE_TICK,
+					     .has_reference = true,
+					     .n_main_rows = 4096,
+					     .n_reference_rows = 4096,
+					     .n_snapshots = 1024,
+					     .snapshot_every = 1 };
+static const struct sampler_options fast = { .source = SAMPLE_SOURCE_CPU_CLOCK,
+					     .rate_hz = 1999,
 					     .n_main_rows = 16384 };
 
 static void setup_done(struct setup *setup)
@@ -132,7 +136,9 @@ static void drain(struct setup *setup, enum sampler_table table)
 
 static struct sample_log *log_of(struct setup *setup, bool with_reference)
 {
-	struct collector_head head = { .source = SAMPLE_SOURCE_TICK, .n_cpus = 1, .tables = 1u << SAMPLER_MAIN };
+	struct collector_head head = { .source = SAMPLE_SOURCE_TICK,
+				       .n_cpus = 1,
+				       .tables = 1u << SAMPLER_MAIN };
 	struct sample_log *log;
 	struct fault fault;
 
@@ -272,7 +278,8 @@ TEST(a_process_in_another_mount_namespace_is_attributed)
 	snprintf(command, sizeof(command),
 		 "exec unshare -m sh -c 'mount -t tmpfs tmpfs /mnt && "
 		 "objcopy -R .note.gnu.build-id %s /mnt/hidden-victim && "
-		 "exec /mnt/hidden-victim hidden 0.3' 2>/dev/null", VICTIM);
+		 "exec /mnt/hidden-victim hidden 0.3' 2>/dev/null",
+		 VICTIM);
 	{
 		pid_t pid = fork();
 
@@ -397,7 +404,8 @@ TEST(starts_and_ends_of_watched_programs_are_reported_and_of_others_not)
 	int status;
 
 	snprintf(list, sizeof(list), "/tmp/sampler-test-watch.%d", getpid());
-	CHECK_INT(file_write(list, VICTIM "\n/nonexistent\n", strlen(VICTIM "\n/nonexistent\n"), 0600, NULL), 0);
+	CHECK_INT(file_write(list, VICTIM "\n/nonexistent\n", strlen(VICTIM "\n/nonexistent\n"), 0600, NULL),
+		  0);
 	CHECK_INT(lives_watch(setup->lives, setup->sampler, list, &fault), 1);
 	status = wait_for(spawn("fail", "0.01", NULL), setup);
 	CHECK_INT(WEXITSTATUS(status), 3);

@@ -111,7 +111,9 @@ TEST(generated_code_is_told_from_files)
 TEST(a_replaced_file_keeps_the_identity_it_had_when_it_was_mapped)
 {
 	_clean_(catalog_freep) struct catalog *catalog = catalog_new();
-	struct mapped_file file = { .pid = getpid(), .name = "/bin/true", .comm = "x",
+	struct mapped_file file = { .pid = getpid(),
+				    .name = "/bin/true",
+				    .comm = "x",
 				    .build_id = { .size = 3, .bytes = { 9, 9, 9 } } };
 	const struct catalog_module *module = catalog_at(catalog, mapped_file_module(catalog, &file));
 
@@ -142,8 +144,10 @@ static void put_text(const char *dir, const char *name, const char *text)
 
 TEST(kernel_addresses_belong_to_the_image_a_module_or_generated_code)
 {
-	static const uint8_t note[] = { 4, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 7, 8, 0, 0, 0, 0, 0, 0 };
-	static const uint8_t other[] = { 4, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 9, 0, 0, 0, 0, 0, 0, 0 };
+	static const uint8_t note[] = { 4,   0,	  0,   0, 8, 0, 0, 0, 3, 0, 0, 0,
+					'G', 'N', 'U', 0, 7, 8, 0, 0, 0, 0, 0, 0 };
+	static const uint8_t other[] = { 4,   0,   0,	0, 8, 0, 0, 0, 3, 0, 0, 0,
+					 'G', 'N', 'U', 0, 9, 0, 0, 0, 0, 0, 0, 0 };
 	char dir[] = "/tmp/kernel-map-test.XXXXXX";
 	_clean_(catalog_freep) struct catalog *catalog = catalog_new();
 	_clean_(kernel_map_freep) struct kernel_map *map = NULL;
@@ -151,10 +155,12 @@ TEST(kernel_addresses_belong_to_the_image_a_module_or_generated_code)
 	uint32_t module;
 
 	CHECK(mkdtemp(dir));
-	put_text(dir, "proc/kallsyms", "ffffffff81000000 T _text\nffffffff81000010 t x\t[m]\n"
-				       "ffffffff82000000 T _etext\n");
-	put_text(dir, "proc/modules", "nf_nat 8192 1 a,b, Live 0xffffffffc0000000\n"
-				      "hidden 8192 0 - Live 0x0000000000000000\n");
+	put_text(dir, "proc/kallsyms",
+		 "ffffffff81000000 T _text\nffffffff81000010 t x\t[m]\n"
+		 "ffffffff82000000 T _etext\n");
+	put_text(dir, "proc/modules",
+		 "nf_nat 8192 1 a,b, Live 0xffffffffc0000000\n"
+		 "hidden 8192 0 - Live 0x0000000000000000\n");
 	put(dir, "sys/kernel/notes", note, sizeof(note));
 	put(dir, "sys/module/nf_nat/notes/.note.gnu.build-id", other, sizeof(other));
 	map = kernel_map_new(dir, catalog);

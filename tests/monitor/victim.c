@@ -119,7 +119,8 @@ static int step(double seconds)
 	now = (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
 	end = now + (unsigned long long)(seconds * 1e9);
 	while (now < end) {
-		next = now - now % (unsigned long long)period.tv_nsec + (unsigned long long)period.tv_nsec * 11 / 10;
+		next = now - now % (unsigned long long)period.tv_nsec +
+		       (unsigned long long)period.tv_nsec * 11 / 10;
 		t = (struct timespec){ (time_t)(next / 1000000000u), (long)(next % 1000000000u) };
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 		do {

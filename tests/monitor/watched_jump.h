@@ -28,7 +28,8 @@ __asm__(".text\n"
 	"	ret\n");
 
 /** watched_jump_find() - how often @log saw it, in the module whose path has @name in it */
-static inline void watched_jump_find(const struct sample_log *log, const char *name, uint64_t *rettaken, uint64_t *retall)
+static inline void watched_jump_find(const struct sample_log *log, const char *name, uint64_t *rettaken,
+				     uint64_t *retall)
 {
 	struct image *image = NULL;
 	struct fault fault;

@@ -10,8 +10,8 @@
 static const struct build_id old_id = { .size = 2, .bytes = { 1, 1 } };
 static const struct build_id new_id = { .size = 2, .bytes = { 2, 2 } };
 
-static void function_add(struct profile *profile, uint64_t guid, uint64_t cfg_hash,
-			 const char *name, double samples)
+static void function_add(struct profile *profile, uint64_t guid, uint64_t cfg_hash, const char *name,
+			 double samples)
 {
 	struct profile_function *f = profile_function(profile, guid);
 
@@ -56,11 +56,9 @@ TEST(unchanged_functions_keep_their_counts_and_others_start_fresh)
 	CHECK(build_id_is_equal(&now->build_id, &new_id));
 	CHECK_INT(now->n_functions, 1);
 	CHECK_STR(now->functions[0].name, "same");
-	CHECK(now->functions[0].counts[2].executions == 42 &&
-	      now->functions[0].counts[2].confidence == 200);
+	CHECK(now->functions[0].counts[2].executions == 42 && now->functions[0].counts[2].confidence == 200);
 	CHECK(now->scale == 1.5 && now->samples == 60 && now->dropped == 40 && now->carried == 1);
-	CHECK(report.n_carried == 1 && report.n_changed == 1 && report.n_gone == 1 &&
-	      report.n_unknown == 1);
+	CHECK(report.n_carried == 1 && report.n_changed == 1 && report.n_gone == 1 && report.n_unknown == 1);
 	CHECK(report.samples_carried == 60 && report.samples_dropped == 40);
 }
 
@@ -87,8 +85,7 @@ TEST(a_profile_of_the_same_build_needs_no_carrying)
 
 TEST(what_was_carried_and_dropped_fades_with_new_samples_and_survives_the_file)
 {
-	_clean_(profile_freep) struct profile *old = old_profile(), *now = NULL,
-					      *fresh = profile_new();
+	_clean_(profile_freep) struct profile *old = old_profile(), *now = NULL, *fresh = profile_new();
 	_clean_(profile_freep) struct profile *again = NULL;
 	_clean_(buffer_donep) struct buffer bytes = { 0 };
 	struct carry_report report;

@@ -32,8 +32,8 @@ static void check_feasible(const struct circulation_arc *arcs, size_t n)
 }
 
 /* Every circulation of a tiny network, one arc at a time. */
-static int64_t cheapest_by_enumeration(struct circulation_arc *arcs, size_t n, size_t i,
-				       int64_t *excess, uint32_t n_nodes)
+static int64_t cheapest_by_enumeration(struct circulation_arc *arcs, size_t n, size_t i, int64_t *excess,
+				       uint32_t n_nodes)
 {
 	int64_t best = INT64_MAX;
 
@@ -57,12 +57,13 @@ static int64_t cheapest_by_enumeration(struct circulation_arc *arcs, size_t n, s
 	return best;
 }
 
-static size_t random_network(struct random *random, uint32_t n_nodes, size_t n_arcs,
-			     int64_t max_capacity, struct circulation_arc *arcs)
+static size_t random_network(struct random *random, uint32_t n_nodes, size_t n_arcs, int64_t max_capacity,
+			     struct circulation_arc *arcs)
 {
 	for (size_t i = 0; i < n_arcs; i++)
 		arcs[i] = (struct circulation_arc){
-			.from = random_below(random, n_nodes), .to = random_below(random, n_nodes),
+			.from = random_below(random, n_nodes),
+			.to = random_below(random, n_nodes),
 			.capacity = random_below(random, (uint32_t)max_capacity + 1),
 			.cost = (int64_t)random_below(random, 41) - 20,
 		};

@@ -22,16 +22,40 @@
 
 static struct block blocks[] = {
 	{ .address = TEXT, .size = 12, .flags = BLOCK_FALLS_THROUGH, .n_edges = 2, .n_probes = 1 },
-	{ .address = TEXT + 12, .size = 4, .id = 1, .first_edge = 2, .n_edges = 1, .first_probe = 1, .n_probes = 1 },
-	{ .address = TEXT + 16, .size = 4, .id = 2, .flags = BLOCK_FALLS_THROUGH, .first_edge = 3, .n_edges = 1,
-	  .first_probe = 2, .n_probes = 1 },
-	{ .address = TEXT + 20, .size = 8, .id = 3, .flags = BLOCK_RETURNS, .first_edge = 4, .first_probe = 3,
+	{ .address = TEXT + 12,
+	  .size = 4,
+	  .id = 1,
+	  .first_edge = 2,
+	  .n_edges = 1,
+	  .first_probe = 1,
+	  .n_probes = 1 },
+	{ .address = TEXT + 16,
+	  .size = 4,
+	  .id = 2,
+	  .flags = BLOCK_FALLS_THROUGH,
+	  .first_edge = 3,
+	  .n_edges = 1,
+	  .first_probe = 2,
+	  .n_probes = 1 },
+	{ .address = TEXT + 20,
+	  .size = 8,
+	  .id = 3,
+	  .flags = BLOCK_RETURNS,
+	  .first_edge = 4,
+	  .first_probe = 3,
 	  .n_probes = 2 },
-	{ .address = TEXT + 32, .size = 4, .flags = BLOCK_RETURNS, .first_edge = 4, .first_probe = 5, .n_probes = 1 },
+	{ .address = TEXT + 32,
+	  .size = 4,
+	  .flags = BLOCK_RETURNS,
+	  .first_edge = 4,
+	  .first_probe = 5,
+	  .n_probes = 1 },
 };
 static struct block_edge edges[] = { { 1, 3u << 29 }, { 2, 1u << 29 }, { 3, 1u << 31 }, { 3, 1u << 31 } };
 /* Blocks 1 and 2 are copies of one IR block, block 3 is two IR blocks in one. */
-static struct block_probe probes[] = { { FOO, 1 }, { FOO, 2 }, { FOO, 2 }, { FOO, 3 }, { FOO, 4 }, { BAR, 1 } };
+static struct block_probe probes[] = {
+	{ FOO, 1 }, { FOO, 2 }, { FOO, 2 }, { FOO, 3 }, { FOO, 4 }, { BAR, 1 }
+};
 static struct block_function functions[] = {
 	{ .address = TEXT, .guid = FOO, .name = (char *)"foo", .n_blocks = 4 },
 	{ .address = TEXT + 32, .guid = BAR, .name = (char *)"bar", .first_block = 4, .n_blocks = 1 },
@@ -63,11 +87,16 @@ static void program_open(const struct block_map *plain, const uint8_t *code, siz
 static void program_make(uint16_t machine)
 {
 	static const uint8_t call[] = { 0xe8, 32 - 5, 0, 0, 0 };
-	struct block_map plain = {
-		.functions = functions, .blocks = blocks, .edges = edges, .probes = probes,
-		.ir_functions = ir_functions, .n_functions = 2, .n_blocks = 5, .n_edges = 4, .n_probes = 6,
-		.n_ir_functions = 2,
-	};
+	struct block_map plain = { .functions = functions,
+				   .blocks = blocks,
+				   .edges = edges,
+				   .probes = probes,
+				   .ir_functions = ir_functions,
+				   .n_functions = 2,
+				   .n_blocks = 5,
+				   .n_edges = 4,
+				   .n_probes = 6,
+				   .n_ir_functions = 2 };
 
 	program_open(&plain, call, sizeof(call), machine);
 }
@@ -87,7 +116,9 @@ static int estimate(enum estimator estimator, struct sample_count *counts, size_
 
 TEST(the_paper_divides_samples_by_length)
 {
-	struct sample_count counts[] = { { TEXT + 5, 16 }, { TEXT + 12, 2 }, { TEXT + 15, 2 }, { TEXT + 20, 8 } };
+	struct sample_count counts[] = {
+		{ TEXT + 5, 16 }, { TEXT + 12, 2 }, { TEXT + 15, 2 }, { TEXT + 20, 8 }
+	};
 	struct estimate e;
 
 	program_make(EM_X86_64);
@@ -128,8 +159,9 @@ static void check_consistent(const struct estimate *e)
 
 TEST(all_but_the_paper_give_consistent_counts)
 {
-	struct sample_count counts[] = { { TEXT, 10 }, { TEXT + 5, 60 }, { TEXT + 12, 2 }, { TEXT + 15, 30 },
-					 { TEXT + 25, 88 } };
+	struct sample_count counts[] = {
+		{ TEXT, 10 }, { TEXT + 5, 60 }, { TEXT + 12, 2 }, { TEXT + 15, 30 }, { TEXT + 25, 88 }
+	};
 	static const enum estimator all[] = { ESTIMATOR_FLOW, ESTIMATOR_LATENCY, ESTIMATOR_BEST };
 	struct estimate e;
 
@@ -147,8 +179,10 @@ TEST(all_but_the_paper_give_consistent_counts)
 TEST(jumps_that_were_seen_decide_where_samples_are_silent)
 {
 	struct sample_count counts[] = { { TEXT, 40 }, { TEXT + 5, 60 }, { TEXT + 25, 88 } };
-	struct sample_branch seen[] = { { TEXT + 10, TEXT + 12, 10 }, { TEXT + 10, TEXT + 16, 30 },
-					{ TEXT + 100, TEXT + 16, 5 }, { TEXT + 22, 1u << 20, 5 } };
+	struct sample_branch seen[] = { { TEXT + 10, TEXT + 12, 10 },
+					{ TEXT + 10, TEXT + 16, 30 },
+					{ TEXT + 100, TEXT + 16, 5 },
+					{ TEXT + 22, 1u << 20, 5 } };
 	struct sample_module module = { .counts = counts, .n_counts = 3 };
 	struct estimate e;
 
@@ -170,8 +204,9 @@ TEST(what_a_branch_stack_does_not_see_jump_falls_through)
 {
 	struct sample_count counts[] = { { TEXT, 40 }, { TEXT + 5, 60 }, { TEXT + 25, 88 } };
 	struct sample_branch seen[] = { { TEXT + 10, TEXT + 16, 30 }, { TEXT + 35, TEXT, 40 } };
-	struct sample_module module = { .counts = counts, .n_counts = 3, .branches = seen, .n_branches = 2,
-					.branches_one_way = true };
+	struct sample_module module = {
+		.counts = counts, .n_counts = 3, .branches = seen, .n_branches = 2, .branches_one_way = true
+	};
 	struct estimate e;
 
 	program_make(EM_X86_64);
@@ -187,11 +222,16 @@ TEST(what_a_branch_stack_does_not_see_jump_falls_through)
 TEST(a_jump_behind_a_branch_is_followed)
 {
 	uint8_t code[12];
-	struct block_map plain = {
-		.functions = functions, .blocks = blocks, .edges = edges, .probes = probes,
-		.ir_functions = ir_functions, .n_functions = 2, .n_blocks = 5, .n_edges = 4, .n_probes = 6,
-		.n_ir_functions = 2,
-	};
+	struct block_map plain = { .functions = functions,
+				   .blocks = blocks,
+				   .edges = edges,
+				   .probes = probes,
+				   .ir_functions = ir_functions,
+				   .n_functions = 2,
+				   .n_blocks = 5,
+				   .n_edges = 4,
+				   .n_probes = 6,
+				   .n_ir_functions = 2 };
 	struct sample_count counts[] = { { TEXT, 40 }, { TEXT + 25, 88 } };
 	struct sample_branch seen[] = { { TEXT + 8, TEXT + 10, 36 }, { TEXT + 8, TEXT + 16, 4 } };
 	struct sample_module module = { .counts = counts, .n_counts = 2, .branches = seen, .n_branches = 2 };
@@ -224,8 +264,12 @@ TEST(a_loop_without_an_exit_and_without_samples_is_no_hot_one)
 		{ .address = TEXT, .guid = 1, .name = (char *)"main", .n_blocks = 1 },
 		{ .address = TEXT + 8, .guid = 2, .name = (char *)"dies", .first_block = 1, .n_blocks = 2 },
 	};
-	struct block_map plain = { .functions = all, .blocks = world, .edges = ways, .n_functions = CALLEES + 2,
-				   .n_blocks = CALLEES + 3, .n_edges = 2 };
+	struct block_map plain = { .functions = all,
+				   .blocks = world,
+				   .edges = ways,
+				   .n_functions = CALLEES + 2,
+				   .n_blocks = CALLEES + 3,
+				   .n_edges = 2 };
 	struct sample_count counts[CALLEES + 1] = { { TEXT, 1000 } };
 	uint8_t code[64] = { 0xe8, 3, 0, 0, 0 }; /* main calls the second function */
 	struct estimate e;
@@ -236,9 +280,14 @@ TEST(a_loop_without_an_exit_and_without_samples_is_no_hot_one)
 
 		code[at] = 0xe8;
 		memcpy(code + at + 1, &(uint32_t){ to - at - 5 }, 4);
-		world[3 + i] = (struct block){ .address = TEXT + to, .size = 2, .flags = BLOCK_RETURNS, .first_edge = 2 };
-		all[2 + i] = (struct block_function){ .address = TEXT + to, .guid = 3 + i, .name = (char *)"callee",
-						      .first_block = 3 + i, .n_blocks = 1 };
+		world[3 + i] = (struct block){
+			.address = TEXT + to, .size = 2, .flags = BLOCK_RETURNS, .first_edge = 2
+		};
+		all[2 + i] = (struct block_function){ .address = TEXT + to,
+						      .guid = 3 + i,
+						      .name = (char *)"callee",
+						      .first_block = 3 + i,
+						      .n_blocks = 1 };
 		counts[1 + i] = (struct sample_count){ TEXT + to, 1000 };
 	}
 	memcpy(code + 43, (uint8_t[]){ 0xeb, 0xfe }, 2);
@@ -252,8 +301,9 @@ TEST(a_loop_without_an_exit_and_without_samples_is_no_hot_one)
 
 TEST(exact_counts_are_taken_as_they_are)
 {
-	struct sample_count counts[] = { { TEXT, 100 },	    { TEXT + 5, 100 },	{ TEXT + 12, 90 }, { TEXT + 13, 90 },
-					 { TEXT + 16, 10 }, { TEXT + 20, 100 }, { TEXT + 32, 100 } };
+	struct sample_count counts[] = { { TEXT, 100 },	    { TEXT + 5, 100 }, { TEXT + 12, 90 },
+					 { TEXT + 13, 90 }, { TEXT + 16, 10 }, { TEXT + 20, 100 },
+					 { TEXT + 32, 100 } };
 	struct estimate e;
 
 	program_make(EM_X86_64);

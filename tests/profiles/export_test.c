@@ -87,8 +87,7 @@ static void must_have(const char *program)
 TEST(format_names_are_known)
 {
 	CHECK(export_parse("llvm") == EXPORT_LLVM && export_parse("bolt") == EXPORT_BOLT);
-	CHECK(export_parse("pprof") == EXPORT_PPROF &&
-	      export_parse("collapsed") == EXPORT_COLLAPSED);
+	CHECK(export_parse("pprof") == EXPORT_PPROF && export_parse("collapsed") == EXPORT_COLLAPSED);
 	CHECK(export_parse("gcov") == 0);
 }
 
@@ -147,8 +146,7 @@ TEST(protoc_decodes_the_pprof_profile)
 	CHECK_INT(export_pprof(profile, &bytes), 0);
 	CHECK_INT(file_write(path, bytes.data, bytes.size, 0600, NULL), 0);
 	snprintf(command, sizeof(command),
-		 "zcat %s | protoc -I %s --decode=perftools.profiles.Profile profile.proto", path,
-		 DATA);
+		 "zcat %s | protoc -I %s --decode=perftools.profiles.Profile profile.proto", path, DATA);
 	text = RUN("/bin/bash", "-o", "pipefail", "-c", command);
 	CHECK(strstr(text, "string_table: \"_ZN3hot2meEv\""));
 	CHECK(strstr(text, "string_table: \"guid-0000000000000007\""));
@@ -172,8 +170,8 @@ TEST(pprof_shows_the_hottest_function_first)
 	CHECK_INT(file_write(path, bytes.data, bytes.size, 0600, NULL), 0);
 	top = RUN("/usr/bin/go", "tool", "pprof", "-symbolize=none", "-top", (char *)path);
 	CHECK(strstr(top, "101 81.45% 81.45%        101 81.45%  _ZN3hot2meEv"));
-	lines = RUN("/usr/bin/go", "tool", "pprof", "-symbolize=none", "-sample_index=executions",
-		    "-lines", "-top", (char *)path);
+	lines = RUN("/usr/bin/go", "tool", "pprof", "-symbolize=none", "-sample_index=executions", "-lines",
+		    "-top", (char *)path);
 	CHECK(strstr(lines, "4000000000") && strstr(lines, "_ZN3hot2meEv /usr/bin/example:4"));
 }
 
@@ -182,8 +180,8 @@ static char *fdata_lines(const char *path)
 {
 	char command[512];
 
-	snprintf(command, sizeof(command),
-		 "head -1 %s | grep -q '^no_lbr ' && sed 1d %s | LC_ALL=C sort", path, path);
+	snprintf(command, sizeof(command), "head -1 %s | grep -q '^no_lbr ' && sed 1d %s | LC_ALL=C sort",
+		 path, path);
 	return RUN("/bin/bash", "-c", command);
 }
 
@@ -194,17 +192,10 @@ static void fixture_record(const char *program, const char *perf_data)
 	struct child_options options = { .timeout_s = 60 };
 	struct fault fault;
 	int status = 0;
-	char *record[] = { "perf",
-			   "record",
-			   "-q",
-			   "-e",
-			   "cpu-clock",
-			   "-F",
-			   "5000",
-			   "-o",
-			   (char *)perf_data,
-			   (char *)program,
-			   NULL };
+	char *record[] = {
+		"perf",		 "record", "-q", "-e", "cpu-clock", "-F", "5000", "-o", (char *)perf_data,
+		(char *)program, NULL
+	};
 	struct buffer out = { 0 };
 
 	must_have(LLVM_BIN "clang");
@@ -233,20 +224,17 @@ TEST(bolt_fdata_is_what_perf2bolt_writes_from_the_same_samples)
 	CHECK_INT(perf_data_read(perf_data, NULL, &log, NULL, NULL), 0);
 	CHECK_INT(image_open(program, &image, NULL), 0);
 	CHECK(sample_log_find(log, image_build_id(image)));
-	CHECK_INT(export_bolt(image, sample_log_find(log, image_build_id(image)), &text, &mapped,
-			      NULL),
-		  0);
+	CHECK_INT(export_bolt(image, sample_log_find(log, image_build_id(image)), &text, &mapped, NULL), 0);
 	CHECK_INT(file_write(our_path, text.data, text.size, 0600, NULL), 0);
 	CHECK(mapped > 100);
-	free(RUN_BOTH(LLVM_BIN "perf2bolt", "-ba", "-p", (char *)perf_data, "-o",
-		      (char *)their_path, (char *)program));
+	free(RUN_BOTH(LLVM_BIN "perf2bolt", "-ba", "-p", (char *)perf_data, "-o", (char *)their_path,
+		      (char *)program));
 	ours = fdata_lines(our_path);
 	theirs = fdata_lines(their_path);
 	CHECK_STR(ours, theirs);
-	bolt = RUN_BOTH(LLVM_BIN "llvm-bolt", (char *)program, "-o", (char *)scratch("bolted"),
-			"-data", (char *)our_path, "-reorder-blocks=ext-tsp");
-	CHECK(strstr(bolt, "functions in the binary") &&
-	      strstr(bolt, "have non-empty execution profile"));
+	bolt = RUN_BOTH(LLVM_BIN "llvm-bolt", (char *)program, "-o", (char *)scratch("bolted"), "-data",
+			(char *)our_path, "-reorder-blocks=ext-tsp");
+	CHECK(strstr(bolt, "functions in the binary") && strstr(bolt, "have non-empty execution profile"));
 	CHECK(!strstr(bolt, "BOLT-INFO: 0 out of"));
 }
 
@@ -259,8 +247,8 @@ TEST(a_file_without_symbols_cannot_become_fdata)
 	const char *object = scratch("empty.o");
 
 	must_have(LLVM_BIN "clang");
-	free(RUN_BOTH("/bin/bash", "-c", "exec \"$0\" -x c -c -o \"$1\" - </dev/null",
-		      LLVM_BIN "clang", (char *)object));
+	free(RUN_BOTH("/bin/bash", "-c", "exec \"$0\" -x c -c -o \"$1\" - </dev/null", LLVM_BIN "clang",
+		      (char *)object));
 	CHECK_INT(image_open(object, &image, NULL), 0);
 	CHECK_INT(export_bolt(image, &module, &text, NULL, &fault), -ENODATA);
 	CHECK(strstr(fault.text, "no function symbols"));

@@ -64,7 +64,8 @@ TEST(an_unsampled_block_between_sampled_ones_is_raised)
 
 TEST(the_more_certain_of_two_contradicting_weights_wins)
 {
-	struct flow_block blocks[] = { { .weight = 100, .confidence = 200 }, { .weight = 300, .confidence = 20 } };
+	struct flow_block blocks[] = { { .weight = 100, .confidence = 200 },
+				       { .weight = 300, .confidence = 20 } };
 	struct flow_edge edge = { 0, 1 };
 	uint64_t b[2], e[1];
 
@@ -81,7 +82,8 @@ TEST(measured_edges_decide_between_branches)
 	struct flow_block blocks[] = { known(100), unknown, unknown, known(100) };
 	struct flow_edge edges[] = { { 0, 1, P(90), .weight = 20, .confidence = 200 },
 				     { 0, 2, P(10), .weight = 80, .confidence = 200 },
-				     { 1, 3 }, { 2, 3 } };
+				     { 1, 3 },
+				     { 2, 3 } };
 	uint64_t b[4], e[4];
 
 	infer(blocks, 4, edges, 4, b, e);
@@ -225,7 +227,8 @@ TEST(more_confidence_never_moves_a_block_further_from_its_weight)
 
 			g.blocks[j].confidence = (uint8_t)confidence;
 			CHECK_INT(flow_infer(arena, &g.graph, NULL, b, NULL), 0);
-			off = b[j] > g.blocks[j].weight ? b[j] - g.blocks[j].weight : g.blocks[j].weight - b[j];
+			off = b[j] > g.blocks[j].weight ? b[j] - g.blocks[j].weight :
+							  g.blocks[j].weight - b[j];
 			CHECK(off <= last + 1); /* an isolated cycle may gain one execution */
 			last = off;
 			arena_reset(arena);
@@ -313,9 +316,10 @@ TEST(small_graphs_are_solved_as_well_as_by_enumeration)
 		struct flow_edge edges[32];
 
 		for (uint32_t b = 0; b < n; b++) {
-			blocks[b] = (struct flow_block){ .weight = random_below(&random, 7),
-							 .confidence = (uint8_t)(1 + random_below(&random, 5)),
-							 .exits = b + 1 == n || random_below(&random, 4) == 0 };
+			blocks[b] =
+				(struct flow_block){ .weight = random_below(&random, 7),
+						     .confidence = (uint8_t)(1 + random_below(&random, 5)),
+						     .exits = b + 1 == n || random_below(&random, 4) == 0 };
 			/* every block is reached and leads on, so that nothing is abnormal */
 			if (b + 1 < n)
 				edges[n_edges++] = (struct flow_edge){ .from = b, .to = b + 1 };
@@ -331,7 +335,8 @@ TEST(small_graphs_are_solved_as_well_as_by_enumeration)
 
 TEST(counts_near_the_limit_stay_consistent)
 {
-	struct flow_block blocks[] = { known(UINT64_MAX), known(UINT64_MAX / 3), known(1), known(UINT64_MAX) };
+	struct flow_block blocks[] = { known(UINT64_MAX), known(UINT64_MAX / 3), known(1),
+				       known(UINT64_MAX) };
 	struct flow_edge edges[] = { { 0, 1, P(50) }, { 0, 2, P(50) }, { 1, 3 }, { 2, 3 } };
 	uint64_t b[4], e[4];
 

@@ -47,17 +47,13 @@ static inline void random_edges_of(struct random_graph *g, struct random *random
 	}
 	switch (random_below(random, 5)) {
 	case 0:
-	case 1:
-		random_edge(g, b, b + 1, FLOW_PROBABILITY_ONE);
-		break;
+	case 1: random_edge(g, b, b + 1, FLOW_PROBABILITY_ONE); break;
 	case 2:
 	case 3:
 		random_edge(g, b, MIN(ahead, n - 1), half);
 		random_edge(g, b, b + 1, half);
 		break;
-	default:
-		random_edge(g, b, back, half + half / 2);
-		random_edge(g, b, b + 1, half / 2);
+	default: random_edge(g, b, back, half + half / 2); random_edge(g, b, b + 1, half / 2);
 	}
 }
 

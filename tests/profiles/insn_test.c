@@ -24,9 +24,9 @@ static struct insn x86(const char *bytes, size_t n)
 
 TEST(x86_loads_stores_and_registers)
 {
-	struct insn load = X86("\x48\x8b\x04\x8f");  /* mov rax, [rdi + rcx * 4] */
-	struct insn store = X86("\x48\x89\x07");     /* mov [rdi], rax */
-	struct insn update = X86("\x48\x01\x07");    /* add [rdi], rax */
+	struct insn load = X86("\x48\x8b\x04\x8f"); /* mov rax, [rdi + rcx * 4] */
+	struct insn store = X86("\x48\x89\x07");    /* mov [rdi], rax */
+	struct insn update = X86("\x48\x01\x07");   /* add [rdi], rax */
 
 	CHECK_INT(load.class, INSN_MOVE);
 	CHECK_INT(load.flags, INSN_LOADS);
@@ -53,10 +53,10 @@ TEST(x86_address_arithmetic_is_no_load)
 
 TEST(x86_control_flow_has_targets)
 {
-	struct insn branch = X86("\x74\x10");		      /* je +16 */
-	struct insn jump = X86("\xe9\x00\x01\x00\x00");	      /* jmp +256 */
-	struct insn call = X86("\xe8\xfb\xff\xff\xff");	      /* call 0x1000 */
-	struct insn indirect = X86("\xff\x24\xc7");	      /* jmp [rdi + rax * 8] */
+	struct insn branch = X86("\x74\x10");		/* je +16 */
+	struct insn jump = X86("\xe9\x00\x01\x00\x00"); /* jmp +256 */
+	struct insn call = X86("\xe8\xfb\xff\xff\xff"); /* call 0x1000 */
+	struct insn indirect = X86("\xff\x24\xc7");	/* jmp [rdi + rax * 8] */
 	struct insn ret = X86("\xc3");
 
 	CHECK_INT(branch.class, INSN_BRANCH);
@@ -73,24 +73,24 @@ TEST(x86_control_flow_has_targets)
 
 TEST(x86_classes_by_cost)
 {
-	CHECK_INT(X86("\x48\xf7\xf1").class, INSN_DIVIDE);	   /* div rcx */
-	CHECK_INT(X86("\x48\x0f\xaf\xc1").class, INSN_MULTIPLY);   /* imul rax, rcx */
-	CHECK_INT(X86("\xf2\x0f\x58\xc1").class, INSN_FLOAT);	   /* addsd xmm0, xmm1 */
+	CHECK_INT(X86("\x48\xf7\xf1").class, INSN_DIVIDE);	     /* div rcx */
+	CHECK_INT(X86("\x48\x0f\xaf\xc1").class, INSN_MULTIPLY);     /* imul rax, rcx */
+	CHECK_INT(X86("\xf2\x0f\x58\xc1").class, INSN_FLOAT);	     /* addsd xmm0, xmm1 */
 	CHECK_INT(X86("\xf2\x0f\x5e\xc1").class, INSN_FLOAT_DIVIDE); /* divsd xmm0, xmm1 */
-	CHECK_INT(X86("\x66\x0f\xfe\xc1").class, INSN_VECTOR);	   /* paddd xmm0, xmm1 */
-	CHECK_INT(X86("\x0f\x44\xc1").class, INSN_SELECT);	   /* cmove eax, ecx */
-	CHECK_INT(X86("\xf3\x48\xa5").class, INSN_STRING);	   /* rep movsq */
-	CHECK_INT(X86("\xc1\xe0\x05").class, INSN_SHIFT);	   /* shl eax, 5 */
-	CHECK_INT(X86("\x55").class, INSN_STACK);		   /* push rbp */
+	CHECK_INT(X86("\x66\x0f\xfe\xc1").class, INSN_VECTOR);	     /* paddd xmm0, xmm1 */
+	CHECK_INT(X86("\x0f\x44\xc1").class, INSN_SELECT);	     /* cmove eax, ecx */
+	CHECK_INT(X86("\xf3\x48\xa5").class, INSN_STRING);	     /* rep movsq */
+	CHECK_INT(X86("\xc1\xe0\x05").class, INSN_SHIFT);	     /* shl eax, 5 */
+	CHECK_INT(X86("\x55").class, INSN_STACK);		     /* push rbp */
 	CHECK_INT(X86("\x0f\x1f\x40\x00").class, INSN_NOP);
-	CHECK_INT(X86("\xf3\x0f\x1e\xfa").class, INSN_NOP);	   /* endbr64 */
-	CHECK_INT(X86("\x0f\x05").class, INSN_SYSTEM);		   /* syscall */
-	CHECK(X86("\xf0\x48\x0f\xb1\x0f").flags & INSN_LOCKED);    /* lock cmpxchg [rdi], rcx */
+	CHECK_INT(X86("\xf3\x0f\x1e\xfa").class, INSN_NOP);	/* endbr64 */
+	CHECK_INT(X86("\x0f\x05").class, INSN_SYSTEM);		/* syscall */
+	CHECK(X86("\xf0\x48\x0f\xb1\x0f").flags & INSN_LOCKED); /* lock cmpxchg [rdi], rcx */
 }
 
 TEST(x86_zeroing_waits_for_nothing)
 {
-	struct insn zero = X86("\x31\xc0");		 /* xor eax, eax */
+	struct insn zero = X86("\x31\xc0");	      /* xor eax, eax */
 	struct insn vector = X86("\x66\x0f\xef\xc0"); /* pxor xmm0, xmm0 */
 
 	CHECK_INT(zero.reads, 0);
@@ -104,7 +104,8 @@ TEST(bytes_that_are_no_instruction_advance_by_one)
 {
 	struct insn insn;
 
-	CHECK(!insn_decode(EM_X86_64, (const uint8_t *)"\x06\x06", 2, 0, &insn)); /* push es: not in 64 bits */
+	CHECK(!insn_decode(EM_X86_64, (const uint8_t *)"\x06\x06", 2, 0,
+			   &insn)); /* push es: not in 64 bits */
 	CHECK_INT(insn.size, 1);
 	CHECK_INT(insn.class, INSN_OTHER);
 	CHECK(!insn_decode(EM_X86_64, (const uint8_t *)"\x48\x8b", 2, 0, &insn)); /* cut off */
@@ -135,7 +136,8 @@ TEST(as_many_instructions_are_counted_as_decoded)
 
 static struct insn a64(uint32_t word)
 {
-	uint8_t bytes[4] = { (uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16), (uint8_t)(word >> 24) };
+	uint8_t bytes[4] = { (uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16),
+			     (uint8_t)(word >> 24) };
 	struct insn insn;
 
 	CHECK(insn_decode(EM_AARCH64, bytes, 4, 0x1000, &insn));
@@ -145,22 +147,22 @@ static struct insn a64(uint32_t word)
 
 TEST(aarch64_groups)
 {
-	CHECK_INT(a64(0x8b020020).class, INSN_ALU);	      /* add x0, x1, x2 */
-	CHECK_INT(a64(0x8b020020).reads, RCX | RDX);	      /* bits 1 and 2 */
-	CHECK_INT(a64(0xf9400020).flags, INSN_LOADS);	      /* ldr x0, [x1] */
-	CHECK_INT(a64(0xf9000020).flags, INSN_STORES);	      /* str x0, [x1] */
-	CHECK_INT(a64(0xb4000080).class, INSN_BRANCH);	      /* cbz x0, +16 */
+	CHECK_INT(a64(0x8b020020).class, INSN_ALU);    /* add x0, x1, x2 */
+	CHECK_INT(a64(0x8b020020).reads, RCX | RDX);   /* bits 1 and 2 */
+	CHECK_INT(a64(0xf9400020).flags, INSN_LOADS);  /* ldr x0, [x1] */
+	CHECK_INT(a64(0xf9000020).flags, INSN_STORES); /* str x0, [x1] */
+	CHECK_INT(a64(0xb4000080).class, INSN_BRANCH); /* cbz x0, +16 */
 	CHECK_INT(a64(0xb4000080).target, 0x1010);
-	CHECK_INT(a64(0x54ffffe0).target, 0xffc);	      /* b.eq -4 */
-	CHECK_INT(a64(0x94000002).class, INSN_CALL);	      /* bl +8 */
+	CHECK_INT(a64(0x54ffffe0).target, 0xffc);    /* b.eq -4 */
+	CHECK_INT(a64(0x94000002).class, INSN_CALL); /* bl +8 */
 	CHECK_INT(a64(0x94000002).target, 0x1008);
 	CHECK_INT(a64(0xd65f03c0).class, INSN_RETURN);
-	CHECK_INT(a64(0xd61f0000).flags, INSN_INDIRECT);      /* br x0 */
+	CHECK_INT(a64(0xd61f0000).flags, INSN_INDIRECT); /* br x0 */
 	CHECK_INT(a64(0x9b027c20).class, INSN_MULTIPLY);
-	CHECK_INT(a64(0x9ac20820).class, INSN_DIVIDE);	      /* udiv x0, x1, x2 */
-	CHECK_INT(a64(0x1e622820).class, INSN_FLOAT);	      /* fadd d0, d1, d2 */
-	CHECK_INT(a64(0x1e621820).class, INSN_FLOAT_DIVIDE);  /* fdiv d0, d1, d2 */
-	CHECK_INT(a64(0x9a820020).class, INSN_SELECT);	      /* csel x0, x1, x2, eq */
+	CHECK_INT(a64(0x9ac20820).class, INSN_DIVIDE);	     /* udiv x0, x1, x2 */
+	CHECK_INT(a64(0x1e622820).class, INSN_FLOAT);	     /* fadd d0, d1, d2 */
+	CHECK_INT(a64(0x1e621820).class, INSN_FLOAT_DIVIDE); /* fdiv d0, d1, d2 */
+	CHECK_INT(a64(0x9a820020).class, INSN_SELECT);	     /* csel x0, x1, x2, eq */
 	CHECK_INT(a64(0xd503201f).class, INSN_NOP);
 }
 

@@ -9,10 +9,19 @@
 static struct lifecycle example(void)
 {
 	struct lifecycle lifecycle = { 0 };
-	struct lifecycle_event event = { .kind = LIFECYCLE_SIGNAL, .time_ns = 5, .pid = 7, .count = 1,
-					 .value = 11, .build_id = { .size = 8, .bytes = { 1, 0xab } },
-					 .path = "/opt/a b\n\\c", .comm = "-x", .fault_path = "/lib/y.so",
-					 .fault_offset = UINT64_MAX, .user = 1000, .code = -6, .space = 7,
+	struct lifecycle_event event = { .kind = LIFECYCLE_SIGNAL,
+					 .time_ns = 5,
+					 .pid = 7,
+					 .count = 1,
+					 .value = 11,
+					 .build_id = { .size = 8, .bytes = { 1, 0xab } },
+					 .path = "/opt/a b\n\\c",
+					 .comm = "-x",
+					 .fault_path = "/lib/y.so",
+					 .fault_offset = UINT64_MAX,
+					 .user = 1000,
+					 .code = -6,
+					 .space = 7,
 					 .file = { 1, 2, 3, UINT64_MAX } };
 
 	CHECK_INT(lifecycle_add(&lifecycle, &event), 0);
@@ -47,8 +56,9 @@ TEST(what_is_written_reads_back_the_same)
 TEST(equal_events_of_one_user_are_united)
 {
 	_clean_(lifecycle_donep) struct lifecycle lifecycle = example();
-	struct lifecycle_event event = { .kind = LIFECYCLE_EXIT, .count = 4, .value = -3, .path = "/bin/z",
-					 .pid = 9 };
+	struct lifecycle_event event = {
+		.kind = LIFECYCLE_EXIT, .count = 4, .value = -3, .path = "/bin/z", .pid = 9
+	};
 
 	CHECK_INT(lifecycle_add(&lifecycle, &event), 0);
 	CHECK_INT(lifecycle.n_events, 2);

@@ -77,7 +77,9 @@ static void chain_make(struct random *random, struct chain *c)
 	for (uint32_t e = 0; e < c->n_edges; e++) {
 		uint32_t to = e + 1 < c->n_states ? e + 1 : 1 + random_below(random, c->n_states - 1);
 
-		c->edges[e] = (struct markov_edge){ e + 1 < c->n_states ? e : random_below(random, c->n_states), to };
+		c->edges[e] =
+			(struct markov_edge){ e + 1 < c->n_states ? e : random_below(random, c->n_states),
+					      to };
 		c->p[e] = random_unit(random);
 		sums[c->edges[e].from] += c->p[e];
 	}

@@ -71,14 +71,13 @@ static inline void trailer(struct perf_builder *builder, uint32_t pid, uint64_t 
 		buffer_u64(&builder->records, event->id);
 }
 
-static inline void record_mmap2(struct perf_builder *builder, uint32_t pid, uint64_t start,
-				uint64_t size, uint64_t offset, const char *name,
-				const uint8_t *build_id, uint64_t time)
+static inline void record_mmap2(struct perf_builder *builder, uint32_t pid, uint64_t start, uint64_t size,
+				uint64_t offset, const char *name, const uint8_t *build_id, uint64_t time)
 {
 	struct buffer *out = &builder->records;
 
-	record_begin(builder, PERF_RECORD_MMAP2, (uint16_t)(PERF_RECORD_MISC_USER |
-		     (build_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0)));
+	record_begin(builder, PERF_RECORD_MMAP2,
+		     (uint16_t)(PERF_RECORD_MISC_USER | (build_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0)));
 	buffer_u32(out, pid);
 	buffer_u32(out, pid);
 	buffer_u64(out, start);
@@ -94,8 +93,7 @@ static inline void record_mmap2(struct perf_builder *builder, uint32_t pid, uint
 	record_end(builder);
 }
 
-static inline void record_fork(struct perf_builder *builder, uint32_t pid, uint32_t parent,
-			       uint64_t time)
+static inline void record_fork(struct perf_builder *builder, uint32_t pid, uint32_t parent, uint64_t time)
 {
 	record_begin(builder, PERF_RECORD_FORK, 0);
 	buffer_u32(&builder->records, pid);
@@ -182,8 +180,7 @@ static inline void build_id_entry(struct perf_builder *builder, const uint8_t *i
 	pad_name(out, name);
 }
 
-static inline void put_attribute(const struct perf_builder_event *event, uint64_t ids_at,
-				 struct buffer *out)
+static inline void put_attribute(const struct perf_builder_event *event, uint64_t ids_at, struct buffer *out)
 {
 	size_t end = out->size + PERF_BUILDER_ATTR_BYTES;
 

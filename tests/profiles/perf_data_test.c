@@ -32,9 +32,8 @@ static struct perf_builder cpu_clock(uint64_t sample_type)
 	};
 }
 
-static int decode_named(const struct perf_builder *builder, const char *event,
-			struct sample_log **ret, struct perf_data_summary *summary,
-			struct fault *fault)
+static int decode_named(const struct perf_builder *builder, const char *event, struct sample_log **ret,
+			struct perf_data_summary *summary, struct fault *fault)
 {
 	_clean_(buffer_donep) struct buffer bytes = { 0 };
 
@@ -42,8 +41,7 @@ static int decode_named(const struct perf_builder *builder, const char *event,
 	return perf_data_decode(bytes.data, bytes.size, event, 5000000000u, ret, summary, fault);
 }
 
-static struct sample_log *decode(const struct perf_builder *builder,
-				 struct perf_data_summary *summary)
+static struct sample_log *decode(const struct perf_builder *builder, struct perf_data_summary *summary)
 {
 	struct sample_log *log = NULL;
 	struct fault fault;
@@ -154,12 +152,9 @@ TEST(a_newer_mapping_hides_the_part_of_an_older_one_that_it_covers)
 	for (size_t i = 0; i < ARRAY_SIZE(ips); i++)
 		record_sample(&builder, 0, PERF_RECORD_MISC_USER, 7, ips[i], 3 + i, NULL, 0);
 	log = decode(&builder, NULL);
-	CHECK(log->n_modules == 2 && log->modules[0].n_counts == 4 &&
-	      log->modules[1].n_counts == 2);
-	CHECK(log->modules[0].counts[0].offset == 0x8000 &&
-	      log->modules[0].counts[1].offset == 0x8fff);
-	CHECK(log->modules[0].counts[2].offset == 0xa000 &&
-	      log->modules[0].counts[3].offset == 0xbfff);
+	CHECK(log->n_modules == 2 && log->modules[0].n_counts == 4 && log->modules[1].n_counts == 2);
+	CHECK(log->modules[0].counts[0].offset == 0x8000 && log->modules[0].counts[1].offset == 0x8fff);
+	CHECK(log->modules[0].counts[2].offset == 0xa000 && log->modules[0].counts[3].offset == 0xbfff);
 }
 
 TEST(build_ids_come_from_the_table_when_mmap_records_have_none)
@@ -200,9 +195,9 @@ TEST(only_the_best_clock_of_several_events_is_counted)
 	record_mmap2(&builder, 7, 0x1000, 0x1000, 0, "/bin/a", id_a, 1);
 	for (uint64_t i = 0; i < 9; i++)
 		record_sample(&builder,
-			      i < 2   ? 0
-			      : i < 6 ? 1
-				      : 2,
+			      i < 2 ? 0 :
+			      i < 6 ? 1 :
+				      2,
 			      PERF_RECORD_MISC_USER, 7, 0x1010 + i, 2 + i, NULL, 0);
 	log = decode(&builder, &summary);
 	CHECK_STR(summary.event, "cycles");
@@ -214,8 +209,8 @@ TEST(only_the_best_clock_of_several_events_is_counted)
 
 TEST(branch_stacks_become_branches_of_one_file)
 {
-	uint64_t type = USUAL | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW |
-			PERF_SAMPLE_BRANCH_STACK;
+	uint64_t type =
+		USUAL | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK;
 	static const uint64_t branches[] = { 0x1010, 0x1020, 0x1030, 0x1000, 0x1010, 0x1020,
 					     0x1030, 0x5000, ~0ull,  0x1000, 0x1000, 0 };
 	_clean_(perf_builder_done) struct perf_builder builder = cpu_clock(type);
@@ -224,8 +219,7 @@ TEST(branch_stacks_become_branches_of_one_file)
 	struct sample_module *module;
 
 	builder.events[0].read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | 1u << 4 |
-					PERF_FORMAT_TOTAL_TIME_ENABLED |
-					PERF_FORMAT_TOTAL_TIME_RUNNING;
+					PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	builder.events[0].branch_sample_type = PERF_SAMPLE_BRANCH_HW_INDEX;
 	record_mmap2(&builder, 7, 0x1000, 0x1000, 0x400, "/bin/a", id_a, 1);
 	record_sample(&builder, 0, PERF_RECORD_MISC_USER, 7, 0x1010, 2, branches, 6);
@@ -378,9 +372,7 @@ static void check_same_as_perf(const struct recording *recording, const struct s
 {
 	struct buffer out = { 0 };
 	struct child_options options = { .retout = &out, .timeout_s = 60 };
-	char *argv[] = {
-		"perf", "script", "-i", (char *)recording->path, "-G", "-F", "ip,dso", NULL
-	};
+	char *argv[] = { "perf", "script", "-i", (char *)recording->path, "-G", "-F", "ip,dso", NULL };
 	struct fault fault;
 
 	if (child_check(argv, &options, &fault) != 0)

@@ -27,8 +27,7 @@ static void function_add(struct profile *profile, uint64_t guid, const char *nam
 	f->confidence = 200;
 	profile->samples += samples;
 	for (uint32_t i = 0; i < n_counts; i++)
-		f->counts[i] =
-			(struct profile_count){ first_count >> i, first_count >> i ? 213 : 0 };
+		f->counts[i] = (struct profile_count){ first_count >> i, first_count >> i ? 213 : 0 };
 }
 
 static struct profile *example(void)
@@ -244,8 +243,8 @@ TEST(confidence_grows_with_independent_evidence_but_never_becomes_exact)
 
 	CHECK_INT(profile_merge(a, 1, b, NULL), 0);
 	/* Two equal estimates with error e have error e / sqrt(2), up to the rounding of the confidence. */
-	CHECK(fabs(profile_error(profile_find(a, 5)->counts[0].confidence) * sqrt(2) -
-		   profile_error(once)) < 0.02);
+	CHECK(fabs(profile_error(profile_find(a, 5)->counts[0].confidence) * sqrt(2) - profile_error(once)) <
+	      0.02);
 	CHECK(once == 213);
 	for (unsigned i = 0; i < 20; i++) {
 		_clean_(profile_freep) struct profile *same = copy(a);
@@ -288,16 +287,14 @@ TEST(thousands_of_small_aged_merges_keep_their_sum)
 	const unsigned n = 28 * 288;
 
 	step->build_id = (struct build_id){ .size = 1, .bytes = { 1 } };
-	function_add(step, 1, "f", 1, 3,
-		     2); /* counts 3 and 1: rounding each merge would be fatal */
+	function_add(step, 1, "f", 1, 3, 2); /* counts 3 and 1: rounding each merge would be fatal */
 	for (unsigned i = 0; i < n; i++) {
 		CHECK_INT(profile_merge(sum, weight, step, NULL), 0);
 		expected = expected * weight + 1;
 	}
 	CHECK(sum->scale >= 1 && sum->scale < 2);
 	CHECK(fabs(sum->samples / expected - 1) < 1e-9);
-	CHECK(fabs((double)sum->functions[0].counts[0].executions / sum->scale / (3 * expected) -
-		   1) < 0.15);
+	CHECK(fabs((double)sum->functions[0].counts[0].executions / sum->scale / (3 * expected) - 1) < 0.15);
 }
 
 /* The same through a file each time: rounding goes either way, so the sum is off by no more than it says. */
@@ -339,7 +336,8 @@ TEST(counts_are_kept_to_half_a_sample)
 
 		CHECK_INT(profile_function_resize(f, 64), 0);
 		for (unsigned i = 0; i < 64; i++)
-			f->counts[i] = (struct profile_count){ 0xfedcba9876543210u >> i, (uint8_t)confidence };
+			f->counts[i] =
+				(struct profile_count){ 0xfedcba9876543210u >> i, (uint8_t)confidence };
 		b = copy(a);
 		written = b->functions[0].counts[0].confidence;
 		error = profile_error((uint8_t)written);
@@ -417,7 +415,7 @@ TEST(profiles_of_the_first_version_are_read)
 	buffer_u8(&payload, 200);
 	buffer_uleb(&payload, 5);
 	buffer_u8(&payload, 2 | 1 << 2 | 2 << 4 | 0 << 6); /* runs, zero, runs, unknown */
-	buffer_u8(&payload, 3);				    /* zero with another confidence */
+	buffer_u8(&payload, 3);				   /* zero with another confidence */
 	buffer_uleb(&payload, 0);
 	buffer_uleb(&payload, 1);
 	buffer_uleb(&payload, 123457);
@@ -425,11 +423,14 @@ TEST(profiles_of_the_first_version_are_read)
 	buffer_u8(&payload, 151);
 	buffer_u8(&payload, 99);
 	buffer_u8(&payload, 0); /* epochs */
-	CHECK_INT(container_pack(CONTAINER_PROFILE, PROFILE_VERSION_COLUMNS, payload.data, payload.size, 9, &bytes), 0);
+	CHECK_INT(container_pack(CONTAINER_PROFILE, PROFILE_VERSION_COLUMNS, payload.data, payload.size, 9,
+				 &bytes),
+		  0);
 	if (profile_decode(bytes.data, bytes.size, &profile, &fault) < 0)
 		FAIL("%s", fault.text);
 	f = profile_find(profile, 9);
-	CHECK(f && f->n_counts == 5 && f->samples == 42.5 && f->cfg_hash == 0xabcdef && profile->scale == 1.5);
+	CHECK(f && f->n_counts == 5 && f->samples == 42.5 && f->cfg_hash == 0xabcdef &&
+	      profile->scale == 1.5);
 	CHECK_STR(f->name, "f");
 	CHECK(f->counts[0].executions == 123457 && f->counts[0].confidence == 150);
 	CHECK(f->counts[1].executions == 0 && f->counts[1].confidence == 77);
@@ -556,9 +557,7 @@ TEST(a_hostile_size_is_refused_before_memory_is_taken)
 
 	zeros.data = calloc(1, 80u << 20);
 	zeros.size = zeros.capacity = 80u << 20;
-	CHECK_INT(container_pack(CONTAINER_PROFILE, PROFILE_VERSION, zeros.data, zeros.size, 1,
-				 &bomb),
-		  0);
+	CHECK_INT(container_pack(CONTAINER_PROFILE, PROFILE_VERSION, zeros.data, zeros.size, 1, &bomb), 0);
 	CHECK_INT(decode_error(bomb.data, bomb.size, &fault), -EBADMSG);
 	CHECK(strstr(fault.text, "most"));
 }
@@ -580,7 +579,9 @@ TEST(no_payload_does_harm)
 		buffer_bytes(&payload, bytes.data + frame, i % 9 == 8 ? at : bytes.size - frame);
 		if (i % 9 < 8)
 			payload.data[at] ^= (uint8_t)(1u << i % 9);
-		CHECK_INT(container_pack(CONTAINER_PROFILE, PROFILE_VERSION, payload.data, payload.size, 0, &bad), 0);
+		CHECK_INT(container_pack(CONTAINER_PROFILE, PROFILE_VERSION, payload.data, payload.size, 0,
+					 &bad),
+			  0);
 		CHECK(profile_decode(bad.data, bad.size, &ret, &fault) == -EBADMSG || i % 9 < 8);
 	}
 }

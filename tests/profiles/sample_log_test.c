@@ -138,8 +138,9 @@ TEST(every_truncation_of_the_payload_is_refused)
 	_clean_(buffer_donep) struct buffer whole = { 0 }, payload = { 0 };
 
 	CHECK_INT(sample_log_encode(log, &whole), 0);
-	CHECK_INT(container_unpack(whole.data, whole.size, CONTAINER_SAMPLE_LOG, SAMPLE_LOG_VERSION,
-				   &payload, NULL), 0);
+	CHECK_INT(container_unpack(whole.data, whole.size, CONTAINER_SAMPLE_LOG, SAMPLE_LOG_VERSION, &payload,
+				   NULL),
+		  0);
 	for (size_t size = 0; size < payload.size; size++) {
 		_clean_(buffer_donep) struct buffer shorter = { 0 };
 		struct sample_log *back = NULL;

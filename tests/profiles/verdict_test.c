@@ -67,8 +67,7 @@ TEST(the_samples_said_to_be_missing_are_enough)
 
 	verdict_of(few, &verdict);
 	CHECK_INT(verdict.level, VERDICT_TOO_FEW);
-	CHECK(strstr(verdict.sentence, "not enough samples") &&
-	      strstr(verdict.sentence, "at least"));
+	CHECK(strstr(verdict.sentence, "not enough samples") && strstr(verdict.sentence, "at least"));
 	more = flat(300, 500 + verdict.missing);
 	verdict_of(more, &verdict);
 	CHECK_INT(verdict.level, VERDICT_ENOUGH);
@@ -119,8 +118,7 @@ TEST(changed_and_missing_functions_do_not_overlap)
 	CHECK_INT(comparison_make(a, b, &comparison), 0);
 	CHECK(fabs(comparison.functions - 0.5) < 1e-9 && comparison.blocks == 0);
 	CHECK(comparison.functions_expected < 1 && comparison.functions_expected > 0.8);
-	CHECK(comparison.n == 2 &&
-	      (comparison.list[0].is_changed || comparison.list[1].is_changed));
+	CHECK(comparison.n == 2 && (comparison.list[0].is_changed || comparison.list[1].is_changed));
 	CHECK(!comparison.list[0].a || !comparison.list[1].a);
 	comparison_done(&comparison);
 }

@@ -63,6 +63,7 @@ static bool opens(const char *path, int flags)
 	return fd >= 0;
 }
 
+// clang-format off: an attack a line
 /* ---- files of the caller ---- */
 
 static bool truncate_path(void) { return truncate(at("kept"), 0) == 0; }
@@ -417,6 +418,7 @@ static bool become_root(void)
 
 /* A program with the set-user-ID bit: it must not get its user. */
 static bool gain_rights(void) { return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1; }
+// clang-format on
 
 /* ---- what is left in the work directory ---- */
 
@@ -433,7 +435,8 @@ static bool closed_directory(void)
 {
 	int fd;
 
-	if (mkdir("closed", 0700) == 0 && opens("closed/file", O_CREAT | O_WRONLY) && (fd = open("closed", O_RDONLY)) >= 0)
+	if (mkdir("closed", 0700) == 0 && opens("closed/file", O_CREAT | O_WRONLY) &&
+	    (fd = open("closed", O_RDONLY)) >= 0)
 		fchmod(fd, 0);
 	return false;
 }
@@ -442,32 +445,97 @@ static const struct attack {
 	const char *name;
 	bool (*succeeds)(void);
 } attacks[] = {
-	{ "truncate", truncate_path }, { "open-truncate", open_to_truncate }, { "append", append },
-	{ "chmod", chmod_path }, { "fchmodat", chmod_at }, { "fchmodat2", chmod_at2 }, { "utimensat", utime_path },
-	{ "utimes", utimes_path }, { "chown", chown_path }, { "setxattr", set_attribute }, { "removexattr", remove_attribute },
-	{ "read-private", read_private }, { "read-passwords", read_passwords }, { "list", list }, { "create", create },
-	{ "mkdir", create_directory }, { "symlink", create_symlink }, { "mknod", create_node }, { "unlink", unlink_path },
-	{ "rename", rename_path }, { "hard-link", link_path }, { "lock", lock_file }, { "follow-symlink", follow_symlink },
-	{ "dot-dot", dot_dot }, { "tmp-file", temporary_file }, { "shm-file", shared_memory_file }, { "chroot", change_root },
-	{ "inherited-read", inherited_read }, { "inherited-write", inherited_write },
-	{ "tiocsti", type_into_terminal }, { "tioclinux", paste_into_terminal }, { "controlling-terminal", control_terminal },
-	{ "device-ioctl", device_request }, { "kmsg", kernel_log_write },
-	{ "kill", signal_process }, { "tgkill", signal_thread }, { "sigqueue", signal_queue }, { "pidfd-signal", signal_by_descriptor },
-	{ "pidfd-getfd", take_descriptor }, { "ptrace", trace }, { "ptrace-parent", trace_parent }, { "vm-read", read_memory },
-	{ "proc-environ", see_environment }, { "proc-mem", see_memory }, { "proc-cmdline", see_command_line },
-	{ "renice", renice }, { "ioprio", io_priority }, { "affinity", pin_to_processor }, { "prlimit", limit_process },
-	{ "outlive", outlive }, { "fork-bomb", fork_bomb }, { "memory-bomb", memory_bomb }, { "huge-file", huge_file },
+	{ "truncate", truncate_path },
+	{ "open-truncate", open_to_truncate },
+	{ "append", append },
+	{ "chmod", chmod_path },
+	{ "fchmodat", chmod_at },
+	{ "fchmodat2", chmod_at2 },
+	{ "utimensat", utime_path },
+	{ "utimes", utimes_path },
+	{ "chown", chown_path },
+	{ "setxattr", set_attribute },
+	{ "removexattr", remove_attribute },
+	{ "read-private", read_private },
+	{ "read-passwords", read_passwords },
+	{ "list", list },
+	{ "create", create },
+	{ "mkdir", create_directory },
+	{ "symlink", create_symlink },
+	{ "mknod", create_node },
+	{ "unlink", unlink_path },
+	{ "rename", rename_path },
+	{ "hard-link", link_path },
+	{ "lock", lock_file },
+	{ "follow-symlink", follow_symlink },
+	{ "dot-dot", dot_dot },
+	{ "tmp-file", temporary_file },
+	{ "shm-file", shared_memory_file },
+	{ "chroot", change_root },
+	{ "inherited-read", inherited_read },
+	{ "inherited-write", inherited_write },
+	{ "tiocsti", type_into_terminal },
+	{ "tioclinux", paste_into_terminal },
+	{ "controlling-terminal", control_terminal },
+	{ "device-ioctl", device_request },
+	{ "kmsg", kernel_log_write },
+	{ "kill", signal_process },
+	{ "tgkill", signal_thread },
+	{ "sigqueue", signal_queue },
+	{ "pidfd-signal", signal_by_descriptor },
+	{ "pidfd-getfd", take_descriptor },
+	{ "ptrace", trace },
+	{ "ptrace-parent", trace_parent },
+	{ "vm-read", read_memory },
+	{ "proc-environ", see_environment },
+	{ "proc-mem", see_memory },
+	{ "proc-cmdline", see_command_line },
+	{ "renice", renice },
+	{ "ioprio", io_priority },
+	{ "affinity", pin_to_processor },
+	{ "prlimit", limit_process },
+	{ "outlive", outlive },
+	{ "fork-bomb", fork_bomb },
+	{ "memory-bomb", memory_bomb },
+	{ "huge-file", huge_file },
 	{ "core-file", core_file },
-	{ "tcp", tcp }, { "udp", udp }, { "unix-socket", unix_socket }, { "netlink", netlink }, { "af-alg", kernel_crypto },
-	{ "vsock", host_socket }, { "socketpair", socket_pair }, { "sysv-shm", shared_memory }, { "sysv-sem", semaphores },
-	{ "sysv-msg", messages }, { "mqueue", message_queue }, { "add-key", key }, { "keyctl", key_ring },
-	{ "userns", user_namespace }, { "mountns", mount_namespace }, { "clone-userns", clone_namespace },
-	{ "clone3-userns", clone3_namespace }, { "setns", join_namespace }, { "mount", mount_something },
-	{ "open-tree", mount_tree }, { "bpf", load_bpf }, { "perf", perf }, { "userfaultfd", user_faults }, { "io-uring", ring },
-	{ "hostname", host_name }, { "clock", clock_set }, { "dmesg", kernel_log }, { "sysctl", kernel_setting },
-	{ "sysfs", kernel_object }, { "personality", personality_set }, { "speculation", speculation },
-	{ "ptracer", become_dumpable }, { "subreaper", subreaper }, { "setuid-root", become_root }, { "new-privileges", gain_rights },
-	{ "closed-directory", closed_directory }, { "deep-tree", deep_tree },
+	{ "tcp", tcp },
+	{ "udp", udp },
+	{ "unix-socket", unix_socket },
+	{ "netlink", netlink },
+	{ "af-alg", kernel_crypto },
+	{ "vsock", host_socket },
+	{ "socketpair", socket_pair },
+	{ "sysv-shm", shared_memory },
+	{ "sysv-sem", semaphores },
+	{ "sysv-msg", messages },
+	{ "mqueue", message_queue },
+	{ "add-key", key },
+	{ "keyctl", key_ring },
+	{ "userns", user_namespace },
+	{ "mountns", mount_namespace },
+	{ "clone-userns", clone_namespace },
+	{ "clone3-userns", clone3_namespace },
+	{ "setns", join_namespace },
+	{ "mount", mount_something },
+	{ "open-tree", mount_tree },
+	{ "bpf", load_bpf },
+	{ "perf", perf },
+	{ "userfaultfd", user_faults },
+	{ "io-uring", ring },
+	{ "hostname", host_name },
+	{ "clock", clock_set },
+	{ "dmesg", kernel_log },
+	{ "sysctl", kernel_setting },
+	{ "sysfs", kernel_object },
+	{ "personality", personality_set },
+	{ "speculation", speculation },
+	{ "ptracer", become_dumpable },
+	{ "subreaper", subreaper },
+	{ "setuid-root", become_root },
+	{ "new-privileges", gain_rights },
+	{ "closed-directory", closed_directory },
+	{ "deep-tree", deep_tree },
 };
 #define N_ATTACKS (sizeof(attacks) / sizeof(attacks[0]))
 

@@ -35,12 +35,18 @@ static struct sandbox_options options_make(void)
 	CHECK(mkdtemp(directory));
 	if (is_root)
 		CHECK(chown(directory, USER, USER) == 0);
-	return (struct sandbox_options){ .uid = is_root ? USER : (uid_t)-1, .gid = is_root ? USER : (gid_t)-1,
-					 .directory = directory, .readable = readable, .keep_fd = -1, .timeout_s = 60,
-					 .limits = { .file_bytes = 1 << 20, .cpu_s = 60, .n_processes = 64 } };
+	return (struct sandbox_options){ .uid = is_root ? USER : (uid_t)-1,
+					 .gid = is_root ? USER : (gid_t)-1,
+					 .directory = directory,
+					 .readable = readable,
+					 .keep_fd = -1,
+					 .timeout_s = 60,
+					 .limits = {
+						 .file_bytes = 1 << 20, .cpu_s = 60, .n_processes = 64 } };
 }
 
-static int run(const struct sandbox_options *options, int (*work)(void *), struct sandbox_report *ret, int *retstatus)
+static int run(const struct sandbox_options *options, int (*work)(void *), struct sandbox_report *ret,
+	       int *retstatus)
 {
 	struct fault fault = { "" };
 	int r = sandbox_run(options, work, ret, retstatus, &fault);
@@ -135,7 +141,8 @@ TEST(one_descriptor_stays_open_and_no_other)
 {
 	struct sandbox_options options = options_make();
 	struct sandbox_report walls;
-	int status, keep = memfd_create("kept", 0), other = open("/etc/passwd", O_RDONLY), high = dup2(other, 900);
+	int status, keep = memfd_create("kept", 0), other = open("/etc/passwd", O_RDONLY),
+		    high = dup2(other, 900);
 
 	options.keep_fd = keep;
 	options.userdata = &keep;
@@ -153,7 +160,10 @@ static int says_much(_unused_ void *userdata)
 
 	fputs("\033]0;attacked\007\033[2J text\n", stdout);
 	fflush(stdout);
-	return fstat(1, &out) == 0 && S_ISFIFO(out.st_mode) && fstat(0, &in) == 0 && S_ISCHR(in.st_mode) && !isatty(0) ? 0 : 1;
+	return fstat(1, &out) == 0 && S_ISFIFO(out.st_mode) && fstat(0, &in) == 0 && S_ISCHR(in.st_mode) &&
+			       !isatty(0) ?
+		       0 :
+		       1;
 }
 
 /* What @work says comes to our standard error: it is a file for a while. */
@@ -236,7 +246,8 @@ TEST(older_kernels_lack_something_and_it_is_said)
 	walls.landlock = 4;
 	CHECK(strstr(sandbox_gaps(&walls, text, sizeof(text)), "control devices"));
 	walls = (struct sandbox_report){ .spaces = { .error = EPERM } };
-	CHECK(strstr(sandbox_gaps(&walls, text, sizeof(text)), "no namespaces of its own (Operation not permitted)"));
+	CHECK(strstr(sandbox_gaps(&walls, text, sizeof(text)),
+		     "no namespaces of its own (Operation not permitted)"));
 	CHECK(strstr(text, "no landlock") && strstr(text, "no filter"));
 	CHECK(strlen(sandbox_gaps(&walls, text, 20)) < 20);
 }

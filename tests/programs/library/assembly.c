@@ -25,7 +25,8 @@ uint64_t turn(uint64_t x)
 {
 	uint64_t result;
 
-	__asm__ volatile("mov %%rsp, %%rbx\n\tsub $256, %%rsp\n\tand $-16, %%rsp\n\tcall local_step\n\tmov %%rbx, %%rsp"
+	__asm__ volatile("mov %%rsp, %%rbx\n\tsub $256, %%rsp\n\tand $-16, %%rsp\n\tcall local_step\n\tmov "
+			 "%%rbx, %%rsp"
 			 : "=a"(result), "+D"(x)
 			 :
 			 : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");

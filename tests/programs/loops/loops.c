@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TURN(name, body)                                                    \
+#define TURN(name, body)                                                       \
 	__attribute__((noinline)) static uint64_t name(uint64_t n, uint64_t x) \
 	{                                                                      \
 		while (n--) {                                                  \

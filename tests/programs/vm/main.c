@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[N_OPS] = { "push", "add", "sub", "mul", "div", "dup", "swap",
+static const char *const names[N_OPS] = { "push", "add",  "sub",    "mul",  "div",   "dup",   "swap",
 					  "less", "jump", "branch", "load", "store", "print", "halt" };
 
 /* The other module has a check() too. */
@@ -37,15 +37,14 @@ size_t assemble(const char *text, struct insn *code, size_t capacity)
 }
 
 /* Sums i * i / 3 for i below the argument, then a Collatz walk, so that branches go both ways. */
-static const char program[] =
-	"push 0 store 0 push 0 store 1 "			     /* 0..3 */
-	"load 0 load 0 mul 0 push 3 div 0 load 1 add 0 store 1 "	     /* 4..11 */
-	"load 0 push 1 add 0 store 0 load 0 load 9 less 0 branch 4 " /* 12..19 */
-	"load 1 print 0 load 9 push 7 add 0 store 2 "		     /* 20..25 */
-	"load 2 push 2 div 0 push 2 mul 0 load 2 less 0 branch 39 "  /* 26..33 */
-	"load 2 push 2 div 0 store 2 jump 45 "			     /* 34..38 */
-	"load 2 push 3 mul 0 push 1 add 0 store 2 "		     /* 39..44 */
-	"push 1 load 2 less 0 branch 26 load 2 print 0 halt 0 ";     /* 45..51 */
+static const char program[] = "push 0 store 0 push 0 store 1 "				   /* 0..3 */
+			      "load 0 load 0 mul 0 push 3 div 0 load 1 add 0 store 1 "	   /* 4..11 */
+			      "load 0 push 1 add 0 store 0 load 0 load 9 less 0 branch 4 " /* 12..19 */
+			      "load 1 print 0 load 9 push 7 add 0 store 2 "		   /* 20..25 */
+			      "load 2 push 2 div 0 push 2 mul 0 load 2 less 0 branch 39 "  /* 26..33 */
+			      "load 2 push 2 div 0 store 2 jump 45 "			   /* 34..38 */
+			      "load 2 push 3 mul 0 push 1 add 0 store 2 "		   /* 39..44 */
+			      "push 1 load 2 less 0 branch 26 load 2 print 0 halt 0 ";	   /* 45..51 */
 
 int main(int argc, char **argv)
 {

@@ -31,15 +31,15 @@ static __attribute__((noinline)) long check(long depth, long where)
 
 long vm_run(const struct insn *code, size_t n)
 {
-	static const void *const labels[] = { &&push, &&add, &&sub, &&mul, &&div, &&dup, &&swap,
+	static const void *const labels[] = { &&push, &&add,  &&sub,	&&mul,	&&div,	 &&dup,	  &&swap,
 					      &&less, &&jump, &&branch, &&load, &&store, &&print, &&halt };
 	long stack[256], memory[64] = { 0 }, pc = 0, sp = -1, t;
 
-#define NEXT                                                                                      \
-	do {                                                                                      \
-		n_executed++;                                                                     \
-		pc++;                                                                             \
-		goto *labels[code[pc].op];                                                        \
+#define NEXT                               \
+	do {                               \
+		n_executed++;              \
+		pc++;                      \
+		goto *labels[code[pc].op]; \
 	} while (0)
 
 	(void)n;
