@@ -154,69 +154,8 @@ tests_unittest()
 
 # ---- sources ----
 
-# apt with its own source list and state, so that the machine's configuration is neither needed nor touched
-source_apt()
-{
-	local tool=$1 dir=$MORPH_CACHE/apt
-
-	shift
-	"$tool" -o Dir::Etc::SourceList="$dir/sources.list" -o Dir::Etc::SourceParts=/dev/null \
-		-o Dir::State::Lists="$dir/lists" -o Dir::Cache="$dir/cache" -o APT::Sandbox::User=root "$@"
-}
-
-source_apt_init()
-{
-	local dir=$MORPH_CACHE/apt release line
-
-	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial" 2>/dev/null ||
-		die "$dir: cannot create; set MORPH_CACHE to a directory that you can write"
-	[[ ! -e $dir/complete ]] || return 0
-	release=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-bookworm}")
-	for line in "debian $release" "debian $release-updates" "debian-security $release-security"; do
-		printf 'deb-src http://deb.debian.org/%s main\n' "$line"
-	done >"$dir/sources.list"
-	source_apt apt-get -qq update >&2 ||
-		die "the index of Debian's sources cannot be fetched; is there a network?"
-	touch "$dir/complete"
-}
-
-# source_versions PACKAGE: newest first, without those that only other suites have
-source_versions()
-{
-	source_apt apt-cache showsrc --only-source "$1" | awk '/^Version:/ { print $2 }' | sort -Vru
-}
-
-# source_fetch PACKAGE: into $MORPH_CACHE/src/PACKAGE; prefers the newest version that the mirror really has
-source_fetch()
-{
-	local package=$1 dir=$MORPH_CACHE/src/$1 version lock
-
-	[[ ! -e $dir/complete ]] || return 0
-	mkdir -p "$dir" 2>/dev/null || die "$dir: cannot create; set MORPH_CACHE to a directory that you can write"
-	exec {lock}>"$MORPH_CACHE/lock" # variants are made side by side
-	flock "$lock"
-	[[ ! -e $dir/complete ]] || { exec {lock}>&-; return 0; }
-	source_apt_init
-	for version in $(source_versions "$package"); do
-		say "fetching the source of $package $version"
-		if (cd "$dir" && source_apt apt-get -qq --download-only source "$package=$version" >&2); then
-			printf '%s' "$version" >"$dir/complete"
-			exec {lock}>&-
-			return 0
-		fi
-	done
-	# The upstream archive alone will do: it is what upstream released, without Debian's patches.
-	version=$(find "$dir" -name "${package}_*.orig.tar.*" ! -name '*.asc' | sort -V | tail -n 1)
-	[[ -n $version ]] || die "$package: no version of its source can be fetched; see apt's messages above"
-	printf '%s (upstream archive only)' "$(basename "$version" | sed 's/.*_\(.*\)\.orig.*/\1/')" \
-		>"$dir/complete"
-	exec {lock}>&-
-}
-
-source_version()
-{
-	cat "$MORPH_CACHE/src/$1/complete"
-}
+# shellcheck source=scripts/sources.sh
+. "$MORPH_ROOT/scripts/sources.sh"
 
 # source_unpack PACKAGE DIRECTORY: a fresh tree; DIRECTORY must not exist
 source_unpack()

@@ -23,7 +23,7 @@ PACKAGES_BUILD=(
 )
 # shellcheck disable=SC2034
 PACKAGES_TEST=(
-	binutils bolt-22 dbus debsums file g++ golang-go jq libclang-rt-22-dev linux-perf make procps protobuf-compiler python3
+	binutils bolt-22 dbus debsums dpkg-dev file g++ golang-go jq libclang-rt-22-dev linux-perf make procps protobuf-compiler python3
 	util-linux valgrind
 )
 # shellcheck disable=SC2034
