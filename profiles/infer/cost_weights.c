@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Learned by `bench/accuracy --fit`; see cost.h. exp(weight) is the factor on an instruction's cost.
+ * Learned by `bench/accuracy/accuracy --fit`; see cost.h. exp(weight) is the factor on an instruction's cost.
  */
 
 #include "profiles/infer/cost.h"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# bench-faults counts what a program with its functions far apart faults in, and bench/faults.py tells it from one that has
+# bench-faults counts what a program with its functions far apart faults in, and bench/faults/faults.py tells it from one that has
 # them together; nobody is told from a copy.
 
 set -eu
@@ -95,7 +95,7 @@ printf '%s 128 500\n%s 129 500\n%s 192 9\n/lib/c.so 500 9\n' "$far" "$far" "$far
 printf '%s 128 9\n' "$near" >"$work/tables/prog/quick/morph.heat"
 touch "$work"/tables/prog/{shipped,again,morph}/complete
 cpu=$(taskset -pc $$ | sed 's/.*[ ,-]//')
-/usr/bin/python3 "$bench/faults.py" "$work/tables" quick 1 "$cpu" "$tool" "prog=$work/script" 2>"$work/err" ||
+/usr/bin/python3 "$bench/faults/faults.py" "$work/tables" quick 1 "$cpu" "$tool" "prog=$work/script" 2>"$work/err" ||
 	fail "faults.py: $(cat "$work/err")"
 found=$(jq -c '[.programs[0].variants[] | [.name, .processes, .pages_touched, .pages_99, .text_minor_faults_vs_shipped.verdict]]' \
 	"$work/tables/faults.json")
@@ -103,16 +103,16 @@ found=$(jq -c '[.programs[0].variants[] | [.name, .processes, .pages_touched, .p
 	fail "the table: $found"
 [[ $(jq '.geomean_pages_touched == 0.5 and .geomean_text_minor_faults < 0.5' "$work/tables/faults.json") == true ]] ||
 	fail "means: $(jq -c 'del(.programs)' "$work/tables/faults.json")"
-/usr/bin/python3 "$bench/report.py" "$work/tables" "$work/out"
+/usr/bin/python3 "$bench/report/report.py" "$work/tables" "$work/out"
 [[ $(tr '\n' ' ' <"$work/out/RESULTS.md") == *"is on 1.000 times the shipped ones' pages, all of it on 0.500 times; fewer minor faults"* ]] ||
 	fail "RESULTS.md: $(cat "$work/out/RESULTS.md")"
 
 # What is there is not measured again; a variant that fails is a row that says why.
 stamp=$(stat -c %Y%y "$work/tables/prog/quick/faults.json")
-/usr/bin/python3 "$bench/faults.py" "$work/tables" quick 1 "$cpu" "$tool" "prog=$work/script" 2>"$work/err"
+/usr/bin/python3 "$bench/faults/faults.py" "$work/tables" quick 1 "$cpu" "$tool" "prog=$work/script" 2>"$work/err"
 [[ $(stat -c %Y%y "$work/tables/prog/quick/faults.json") == "$stamp" ]] || fail "measured again"
 rm "$near" "$work/tables/prog/quick/faults.json"
-/usr/bin/python3 "$bench/faults.py" "$work/tables" quick 1 "$cpu" "$tool" "prog=$work/script" 2>"$work/err"
+/usr/bin/python3 "$bench/faults/faults.py" "$work/tables" quick 1 "$cpu" "$tool" "prog=$work/script" 2>"$work/err"
 [[ $(jq -r '.programs[0].variants[2].failed' "$work/tables/faults.json") == *"bin/prog: "*"No such file"* ]] ||
 	fail "a variant without its program: $(jq -c '.programs[0].variants[2]' "$work/tables/faults.json")"
 echo "faults: all as expected"

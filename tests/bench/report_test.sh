@@ -34,13 +34,13 @@ ob=(2)
 0x20 0 85
 totals: 100 1
 END
-/usr/bin/python3 "$bench/callgrind_sum.py" --heat "$work/heat" / 0 "$work/callgrind" >"$work/sum"
+/usr/bin/python3 "$bench/measure/callgrind_sum.py" --heat "$work/heat" / 0 "$work/callgrind" >"$work/sum"
 [[ $(jq -c '[.instructions, .i1_misses, .taken_branches, .calls, .code_lines]' "$work/sum") == "[100,1,10,2,3]" ]] ||
 	fail "counts: $(cat "$work/sum")"
 [[ $(tr '\n' ';' <"$work/heat") == "/bin/prog 64 5;/bin/prog 65 10;/lib/c.so 0 85;" ]] ||
 	fail "heat: $(cat "$work/heat")"
 : >"$work/empty"
-! /usr/bin/python3 "$bench/callgrind_sum.py" / 0 "$work/empty" >/dev/null 2>&1 || fail "nothing counted is no result"
+! /usr/bin/python3 "$bench/measure/callgrind_sum.py" / 0 "$work/empty" >/dev/null 2>&1 || fail "nothing counted is no result"
 
 # ---- code outside of .text has no object's name: it is the program's where the program's segments are
 # LOAD 0x002000 0x0000000000002000 0x0000000000002000 0x002431 0x002431 R E 0x1000
@@ -54,7 +54,7 @@ fn=(1) ???
 $(printf '0x%x 0 5\n0x%x 0 6' $((at + 0x108000)) $((at + size + 0x108000)))
 totals: 11
 END
-/usr/bin/python3 "$bench/callgrind_sum.py" --heat "$work/heat" /usr 0x108000 "$work/callgrind" >/dev/null
+/usr/bin/python3 "$bench/measure/callgrind_sum.py" --heat "$work/heat" /usr 0x108000 "$work/callgrind" >/dev/null
 [[ $(cat "$work/heat") == "/usr/bin/true $((at / 64)) 5"*"??? $(((at + size + 0x108000) / 64)) 6" ]] ||
 	fail "code in no named object: $(cat "$work/heat")"
 
@@ -72,18 +72,18 @@ calls=4 0x20 0
 0x$jump 0 9
 totals: 18
 END
-[[ $(/usr/bin/python3 "$bench/callgrind_sum.py" / 0 "$work/callgrind" | jq -c '[.taken_branches, .calls]') == "[4,3]" ]] ||
+[[ $(/usr/bin/python3 "$bench/measure/callgrind_sum.py" / 0 "$work/callgrind" | jq -c '[.taken_branches, .calls]') == "[4,3]" ]] ||
 	fail "jumps into another symbol"
 
 # ---- a difference needs six rounds, and all of them on one side of 1
-found=$(PYTHONPATH=$bench /usr/bin/python3 -c 'import measure
+found=$(PYTHONPATH=$bench/measure /usr/bin/python3 -c 'import measure
 for ratios in ([1.1, 1.2, 1.1], [1.1, 1.2] * 3, [1.1, 0.9] * 3):
     print(measure.ratio_interval(ratios)["verdict"], end=";")')
 [[ $found == "no difference seen;more;no difference seen;" ]] || fail "verdicts: $found"
 
 # ---- rusage passes the exit status on and records it
 status=0
-/usr/bin/python3 "$bench/rusage.py" "$work/costs" sh -c 'exit 3' || status=$?
+/usr/bin/python3 "$bench/measure/rusage.py" "$work/costs" sh -c 'exit 3' || status=$?
 [[ $status == 3 && $(jq .exit "$work/costs") == 3 ]] || fail "rusage: exit status $status"
 
 # ---- a table that the report does not know is shown as it is; markup in it stays text
@@ -92,7 +92,7 @@ cat >"$work/tables/layout.json" <<'END'
 {"table": "layout", "meaning": "What <b>breaks</b>.", "trials": 4,
  "rows": [{"fault": "kill | 9", "ratio": {"value": 0.9, "low": 0.8, "high": 1.1, "verdict": "no difference seen"}}]}
 END
-/usr/bin/python3 "$bench/report.py" "$work/tables" "$work/out"
+/usr/bin/python3 "$bench/report/report.py" "$work/tables" "$work/out"
 grep -q '^| kill \\| 9 | 0.900 (0.800 .. 1.100) = |$' "$work/out/RESULTS.md" || fail "RESULTS.md: $(cat "$work/out/RESULTS.md")"
 grep -q 'What &lt;b&gt;breaks&lt;/b&gt;.' "$work/out/results.html" || fail "markup is not escaped"
 
@@ -110,7 +110,7 @@ cat >"$work/tables/packages.json" <<'END'
   "suite": "its quick tests", "instruction_ratio": 1.0},
  {"name": "none", "failed": "the build failed: no compiler"}]}
 END
-/usr/bin/python3 "$bench/report.py" "$work/tables" "$work/out"
+/usr/bin/python3 "$bench/report/report.py" "$work/tables" "$work/out"
 for line in '1 of 4 packages pass with all their binaries re-optimized what they passed before: 1,040 tests.' \
 	'| tool | 1.2-3 | bin/tool, lib/tool.so | 1,045 | 1,040 | 1,040 | 3 | 0.910 |' \
 	'| half | 4 | 1 of 2: bin/a | 8 | 8 | 8 | 0 | - |' '| worse | 5 | bin/c | 8 | 8 | 7 | 0 | 1.000 |' \

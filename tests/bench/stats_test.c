@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "bench/stats.h"
+#include "bench/measure/stats.h"
 
 #include <math.h>
 

@@ -1,0 +1,364 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""report.py TABLES-DIRECTORY OUTPUT-DIRECTORY - RESULTS.md and results.html from the tables' JSON
+
+Of a table that is not there the section of an earlier run stays as it was. A table that this file does not know in particular is shown as it is: its
+figures, then one row for each member of its arrays of objects.
+"""
+
+import html
+import os
+import sys
+import textwrap
+
+import picture
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../measure"))
+import measure
+
+TITLES = {
+    "speedup": "Speedup (the paper's Figure 3)",
+    "cost": "Cost of an edit (the paper's section 4.3.2)",
+    "size": "Sizes (the paper's Table 6)",
+    "packages": "Test suites of whole packages",
+    "overhead": "Overhead of sampling (the paper's Tables 4 and 5)",
+    "accuracy": "Accuracy of profiles",
+    "layout": "Layout",
+    "faults": "Pages of text and page faults",
+    "security": "Security",
+    "facts": "Claims of the IR",
+    "fuzz": "Fuzzing",
+}
+
+
+class Page:
+    """The same content twice: as Markdown and as HTML."""
+
+    def __init__(self):
+        self.markdown, self.html = [], []
+
+    def heading(self, text, level=2):
+        self.markdown += ["#" * level + " " + text, ""]
+        self.html.append(f"<h{level}>{html.escape(text)}</h{level}>")
+
+    def text(self, text):
+        self.markdown += textwrap.wrap(text, 118, break_long_words=False, break_on_hyphens=False) + [""]
+        self.html.append(f"<p>{html.escape(text)}</p>")
+
+    def table(self, headings, rows):
+        if not rows:
+            return
+        self.markdown.append("| " + " | ".join(headings) + " |")
+        self.markdown.append("|" + "|".join("---" if i == 0 else "--:" for i in range(len(headings))) + "|")
+        for row in rows:
+            self.markdown.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
+        self.markdown.append("")
+        cells = "".join(f"<th>{html.escape(h)}</th>" for h in headings)
+        self.html.append(f"<table><tr>{cells}</tr>")
+        for row in rows:
+            self.html.append("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>")
+        self.html.append("</table>")
+
+    def figure(self, markup, caption):
+        """Only the page has pictures."""
+        self.html.append(f"<figure>{markup}<figcaption>{html.escape(caption)}</figcaption></figure>")
+
+    def details(self, summary, lines):
+        self.html.append(f"<details><summary>{html.escape(summary)}</summary><pre>")
+        self.html.append(html.escape("\n".join(lines)) + "</pre></details>")
+
+
+def sections(path, mark, end=None):
+    """Title -> lines of each section of what an earlier run wrote."""
+    found, title = {}, None
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+    except FileNotFoundError:
+        return found
+    for line in lines:
+        if line.startswith(mark):
+            title = html.unescape(line[len(mark):].removesuffix(end or ""))
+            found[title] = []
+        elif end and line.startswith("</body>"):
+            break
+        if title:
+            found[title].append(line)
+    return found
+
+
+def number(value):
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.4g}"
+    return str(value)
+
+
+def ratio(entry):
+    """0.931 (0.922 .. 0.940), or with a mark that there is no difference."""
+    if not entry:
+        return "-"
+    mark = " =" if entry["verdict"] == "no difference seen" else ""
+    return f"{entry['value']:.3f} ({entry['low']:.3f} .. {entry['high']:.3f}){mark}"
+
+
+def plain(value):
+    return "-" if value is None else f"{value:.3f}"
+
+
+# ---- speedup ----
+
+def speedup(page, table, directory):
+    page.text("CPU time of the test workload relative to the shipped binary (built by `morph cc`, ThinLTO, no profile): "
+              "below 1 is faster. Medians of interleaved rounds with their 95 % bootstrap interval; \"=\" marks "
+              "that no difference was seen: the interval includes 1. Training and test inputs differ. Morph compiles for "
+              "the CPU in the machine, as users have it, unless its row says otherwise; all others for the CPU that packages "
+              "are shipped for.")
+    page.text(speedup_sentence(table))
+    summary = table["summary"]
+    page.heading("All programs, geometric mean", 3)
+    page.table(
+        ["variant", "programs", "vs shipped", "vs clang -O2", "vs ThinLTO+BOLT, samples", "vs ThinLTO+PGO",
+         "instructions", "I1 misses", "taken branches", "mispredicts"],
+        [[row["label"], number(row["vs_shipped"]["programs"]), ratio(row["vs_shipped"]), ratio(row["vs_o2"]),
+          ratio(row["vs_bolt_samples"]), ratio(row["vs_lto_pgo"]),
+          plain(row["instructions_vs_shipped"]), plain(row["i1_misses_vs_shipped"]),
+          plain(row["taken_branches_vs_shipped"]), plain(row["mispredicts_vs_shipped"])] for row in summary])
+    page.figure(picture.bars([(row["label"], row["vs_shipped"]) for row in summary]),
+                "CPU time relative to the shipped binary, geometric mean, with 95 % intervals")
+    for program in table["programs"]:
+        speedup_program(page, program, directory, table["mode"])
+
+
+def speedup_sentence(table):
+    found = table.get("geomean_vs_shipped")
+    if found is None:
+        return "Morph's own rows are missing in this run."
+    row = next(row for row in table["summary"] if row["name"] == "morph")
+    entry = row["vs_shipped"]
+    if entry["verdict"] == "no difference seen":
+        start = "From clock samples alone, no difference to the shipped binaries was seen"
+    else:
+        gain = abs(1 - found) * 100
+        start = (f"From clock samples alone Morph's binaries need {gain:.1f} % "
+                 f"{'less' if found < 1 else 'MORE'} CPU time than the shipped ones")
+    losses = [p["name"] for p in table["programs"] for v in p["variants"]
+              if v["name"] == "morph" and v.get("vs_shipped", {}).get("verdict") == "more"]
+    worst = f"; the worst program is at {table['worst_vs_shipped']:.3f}"
+    return start + worst + (f". Morph loses on: {', '.join(losses)}." if losses else "; it loses on none.")
+
+
+def speedup_program(page, program, directory, mode):
+    page.heading(program["name"], 3)
+    if "failed" in program:
+        page.text("Not measured: " + program["failed"])
+        return
+    page.text(f"{program['title']}; Debian source {program['source']} {program['version']}; "
+              f"{program['rounds']} rounds.")
+    rows = []
+    for v in program["variants"]:
+        if "failed" in v:
+            rows.append([v["label"], "failed: " + v["failed"]] + [""] * 8)
+            continue
+        counts = v.get("counts") or {}
+        rows.append([v["label"], ratio(v.get("vs_shipped")),
+                     f"{v['vs_shipped']['q1']:.3f} .. {v['vs_shipped']['q3']:.3f}" if "vs_shipped" in v else "-",
+                     plain(v["cpu_s"]["median"]), number(v["text_bytes"]), number(counts.get("instructions")),
+                     number(counts.get("i1_misses")), number(counts.get("taken_branches")),
+                     number(counts.get("mispredicts")), "same" if v["outputs_identical"] else "DIFFERS"])
+    page.table(["variant", "CPU time vs shipped", "quartiles", "median, s", "text, bytes", "instructions",
+                "I1 misses", "taken branches", "mispredicts", "output"], rows)
+    page.figure(picture.bars([(v["label"], v["vs_shipped"]) for v in program["variants"] if "vs_shipped" in v]),
+                f"{program['name']}: CPU time relative to the shipped binary")
+    for variant, label in (("shipped", "as shipped"), ("morph", "re-optimized by Morph")):
+        image = picture.heat(os.path.join(directory, program["name"], mode, variant + ".heat"),
+                             os.path.join(directory, program["name"], variant, "prefix"))
+        if image:
+            page.figure(image, f"{program['name']} {label}: its text, a point for each 64-byte line, from the "
+                               "top left; the brighter the more instructions ran there")
+    page.details("How each variant was made", [
+        line for v in program["variants"] for line in [v["label"] + ":"] + ["  " + c for c in v.get("commands", [])]])
+
+
+# ---- overhead ----
+
+def overhead(page, table, directory):
+    rates = [r for r in table.get("rates", []) if isinstance(r, dict) and "rate_hz" in r]
+    if rates:
+        page.figure(picture.curve([(r["rate_hz"], r) for r in rates]), "overhead in percent against sampling rate")
+    generic(page, table, directory)
+
+
+# ---- packages ----
+
+def packages(page, table, _directory):
+    done = [p for p in table["packages"] if "failed" not in p]
+    same = [p for p in done if not refused(p) and p["tests_optimized"] == p["tests_shipped"]]
+    page.text("Debian packages built by their own build systems with `morph cc` and hardening flags; their own test "
+              "suites on the binaries as shipped, and again when Morph's stand in their places.")
+    page.text(f"{len(same)} of {len(table['packages'])} packages pass with all their binaries re-optimized what they passed "
+              f"before: {number(sum(p['tests_optimized']['passed'] for p in same))} tests.")
+    page.table(
+        ["package", "version", "binaries re-optimized", "tests", "passed as shipped", "passed re-optimized", "skipped",
+         "instructions vs shipped"],
+        [[p["name"], p["version"], package_binaries(p), number(sum(p["tests_shipped"].values())),
+          number(p["tests_shipped"]["passed"]), number(p["tests_optimized"]["passed"]),
+          number(p["tests_optimized"]["skipped"]), plain(p["instruction_ratio"])] for p in done])
+    for package in table["packages"]:
+        if package.get("suite"):
+            page.text(f"{package['name']}: of its suite, {package['suite']}.")
+        if "failed" in package:
+            page.text(f"{package['name']}: {package['failed']}")
+        for binary in refused(package):
+            page.text(f"{package['name']}: {binary['name']} was refused: {binary['refused']}")
+
+
+def refused(package):
+    return [b for b in package.get("binaries", []) if "refused" in b]
+
+
+def package_binaries(package):
+    """bin/sort, bin/wc; or 1 of 2: bin/sort"""
+    binaries, without = package["binaries"], refused(package)
+    names = ", ".join(b["name"] for b in binaries if b not in without)
+    return f"{len(binaries) - len(without)} of {len(binaries)}: {names}" if without else names
+
+
+# ---- faults ----
+
+def faults(page, table, _directory):
+    page.text(f"Whole test runs at {table['test_percent']} % of the size, relative to the shipped binary; medians of rounds with their "
+              "95 % bootstrap interval, \"=\" marks that no difference was seen. Pages that ran are exact "
+              f"({table['page_bytes']} bytes; without read-ahead each is a major fault), and so are the fewest under 99 % of "
+              "the instructions, the working set. Minor faults are those with the program's "
+              "file in the page cache, where the kernel maps up to 16 cached pages around the one that is touched, so "
+              "resident text is more than what ran; major faults are those with none of it in the page cache"
+              + (f", of which this machine reads {table['read_ahead_kib']} KiB ahead." if table.get("read_ahead_kib") else "."))
+    page.text(faults_sentence(table))
+    page.heading("All programs, geometric mean", 3)
+    columns = ("resident_text_kib", "text_minor_faults", "minor_faults", "major_faults")
+    page.table(["variant", "pages that ran", "pages under 99 %", "resident text", "faults in text", "minor faults",
+                "major faults"],
+               [[row["label"], plain(row["pages_touched_vs_shipped"]), plain(row["pages_99_vs_shipped"])]
+                + [ratio(row[column + "_vs_shipped"]) for column in columns] for row in table["summary"]])
+    for program in table["programs"]:
+        page.heading(program["name"], 3)
+        if "failed" in program:
+            page.text("Not measured: " + program["failed"])
+            continue
+        page.table(["variant", "pages mapped", "pages that ran", "pages under 99 %", "resident text, KiB", "faults in text", "minor faults",
+                    "minor faults vs shipped", "major faults"],
+                   [faults_row(v) for v in program["variants"]])
+
+
+def faults_row(v):
+    if "failed" in v:
+        return [v["label"], "failed: " + v["failed"]] + [""] * 7
+    return [v["label"], number(v["text_pages"]), number(v["pages_touched"]), number(v["pages_99"]), middle(v["resident_text_kib"]),
+            middle(v["text_minor_faults"]), middle(v["minor_faults"]), ratio(v["minor_faults_vs_shipped"]),
+            middle(v["major_faults"])]
+
+
+def middle(entry):
+    """742 (741 .. 744): median and quartiles, or the value alone when it never varied."""
+    spread = "" if entry["q1"] == entry["q3"] else f" ({number(entry['q1'])} .. {number(entry['q3'])})"
+    return number(entry["median"]) + spread
+
+
+def faults_sentence(table):
+    row = next((row for row in table["summary"] if row["name"] == "morph"), None)
+    if not row:
+        return "Morph's own rows are missing in this run."
+    words = {"less": "fewer", "more": "MORE", "no difference seen": "no difference seen in"}
+    hottest, touched = row["pages_99_vs_shipped"], row["pages_touched_vs_shipped"]
+    start = (f"99 % of what Morph's binaries execute is on {hottest:.3f} times the shipped ones' pages, all of it on "
+             f"{touched:.3f} times; " if touched else "")
+    parts = [f"{words[row[key]['verdict']]} {key.split('_')[0]} faults"
+             for key in ("minor_faults_vs_shipped", "major_faults_vs_shipped") if row[key]]
+    return start + ", ".join(parts) + "."
+
+
+# ---- any other ----
+
+def generic(page, table, _directory):
+    if table.get("meaning"):
+        page.text(table["meaning"])
+    hidden = ("table", "meaning", "mode", "machine", "tools")
+    figures = [[key.replace("_", " "), number(value)] for key, value in table.items()
+               if key not in hidden and not isinstance(value, (dict, list))]
+    page.table(["figure", "value"], figures)
+    for key, value in table.items():
+        if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+            page.heading(key.replace("_", " "), 3)
+            columns = list(dict.fromkeys(c for row in value for c in row if flat(row[c])))
+            page.table([c.replace("_", " ") for c in columns],
+                       [[cell(row.get(c)) for c in columns] for row in value])
+
+
+def flat(value):
+    return not isinstance(value, (dict, list)) or (isinstance(value, dict) and "value" in value)
+
+
+def cell(value):
+    if isinstance(value, dict):
+        return ratio(value) if {"low", "high", "verdict"} <= value.keys() else number(value.get("value"))
+    return number(value)
+
+
+RENDERERS = {"speedup": speedup, "overhead": overhead, "packages": packages, "faults": faults}
+
+
+def machine_line(table):
+    m = table.get("machine")
+    if not m:
+        return None
+    tools = ", ".join(f"{name} {version}" for name, version in (table.get("tools") or {}).items() if version)
+    return (f"Measured {m['time']} on {m['cpu']}, {m['cpus']} CPUs, {m['memory_mib']} MiB, "
+            f"Linux {m['kernel']}, {m['system']}, load {m['load_average']:.1f} at the end"
+            + (f"; {tools}" if tools else "") + f"; mode: {table.get('mode', 'full')}.")
+
+
+STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; color: #222; }
+table { border-collapse: collapse; margin: 1em 0; font-size: 13px; }
+th, td { border-bottom: 1px solid #ddd; padding: .25em .6em; text-align: right; }
+th:first-child, td:first-child { text-align: left; }
+figure { margin: 1em 0; } figcaption { color: #555; font-size: 13px; }
+img.heat { image-rendering: pixelated; background: #000; width: 512px; }
+pre { font-size: 12px; overflow-x: auto; background: #f6f6f6; padding: .6em; }
+"""
+
+
+def main(argv):
+    if len(argv) != 3:
+        measure.usage(__doc__)
+    markdown, page_html = (os.path.join(argv[2], name) for name in ("RESULTS.md", "results.html"))
+    kept, kept_html = sections(markdown, "## "), sections(page_html, "<h2>", "</h2>")
+    page = Page()
+    page.heading("Results", 1)
+    page.text("Written by scripts/bench from the tables' JSON; bench/README.md says what each figure is.")
+    for name, title in TITLES.items():
+        table = measure.read_json(os.path.join(argv[1], name + ".json"))
+        if table:
+            page.heading(title)
+            if machine_line(table):
+                page.text(machine_line(table))
+            RENDERERS.get(name, generic)(page, table, os.path.abspath(argv[1]))
+        else:
+            page.markdown += kept.get(title, [])
+            page.html += kept_html.get(title, [])
+    with open(markdown, "w", encoding="utf-8") as out:
+        out.write("\n".join(page.markdown).rstrip("\n") + "\n")
+    with open(page_html, "w", encoding="utf-8") as out:
+        out.write("<!DOCTYPE html><html lang=en><meta charset=utf-8><title>Morph: results</title>"
+                  f"<style>{STYLE}</style><body>\n" + "\n".join(page.html) + "\n</body></html>\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
