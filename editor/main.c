@@ -67,7 +67,8 @@ enum {
 	OPT_NO_SELFTEST,
 	OPT_SELFTEST_TIMEOUT,
 	OPT_SIDECARS,
-	OPT_KEEP
+	OPT_KEEP,
+	OPT_PASSES
 };
 
 static const struct option long_options[] = { { "profile", required_argument, NULL, 'p' },
@@ -89,6 +90,7 @@ static const struct option long_options[] = { { "profile", required_argument, NU
 						OPT_SELFTEST_TIMEOUT },
 					      { "sidecar-dir", required_argument, NULL, OPT_SIDECARS },
 					      { "keep-work-dir", no_argument, NULL, OPT_KEEP },
+					      { "passes", no_argument, NULL, OPT_PASSES },
 					      { "help", no_argument, NULL, 'h' },
 					      { NULL } };
 
@@ -139,9 +141,19 @@ static int usage(FILE *out)
 	      "       [--cpu NAME|native|shipped] [--tune NAME] [--layout-only] [--rebase] [--trust-facts] "
 	      "[--jobs N] [--user NAME] [--work-dir DIR]\n"
 	      "       [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--keep-work-dir]\n"
-	      "       [--selftest | --no-selftest] [--selftest-timeout SECONDS]\n",
+	      "       [--selftest | --no-selftest] [--selftest-timeout SECONDS]\n"
+	      "       morph optimize --passes\n",
 	      out);
 	return out == stderr ? 2 : 0;
+}
+
+static int passes_print(void)
+{
+	struct edit_pass pass;
+
+	for (size_t i = 0; edit_pass_at(i, &pass); i++)
+		printf("%-11s %-11s %s\n", pass.name, edit_step_name(pass.step), pass.title);
+	return 0;
 }
 
 /* The worker changes directory. What does not exist stays as it was given, for the message about it. */
@@ -187,6 +199,8 @@ static int arguments_parse(int argc, char **argv, struct arguments *ret)
 	while ((option = getopt_long(argc, argv, "p:o:j:h", long_options, NULL)) != -1) {
 		if (option == 'h')
 			exit(usage(stdout));
+		if (option == OPT_PASSES)
+			exit(passes_print());
 		if (!argument_take(option, ret))
 			return usage(stderr);
 	}

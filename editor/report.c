@@ -11,8 +11,24 @@
 #include "base/json.h"
 #include "base/sha256.h"
 
-static const char *const step_names[EDIT_STEPS] = { "trust",	"cut",	  "annotate",	"optimize",
-						    "generate", "layout", "regenerate", "sign" };
+static void times_json(struct json *json, const struct edit_report *r)
+{
+	double steps[EDIT_STEPS] = { 0 };
+	struct edit_pass pass;
+
+	json_object_begin(json, "pass_cpu_seconds");
+	for (size_t i = 0; edit_pass_at(i, &pass); i++) {
+		if (!(r->passes_run >> i & 1))
+			continue;
+		steps[pass.step] += r->cpu_s[i];
+		json_double(json, pass.name, r->cpu_s[i]);
+	}
+	json_object_end(json);
+	json_object_begin(json, "cpu_seconds");
+	for (size_t i = 0; i < EDIT_STEPS; i++)
+		json_double(json, edit_step_name(i), steps[i]);
+	json_object_end(json);
+}
 
 static void report_json(struct json *json, const struct image *program, const struct profile *profile,
 			const uint8_t profile_sha256[SHA256_BYTES], const struct edit_options *options,
@@ -68,10 +84,7 @@ static void report_json(struct json *json, const struct image *program, const st
 	json_u64(json, "text_bytes_after", r->text_after);
 	json_u64(json, "peak_bytes", r->peak_bytes);
 	json_string(json, "selftest", !r->selftest[0] ? NULL : r->selftest_ran ? "passed" : "not run");
-	json_object_begin(json, "cpu_seconds");
-	for (size_t i = 0; i < EDIT_STEPS; i++)
-		json_double(json, step_names[i], r->cpu_s[i]);
-	json_object_end(json);
+	times_json(json, r);
 	json_object_begin(json, "sandbox");
 	json_bool(json, "own_user", walls->user);
 	json_bool(json, "landlock", walls->landlock);

@@ -18,7 +18,6 @@
 #define SELFTEST_TIMEOUT_S 60u		/* each of the runs */
 #define SELFTEST_FILE_BYTES (64u << 20) /* what may be written, output included */
 #define SELFTEST_MEMORY_BYTES (8ull << 30)
-#define SELFTEST_MAX 4096u /* of the command, with its end */
 
 struct selftest {
 	const char *command, *name; /* the name of the installed file, without directory */

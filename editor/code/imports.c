@@ -79,8 +79,9 @@ static int call_note(struct imports *imports, LLVMValueRef function, double call
 	return 0;
 }
 
-int imports_note(struct imports *imports, LLVMBasicBlockRef block, uint64_t executions)
+int imports_note(LLVMBasicBlockRef block, uint64_t executions, void *user)
 {
+	struct imports *imports = user;
 	int r = 0;
 
 	for (LLVMValueRef i = LLVMGetFirstInstruction(block); i && executions && r == 0;

@@ -23,8 +23,8 @@ struct imports *imports_new(LLVMModuleRef module, const struct name_set *names);
 void imports_free(struct imports *imports); /* accepts NULL */
 DEFINE_CLEANUP(struct imports *, imports_free);
 
-/** imports_note() - what @block of the module calls when it is executed so often; 0 or -ENOMEM */
-int imports_note(struct imports *imports, LLVMBasicBlockRef block, uint64_t executions);
+/** imports_note() - @block ran @executions times; 0 or -ENOMEM. @user is a struct imports (struct annotate_visitor) */
+int imports_note(LLVMBasicBlockRef block, uint64_t executions, void *user);
 
 /**
  * imports_mark() - mark what is called at least @seen times: counts below what one sample stands for are a guess

@@ -198,12 +198,20 @@ static void branches_attach(const struct ir_graph *graph, const uint64_t *blocks
 
 struct annotation {
 	const struct profile *profile;
-	annotate_visit visit;
-	void *user;
-	bool attaches; /* or only counts */
+	const struct annotate_visitor *visitors; /* NULL: none */
+	bool attaches;				 /* or only counts */
 	struct counts counts;
 	struct annotate_stats *stats;
 };
+
+static int block_tell(const struct annotate_visitor *visitors, LLVMBasicBlockRef block, uint64_t executions)
+{
+	int r = 0;
+
+	for (const struct annotate_visitor *v = visitors; v && v->visit && r >= 0; v++)
+		r = v->visit(block, executions, v->user);
+	return r;
+}
 
 static int function_annotate(struct annotation *annotation, LLVMValueRef fn, const struct ir_graph *graph,
 			     const struct profile_function *function, struct arena *arena)
@@ -220,8 +228,8 @@ static int function_annotate(struct annotation *annotation, LLVMValueRef fn, con
 	}
 	if (r < 0 || !total)
 		return r;
-	for (uint32_t b = 0; annotation->visit && b < graph->n_blocks && r == 0; b++)
-		r = annotation->visit(graph->blocks[b].block, blocks[b], annotation->user);
+	for (uint32_t b = 0; b < graph->n_blocks && r == 0; b++)
+		r = block_tell(annotation->visitors, graph->blocks[b].block, blocks[b]);
 	counts->max_function = MAX(counts->max_function, blocks[0]);
 	counts->n_functions++;
 	stats->n_hot_functions++;
@@ -337,21 +345,21 @@ static int module_annotate(struct annotation *annotation, LLVMModuleRef module, 
 	return r < 0 ? fault_errno(reterr, r, "attaching the profile to the IR") : 0;
 }
 
-int annotate_module(LLVMModuleRef module, const struct profile *profile, annotate_visit visit, void *user,
-		    struct annotate_stats *ret, struct fault *reterr)
+int annotate_module(LLVMModuleRef module, const struct profile *profile,
+		    const struct annotate_visitor *visitors, struct annotate_stats *ret, struct fault *reterr)
 {
 	struct annotation annotation = {
-		.profile = profile, .visit = visit, .user = user, .attaches = true, .stats = ret
+		.profile = profile, .visitors = visitors, .attaches = true, .stats = ret
 	};
 
 	return module_annotate(&annotation, module, reterr);
 }
 
-int annotate_count(LLVMModuleRef module, const struct profile *profile, annotate_visit visit, void *user,
-		   struct fault *reterr)
+int annotate_count(LLVMModuleRef module, const struct profile *profile,
+		   const struct annotate_visitor *visitors, struct fault *reterr)
 {
 	struct annotate_stats stats;
-	struct annotation annotation = { .profile = profile, .visit = visit, .user = user, .stats = &stats };
+	struct annotation annotation = { .profile = profile, .visitors = visitors, .stats = &stats };
 
 	return module_annotate(&annotation, module, reterr);
 }

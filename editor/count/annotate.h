@@ -26,13 +26,20 @@ struct annotate_stats {
 	uint64_t executions;		     /* sum of all block counts */
 };
 
-/** What is told of each block of a function with counts; a negative return value ends the annotation with it. */
-typedef int (*annotate_visit)(LLVMBasicBlockRef block, uint64_t executions, void *user);
+/** Who is told of each block of a function with counts; a negative return value of @visit ends the annotation with it. */
+struct annotate_visitor {
+	int (*visit)(LLVMBasicBlockRef block, uint64_t executions, void *user);
+	void *user;
+};
 
-/** annotate_module() - @visit: may be NULL. Return: 0, -ENOMEM, or what @visit returned */
-int annotate_module(LLVMModuleRef module, const struct profile *profile, annotate_visit visit, void *user,
-		    struct annotate_stats *ret, struct fault *reterr);
+/**
+ * annotate_module() - @visitors: asked in turn; ends with one whose @visit is NULL. NULL: nobody
+ * Return: 0, -ENOMEM, or what a visitor returned
+ */
+int annotate_module(LLVMModuleRef module, const struct profile *profile,
+		    const struct annotate_visitor *visitors, struct annotate_stats *ret,
+		    struct fault *reterr);
 
-/** annotate_count() - tell @visit what annotate_module() would, and leave @module as it is; errors likewise */
-int annotate_count(LLVMModuleRef module, const struct profile *profile, annotate_visit visit, void *user,
-		   struct fault *reterr);
+/** annotate_count() - tell @visitors what annotate_module() would, and leave @module as it is; errors likewise */
+int annotate_count(LLVMModuleRef module, const struct profile *profile,
+		   const struct annotate_visitor *visitors, struct fault *reterr);

@@ -33,7 +33,7 @@ struct indirect *indirect_new(LLVMModuleRef module, const struct slots *slots);
 void indirect_free(struct indirect *indirect); /* accepts NULL */
 DEFINE_CLEANUP(struct indirect *, indirect_free);
 
-/** indirect_note() - @block ran @executions times; 0 or -ENOMEM. @user is a struct indirect (annotate_visit) */
+/** indirect_note() - @block ran @executions times; 0 or -ENOMEM. @user is a struct indirect (struct annotate_visitor) */
 int indirect_note(LLVMBasicBlockRef block, uint64_t executions, void *user);
 
 /**

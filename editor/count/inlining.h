@@ -34,7 +34,7 @@ struct inlining *inlining_new(LLVMModuleRef module);
 void inlining_free(struct inlining *inlining); /* accepts NULL */
 DEFINE_CLEANUP(struct inlining *, inlining_free);
 
-/** inlining_note() - @block ran @executions times; 0 or -ENOMEM. @user is a struct inlining (annotate_visit) */
+/** inlining_note() - @block ran @executions times; 0 or -ENOMEM. @user is a struct inlining (struct annotate_visitor) */
 int inlining_note(LLVMBasicBlockRef block, uint64_t executions, void *user);
 
 /**

@@ -85,7 +85,7 @@ TEST(counts_become_branch_weights)
 	struct annotate_stats stats;
 	struct fault fault;
 
-	CHECK_INT(annotate_module(module, profile, NULL, NULL, &stats, &fault), 0);
+	CHECK_INT(annotate_module(module, profile, NULL, &stats, &fault), 0);
 	CHECK_INT(stats.n_hot_functions, 1);
 	CHECK_INT(stats.n_hot_blocks, 4);
 	CHECK(first_share(module, "hot") > 0.89 && first_share(module, "hot") < 0.91);
@@ -103,7 +103,7 @@ TEST(where_no_count_decides_what_the_program_expects_does)
 	struct fault fault;
 
 	function->counts[1].confidence = function->counts[2].confidence = 0;
-	CHECK_INT(annotate_module(module, profile, NULL, NULL, &stats, &fault), 0);
+	CHECK_INT(annotate_module(module, profile, NULL, &stats, &fault), 0);
 	CHECK(first_share(module, "hot") < 0.01);
 	LLVMDisposeModule(module);
 }
@@ -116,8 +116,8 @@ TEST(a_side_never_seen_keeps_more_doubt_when_samples_are_few)
 	struct annotate_stats stats;
 	struct fault fault;
 
-	CHECK_INT(annotate_module(a, many, NULL, NULL, &stats, &fault), 0);
-	CHECK_INT(annotate_module(b, few, NULL, NULL, &stats, &fault), 0);
+	CHECK_INT(annotate_module(a, many, NULL, &stats, &fault), 0);
+	CHECK_INT(annotate_module(b, few, NULL, &stats, &fault), 0);
 	CHECK(first_share(a, "hot") > 0.99);
 	CHECK(first_share(b, "hot") < 0.95);
 	LLVMDisposeModule(a);
@@ -131,7 +131,7 @@ TEST(a_function_without_samples_is_left_alone)
 	struct annotate_stats stats;
 	struct fault fault;
 
-	CHECK_INT(annotate_module(module, profile, NULL, NULL, &stats, &fault), 0);
+	CHECK_INT(annotate_module(module, profile, NULL, &stats, &fault), 0);
 	size_t n = 0;
 	LLVMValueMetadataEntry *entries = LLVMGlobalCopyAllMetadata(LLVMGetNamedFunction(module, "cold"), &n);
 

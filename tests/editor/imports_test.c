@@ -61,8 +61,8 @@ TEST(only_what_was_seen_and_is_elsewhere_is_marked)
 	LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(LLVMGetNamedFunction(module, "caller"));
 	LLVMBasicBlockRef cold = LLVMGetNextBasicBlock(entry);
 
-	CHECK_INT(imports_note(imports, entry, 7), 0);
-	CHECK_INT(imports_note(imports, cold, 2), 0);
+	CHECK_INT(imports_note(entry, 7, imports), 0);
+	CHECK_INT(imports_note(cold, 2, imports), 0);
 	CHECK_INT(imports_mark(imports, 5), 3);
 	CHECK(is_marked(module, "imported"));
 	CHECK(is_marked(module, "exported"));
@@ -71,7 +71,7 @@ TEST(only_what_was_seen_and_is_elsewhere_is_marked)
 	CHECK(!is_marked(module, "elsewhere"));
 	CHECK(!runtime_is_marked(module));
 	/* calls add up */
-	CHECK_INT(imports_note(imports, cold, 3), 0);
+	CHECK_INT(imports_note(cold, 3, imports), 0);
 	CHECK_INT(imports_mark(imports, 5), 5);
 	CHECK(is_marked(module, "imported_cold"));
 	CHECK(runtime_is_marked(module));
@@ -90,7 +90,7 @@ TEST(what_never_ran_is_not_marked)
 
 	for (LLVMBasicBlockRef b = LLVMGetEntryBasicBlock(LLVMGetNamedFunction(module, "caller")); b;
 	     b = LLVMGetNextBasicBlock(b))
-		CHECK_INT(imports_note(imports, b, 0), 0);
+		CHECK_INT(imports_note(b, 0, imports), 0);
 	CHECK_INT(imports_mark(imports, 0), 0);
 	CHECK(!is_marked(module, "imported"));
 	CHECK(!runtime_is_marked(module));

@@ -11,7 +11,8 @@
  */
 
 #include "base/fault.h"
-#include "editor/edit.h"
+#include "editor/steps/edit_report.h"
+#include "editor/steps/options.h"
 #include "module/block_map.h"
 #include "module/image.h"
 #include "module/morph_data.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "editor/generation.h"
+#include "editor/steps/generation.h"
 
 #include <errno.h>
 #include <llvm-c/Core.h>

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The first passes: is the shipped file what its IR makes? */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <llvm-c/Core.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "editor/ir/symbols.h"
+#include "editor/link/object.h"
+#include "editor/steps/objects.h"
+#include "editor/trust/plan_check.h"
+
+int pass_plan(struct edit *edit, struct fault *reterr)
+{
+	return plan_check(edit->data, reterr);
+}
+
+/* Modules get back what they lost on their way into the shipped file. */
+int pass_restore(struct edit *edit, struct fault *reterr)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++) {
+		LLVMModuleRef module;
+
+		r = unit_parse(edit, i, &module, reterr);
+		if (r < 0)
+			return r;
+		if (ir_restore_used(module) && ir_write(module, &edit->units[i].restored) < 0)
+			r = fault_errno(reterr, -ENOMEM, "reading IR");
+		LLVMDisposeModule(module);
+	}
+	return r;
+}
+
+/* All modules are generated as shipped; what did not run is linked again later. */
+int pass_regenerate(struct edit *edit, struct fault *reterr)
+{
+	size_t n = edit->data->n_modules;
+	struct codegen_input *inputs = calloc(n, sizeof(*inputs));
+	char path[PATH_MAX];
+	int r = inputs ? 0 : fault_errno(reterr, -ENOMEM, "generating the shipped code");
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		const struct morph_module *m = &edit->data->modules[i];
+		const struct buffer *restored = &edit->units[i].restored;
+
+		inputs[i] = restored->size ?
+				    (struct codegen_input){ m->name, restored->data, restored->size } :
+				    (struct codegen_input){ m->name, m->bitcode, m->size };
+	}
+	if (r == 0)
+		r = objects_generate(edit, inputs, n, (const char *[]){ "-pgo-analysis-map=br-prob", NULL },
+				     "base", reterr);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = object_ungroup(edit_path(edit, path, "base-%zu.o", i), reterr);
+	free(inputs);
+	return r;
+}
+
+/* The build ID is the shipped one, so that nothing moves and nothing differs. */
+static int shipped_link(struct edit *edit, const char *out, struct fault *reterr)
+{
+	char id[BUILD_ID_MAX_TEXT], option[BUILD_ID_MAX_TEXT + 16];
+	size_t n = edit->data->n_modules;
+	char **objects = calloc(n + 1, sizeof(*objects));
+	int r = objects ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		if (asprintf(&objects[i], "%s/base-%zu.o", edit->options->directory, i) < 0)
+			r = -ENOMEM;
+	if (r == -ENOMEM)
+		fault_errno(reterr, r, "linking the shipped code");
+	snprintf(option, sizeof(option), "--build-id=0x%s", build_id_text(image_build_id(edit->program), id));
+	if (r == 0)
+		r = objects_link(edit, objects, (const char *const[]){ option, NULL }, out, &edit->known,
+				 reterr);
+	objects_free(objects);
+	return r;
+}
+
+static int shipped_compare(struct edit *edit, struct fault *reterr)
+{
+	_clean_(image_freep) struct image *again = NULL;
+	_clean_(block_map_freep) struct block_map *map = NULL;
+	char path[PATH_MAX];
+	int r = shipped_link(edit, edit_path(edit, path, "again"), reterr);
+
+	if (r == 0)
+		r = linked_open(path, &again, &map, reterr);
+	if (r == 0)
+		r = block_map_make_unique(map);
+	if (r == 0)
+		r = trust_compare(edit->program, edit->data->map, again, map, &edit->report->trust, reterr);
+	return r > 0 ? EDIT_UNTRUSTED : r;
+}
+
+int pass_compare(struct edit *edit, struct fault *reterr)
+{
+	struct fault *difference = &edit->report->difference;
+	int r = shipped_compare(edit, difference);
+
+	if (r < 0)
+		return fault_set(reterr, r, "%s", difference->text);
+	/* When rebased, what was just generated stands for the shipped code: counts find their blocks by probes, not by addresses. */
+	if (r == EDIT_UNTRUSTED && !edit->options->rebase)
+		return fault_set(reterr, r,
+				 "the shipped IR is not the program: %s; it was built by another LLVM, "
+				 "altered, or built with -g "
+				 "and its code depends on that: build it again with this LLVM or without -g, "
+				 "or take its IR at its word "
+				 "(--rebase, or rebase in morphd.conf)",
+				 difference->text);
+	return 0;
+}
+
+/* What the names stand for that the shipped code uses. */
+int pass_names(struct edit *edit, struct fault *reterr)
+{
+	char path[PATH_MAX], object[32];
+	int r = symbols_of_options(edit->data->plan, edit->words);
+
+	if (r < 0)
+		return fault_errno(reterr, r, "collecting symbol names");
+	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++)
+		r = references_collect(edit_path(edit, path, "%s", unit_base(i, object)), object, edit->known,
+				       &edit->names, reterr);
+	for (size_t i = 0; i < edit->data->plan->n_inputs && r == 0; i++) {
+		snprintf(object, sizeof(object), "plan-%zu.o", i);
+		if (edit->data->plan->inputs[i].kind == LINK_OBJECT)
+			r = references_collect(edit_path(edit, path, "%s", object), object, edit->known,
+					       &edit->names, reterr);
+	}
+	return r;
+}

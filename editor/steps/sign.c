@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <errno.h>
+
+#include "editor/count/prediction.h"
+#include "editor/steps/generation.h"
+#include "editor/steps/objects.h"
+
+int pass_sign(struct edit *edit, struct fault *reterr)
+{
+	_clean_(image_freep) struct image *image = NULL;
+	_clean_(block_map_freep) struct block_map *map = NULL;
+	int r = linked_open(edit->out, &image, &map, reterr);
+
+	if (r < 0)
+		return r;
+	if (block_map_adopt_probes(map, edit->counted) < 0)
+		return fault_errno(reterr, -ENOMEM, "describing the generation");
+	if (prediction_make(edit->program, edit->data->map, image, map, edit->heat, edit->profile,
+			    &edit->report->before, &edit->report->after) < 0)
+		return fault_errno(reterr, -ENOMEM, "predicting the gain");
+	edit->report->text_after = generation_text_bytes(image);
+	return generation_sign(edit->out, map, edit->data, edit->report, reterr);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * state.h - what one edit hands from pass to pass
+ *
+ * A pass is `int pass_NAME(struct edit *edit, struct fault *reterr)` in a file of this folder, and a line in the table of
+ * editor/edit.c. Return: 0; EDIT_NOTHING, EDIT_UNTRUSTED, negative errno: the edit ends with that, @reterr says why.
+ */
+
+#include <limits.h>
+#include <llvm-c/Types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/bytes.h"
+#include "base/fault.h"
+#include "editor/count/heat.h"
+#include "editor/count/slots.h"
+#include "editor/ir/ir.h"
+#include "editor/link/placement.h"
+#include "editor/steps/edit_report.h"
+#include "editor/steps/options.h"
+#include "editor/trust/link_map.h"
+#include "editor/trust/references.h"
+#include "module/block_map.h"
+#include "module/image.h"
+#include "module/morph_data.h"
+#include "profiles/store/profile.h"
+
+/* One module of the program on its way through the edit. */
+struct unit {
+	struct buffer restored; /* bitcode of the whole, where it had lost something; owned */
+	struct buffer cold;	/* bitcode of the half that did not run; owned */
+	struct name_set *moved; /* names that only the hot module defines now; owned */
+	bool has_assembly;
+	bool is_cut;
+	bool keeps_base; /* its base object is linked again: all of it, or without what moved */
+};
+
+/* All is owned but what is given: the first three. */
+struct edit {
+	const struct image *program;
+	const struct profile *profile;
+	const struct edit_options *options;
+	struct edit_report *report;
+	struct morph_data *data;
+	struct unit *units;	  /* one per data->modules[] */
+	struct heat *heat;	  /* which functions are compiled anew */
+	LLVMModuleRef hot;	  /* all hot halves, linked; only from "unfold" to "fold" (hot.h) */
+	struct name_set *visible; /* names that something outside the hot module needs */
+	const struct name_set *
+		unproven; /* of the module that is being cut: functions whose code hangs on facts; borrowed */
+	struct slots *slots;	 /* where the program keeps pointers to functions */
+	struct link_map *known;	 /* what is in the shipped file, of which object */
+	struct references names; /* of the shipped link */
+	struct name_set *words;	 /* of the linker's options */
+	struct buffer hot_bitcode;
+	struct block_map *counted; /* of step 5's link: the hot code with its probes and counts */
+	struct placement placement;
+	char out[PATH_MAX]; /* the new executable */
+};
+
+/** edit_init() - load the program's Morph data and make room; @edit has what is given. What edit_run() says; edit_done() always */
+int edit_init(struct edit *edit, struct fault *reterr);
+void edit_done(struct edit *edit);
