@@ -113,6 +113,14 @@ printf '\n[there](gone.md#part) [here](docs/README.md) [web](https://example.org
 expect a.md:2 'there is no gone.md'
 touch "$tree/docs/new.md"
 expect docs/new.md:1 'does not link to it'
+mkdir "$tree/docs/decisions"
+echo '[d](decisions/0007-d.md)' >>"$tree/docs/README.md"
+printf '%s\n' '# 0007: Title' '' '*Holds.*' >"$tree/docs/decisions/0007-d.md"
+expect docs/decisions/0007-d.md:1 'the title does not begin'
+mkdir -p "$tree/docs/decisions"
+echo '[d](decisions/0007-d.md)' >>"$tree/docs/README.md"
+printf '%s\n' '# 7. Title' '' '**Problem.** None.' >"$tree/docs/decisions/0007-d.md"
+expect docs/decisions/0007-d.md:3 'No longer holds'
 yes | head -n 121 >"$tree/README.md"
 expect README.md:121 'too long'
 
