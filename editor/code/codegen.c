@@ -93,7 +93,8 @@ _noreturn_ static void compile(const struct codegen_input *inputs, size_t n_inpu
 static void first_line(FILE *file, char *ret, size_t size)
 {
 	ret[0] = '\0';
-	rewind(file);
+	if (fseek(file, 0, SEEK_SET) < 0)
+		return;
 	while (!ret[0] && fgets(ret, (int)size, file))
 		ret[strcspn(ret, "\n")] = '\0';
 }

@@ -173,7 +173,7 @@ int mount_record_walk(const char *directory, int (*visit)(void *userdata, const 
 			continue;
 		code = read_file(path_join(directory, entry->d_name, file), &record, &fault);
 		if (code == 0 &&
-		    strcmp(mount_record_file(directory, record.path, MOUNT_RECORD_SUFFIX, own), file))
+		    strcmp(mount_record_file(directory, record.path, MOUNT_RECORD_SUFFIX, own), file) != 0)
 			code = fault_set(&fault, -EBADMSG, "%s: the record of another program", file);
 		if (code == 0)
 			r = visit(userdata, &record);

@@ -38,8 +38,11 @@ int cpu_list_parse(const char *text, struct cpu_list *ret)
 		if (number_parse(&at, &first) < 0)
 			return -EINVAL;
 		last = first;
-		if (*at == '-' && (at++, number_parse(&at, &last) < 0))
-			return -EINVAL;
+		if (*at == '-') {
+			at++;
+			if (number_parse(&at, &last) < 0)
+				return -EINVAL;
+		}
 		if (last < first || (*at && *at != ',' && *at != '\n'))
 			return -EINVAL;
 		for (unsigned cpu = first; cpu <= last; cpu++) {
