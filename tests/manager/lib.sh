@@ -7,7 +7,7 @@
 # it answers; every process that was started is stopped at the end.
 
 set -euo pipefail
-. "$(dirname "$0")/../says.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../says.sh"
 export LC_ALL=C
 : "${MORPH_BIN:?}" "${MORPH_PROGRAMS:?}"
 
