@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/config.h"
+#include "base/prefix.h"
 
 static const struct {
 	const char *tool, *package;
@@ -42,20 +43,10 @@ int tool_llvm(const char *name, char *ret, size_t size, struct fault *reterr)
 
 int tool_own(const char *name, char *ret, size_t size, struct fault *reterr)
 {
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
+	char path[PATH_MAX];
+	int r = prefix_program(PREFIX_LIBEXEC, name, path, reterr);
 
-	if (n > 0) {
-		self[n] = '\0';
-		slash = strrchr(self, '/');
-		if (slash && (size_t)snprintf(ret, size, "%.*s/%s", (int)(slash - self), self, name) < size &&
-		    access(ret, X_OK) == 0)
-			return 0;
-	}
-	if ((size_t)snprintf(ret, size, "%s/%s", MORPH_LIBEXEC_DIR, name) >= size)
-		return fault_errno(reterr, -ENAMETOOLONG, MORPH_LIBEXEC_DIR);
-	if (access(ret, X_OK) < 0)
-		return fault_set(reterr, -ENOENT, "%s: %s; install Morph again", ret, strerror(errno));
-	return 0;
+	if (r == 0 && (size_t)snprintf(ret, size, "%s", path) >= size)
+		return fault_errno(reterr, -ENAMETOOLONG, "%s", path);
+	return r;
 }

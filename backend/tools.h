@@ -18,6 +18,6 @@ int tool_llvm(const char *name, char *ret, size_t size, struct fault *reterr);
 
 /**
  * tool_own() - a program of Morph that is no command: "morph-ld"
- * Looked for beside the running executable (a build tree), else in the libexec directory.
+ * Looked for in the libexec directory of the installation, or of the build tree (base/prefix.h).
  */
 int tool_own(const char *name, char *ret, size_t size, struct fault *reterr);

@@ -17,6 +17,7 @@
 
 #include "base/child.h"
 #include "base/config.h"
+#include "base/prefix.h"
 #include "base/text.h"
 #include "cli/daemon.h"
 #include "manager/keep/settings.h"
@@ -155,19 +156,13 @@ static void llvm_check(struct doctor *d)
 
 static void editor_check(struct doctor *d)
 {
-	char path[4200], self[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	struct fault fault;
+	char path[PATH_MAX];
 
-	self[MAX(n, 0)] = '\0';
-	if (strrchr(self, '/'))
-		*strrchr(self, '/') = '\0';
-	snprintf(path, sizeof(path), "%s/morph-edit", self);
-	if (access(path, X_OK) < 0)
-		snprintf(path, sizeof(path), "%s/morph-edit", MORPH_LIBEXEC_DIR);
-	if (access(path, X_OK) == 0)
+	if (prefix_program(PREFIX_LIBEXEC, "morph-edit", path, &fault) == 0)
 		note(d, "editor", HEALTH_OK, "%s is there", path);
 	else
-		note(d, "editor", HEALTH_FAIL, "%s cannot be run; install Morph again", path);
+		note(d, "editor", HEALTH_FAIL, "%s", fault.text);
 }
 
 /* Which walls an edit by this caller would have; those of morphd's edits are the same or more. */
@@ -309,11 +304,13 @@ static void directories_check(struct doctor *d)
 static void mounts_check(struct doctor *d)
 {
 	_clean_(freep) struct settings *settings = calloc(1, sizeof(*settings));
+	char config[PATH_MAX];
 	struct stat st;
 
 	if (!settings || settings_init(settings) < 0)
 		return;
-	config_file_read(SETTINGS_FILE, settings_keys, settings, NULL);
+	prefix_config(SETTINGS_NAME, config);
+	config_file_read(config, settings_keys, settings, NULL);
 	if (stat(settings->mount_socket, &st) == 0 && S_ISSOCK(st.st_mode))
 		note(d, "activation", HEALTH_OK,
 		     "generations are mounted over packaged files, by morph-mount (%s)",

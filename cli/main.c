@@ -6,6 +6,7 @@
 
 #include "cli/verb.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/config.h"
@@ -118,33 +119,38 @@ static int help(FILE *out)
 	return out == stderr ? VERB_USAGE : VERB_DONE;
 }
 
-/* morph-cc and morph-c++ are links to morph, for build systems that want one word. */
-static const struct verb *verb_of_program(const char *path)
+/* `morph VERB --version`; what follows cc and c++ is the compiler's. */
+static bool asks_version(const struct verb *verb, int argc, char **argv)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	bool sub = argc > 3 && strcmp(verb->name, "profile") == 0 && argv[2][0] != '-';
 
-	return strncmp(name, "morph-", 6) == 0 ? verb_find(name + 6) : NULL;
+	return argc > 2 && verb->run != cc_run && verb->run != cxx_run &&
+	       strcmp(argv[2 + sub], "--version") == 0;
+}
+
+static int version(void)
+{
+	puts("morph " MORPH_VERSION);
+	return VERB_DONE;
 }
 
 int main(int argc, char **argv)
 {
-	const struct verb *verb = verb_of_program(argv[0]);
+	const struct verb *verb;
 
 	log_init("morph", LOG_LEVEL_INFO);
-	if (verb)
-		return verb->run(argc, argv);
 	if (argc < 2)
 		return help(stderr);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
 		return help(stdout);
-	if (strcmp(argv[1], "--version") == 0) {
-		puts("morph " MORPH_VERSION);
-		return VERB_DONE;
-	}
+	if (strcmp(argv[1], "--version") == 0)
+		return version();
 	verb = verb_find(argv[1]);
 	if (!verb) {
 		fprintf(stderr, "morph: no verb \"%s\"; `morph help` lists them\n", SHOWN(argv[1]));
 		return VERB_USAGE;
 	}
+	if (asks_version(verb, argc, argv))
+		return version();
 	return verb->run(argc - 1, argv + 1);
 }

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/prefix.h"
 #include "base/text.h"
 #include "cli/verb.h"
 #include "monitor/machine/privileges.h"
@@ -283,25 +284,6 @@ static int record_running(const struct request *request, struct sample_log **ret
 	return r < 0 ? r : recorder_log(recorder, ret, reterr);
 }
 
-/*
- * The whole machine is the monitor's business: it samples in the kernel, at the tick, within its budget.
- * Looked for beside this program, and in ../sbin.
- */
-static bool monitor_find(char *ret, size_t size)
-{
-	static const char *const places[] = { "", "../sbin/" };
-	char self[PATH_MAX] = "", *slash;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	slash = n > 0 ? strrchr(self, '/') : NULL;
-	for (size_t i = 0; slash && i < ARRAY_SIZE(places); i++) {
-		snprintf(ret, size, "%.*s%smorph-monitor", (int)(slash + 1 - self), self, places[i]);
-		if (access(ret, X_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
 static int monitor_run(char *argv[], struct fault *reterr)
 {
 	_clean_(launch_donep) struct launch launch = { .pidfd = -1, .gate = -1, .result = -1 };
@@ -332,8 +314,9 @@ static int record_by_monitor(const struct request *request, struct fault *reterr
 	char *argv[12] = { program, "--output", (char *)request->output, "--config", "/dev/null", "--quiet" };
 	int n = 6, r;
 
+	/* The whole machine is the monitor's business: it samples in the kernel, at the tick, within its budget. */
 	if (request->recorder.target != RECORDER_ALL || request->recorder.clock != PERF_CLOCK_CPU ||
-	    !privileges_has(CAP_BPF) || !monitor_find(program, sizeof(program)))
+	    !privileges_has(CAP_BPF) || prefix_program(PREFIX_SBIN, "morph-monitor", program, NULL) < 0)
 		return 0;
 	if (isfinite(request->duration_s)) {
 		snprintf(duration, sizeof(duration), "%.6f", request->duration_s);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/prefix.h"
 #include "cli/daemon.h"
 #include "cli/verify.h"
 #include "manager/keep/path.h"
@@ -42,13 +43,14 @@ static void verify_done(struct verify *v)
 
 static int settings_load(struct verify *v, struct fault *reterr)
 {
+	char config[PATH_MAX];
 	int r = settings_init(&v->settings);
 
+	prefix_config(SETTINGS_NAME, config);
 	if (r == 0 && v->root)
 		r = config_set(settings_keys, "root", v->root, &v->settings, reterr);
 	if (r == 0)
-		r = config_file_read(v->config ? v->config : SETTINGS_FILE, settings_keys, &v->settings,
-				     reterr);
+		r = config_file_read(v->config ? v->config : config, settings_keys, &v->settings, reterr);
 	if ((r == -ENOENT || r == -EACCES) && !v->config)
 		r = 0;
 	if (r == 0 && (!settings_path(&v->settings, v->settings.state_directory, v->state) ||

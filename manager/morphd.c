@@ -18,6 +18,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "base/prefix.h"
 #include "manager/intake/intake.h"
 #include "manager/act/request.h"
 #include "manager/manager.h"
@@ -247,7 +248,7 @@ static void help(void)
 {
 	puts("usage: morphd [OPTION...]\n\n"
 	     "Gathers samples, re-optimizes programs when the machine is idle, puts them into place.\n\n"
-	     "  --config=FILE       instead of " SETTINGS_FILE "\n"
+	     "  --config=FILE       instead of /etc/morph/" SETTINGS_NAME "\n"
 	     "  --root=DIR          everything (programs, state, /proc, /sys) is looked for under DIR\n"
 	     "  --bus=ADDRESS       system (default), session, none, or a D-Bus address\n"
 	     "  --set=KEY=VALUE     overrides the configuration; may be repeated\n"
@@ -329,10 +330,13 @@ static int run(struct morphd *d)
 
 int main(int argc, char **argv)
 {
-	struct morphd d = { .config = SETTINGS_FILE, .bus_address = "system" };
+	struct morphd d = { .bus_address = "system" };
+	char config[PATH_MAX];
 	int code;
 
 	log_init("morphd", LOG_LEVEL_INFO);
+	prefix_config(SETTINGS_NAME, config);
+	d.config = config;
 	umask(077);
 	code = options_parse(&d, argc, argv);
 	if (code < 0)

@@ -23,6 +23,7 @@
 #include "base/config.h"
 #include "base/config_file.h"
 #include "base/log.h"
+#include "base/prefix.h"
 #include "monitor/machine/privileges.h"
 #include "monitor/monitor.h"
 #include "monitor/status.h"
@@ -126,6 +127,7 @@ static int option_take(int option, const char *value, struct monitor_settings *s
 static int config_read(int argc, char **argv, struct monitor_settings *settings, struct fault *reterr)
 {
 	const char *path = NULL;
+	char config[PATH_MAX];
 	int c;
 
 	opterr = 0;
@@ -136,7 +138,8 @@ static int config_read(int argc, char **argv, struct monitor_settings *settings,
 	optind = 0;
 	if (path && strcmp(path, "/dev/null") == 0)
 		return 0;
-	return monitor_settings_read(path ? path : MONITOR_CONFIG_FILE, !path, settings, reterr);
+	prefix_config(MONITOR_CONFIG_NAME, config);
+	return monitor_settings_read(path ? path : config, !path, settings, reterr);
 }
 
 /* Return: -1 to go on, else an exit status. */

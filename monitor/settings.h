@@ -10,7 +10,7 @@
 
 #include "base/fault.h"
 
-#define MONITOR_CONFIG_FILE "/etc/morph/monitor.conf"
+#define MONITOR_CONFIG_NAME "monitor.conf" /* where it is: prefix_config() */
 #define MONITOR_SPOOL "/var/spool/morph"
 #define MONITOR_RUN_DIRECTORY "/run/morph/monitor"
 /* The same for a monitor of one user, in $XDG_STATE_HOME (or ~/.local/state) and $XDG_RUNTIME_DIR. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #define _GNU_SOURCE
+#include "base/prefix.h"
 #include "manager/job/job.h"
 
 #include <ctype.h>
@@ -20,7 +21,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "base/config.h"
 #include "base/file.h"
 #include "manager/keep/path.h"
 
@@ -233,20 +233,6 @@ static int service_connect(const struct settings *settings)
 	return ret;
 }
 
-/* Beside morphd, as in the build tree, else where it is installed. */
-static void worker_find(char ret[PATH_MAX])
-{
-	ssize_t n = readlink("/proc/self/exe", ret, PATH_MAX - 32);
-
-	if (n > 0) {
-		ret[n] = '\0';
-		strcpy(strrchr(ret, '/') + 1, "morph-worker");
-		if (access(ret, X_OK) == 0)
-			return;
-	}
-	snprintf(ret, PATH_MAX, "%s/morph-worker", MORPH_LIBEXEC_DIR);
-}
-
 _noreturn_ static void worker_exec(const struct job *job, const char *worker, const char *place, int socket,
 				   int error_fd, pid_t parent)
 {
@@ -307,7 +293,9 @@ static int worker_spawn(struct job *job, struct fault *reterr)
 		r = place_make(job, place, reterr);
 	if (r < 0)
 		return r;
-	worker_find(worker);
+	r = prefix_program(PREFIX_LIBEXEC, "morph-worker", worker, reterr);
+	if (r < 0)
+		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return fault_errno(reterr, -errno, "cannot make a socket");
 	job->socket = sockets[0];

@@ -31,6 +31,7 @@
 #include "base/config.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/prefix.h"
 #include "manager/job/job_message.h"
 #include "sandbox/sandbox.h"
 
@@ -49,7 +50,8 @@ struct worker {
 	int socket;
 	struct job_order order;
 	char directory[PATH_MAX], self[PATH_MAX]; /* self: the directory of this program */
-	char path[2 * PATH_MAX], home[PATH_MAX + 16], temporary[PATH_MAX + 16];
+	char bin[PATH_MAX];			  /* where `morph` is */
+	char path[3 * PATH_MAX], home[PATH_MAX + 16], temporary[PATH_MAX + 16];
 };
 
 /* None of these may fail in a way that matters: the command just runs with what could be had. */
@@ -182,8 +184,7 @@ static int run_in_sandbox(struct worker *w, struct job_answer *answer, struct fa
 						 "/sys/devices/system/cpu",
 						 "/dev/urandom",
 						 w->self,
-						 MORPH_BIN_DIR,
-						 MORPH_LIBEXEC_DIR };
+						 w->bin };
 	struct sandbox_options options = { .uid = (uid_t)-1,
 					   .directory = w->directory,
 					   .readable = readable,
@@ -192,7 +193,7 @@ static int run_in_sandbox(struct worker *w, struct job_answer *answer, struct fa
 					   .tick = on_tick,
 					   .userdata = w };
 	struct sandbox_report report = { 0 };
-	size_t n = 13;
+	size_t n = 12;
 	int status, r;
 
 	for (size_t i = 0; i < w->order.header.n_readable; i++)
@@ -281,8 +282,9 @@ static int place_make(struct worker *w, struct fault *reterr)
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", base);
 	if (!mkdtemp(w->directory) || chdir(w->directory) < 0)
 		return fault_errno(reterr, -errno, "%s: cannot make a work directory", base);
+	prefix_directory(PREFIX_BIN, w->bin);
 	/* The commands of the installation, or of the build tree, that this program belongs to. */
-	snprintf(w->path, sizeof(w->path), "PATH=%s:%s:%s", w->self, MORPH_BIN_DIR,
+	snprintf(w->path, sizeof(w->path), "PATH=%s:%s:%s", w->self, w->bin,
 		 getenv("PATH") ?: "/usr/local/bin:/usr/bin:/bin");
 	snprintf(w->home, sizeof(w->home), "HOME=%s", w->directory);
 	snprintf(w->temporary, sizeof(w->temporary), "TMPDIR=%s", w->directory);

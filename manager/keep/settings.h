@@ -12,7 +12,7 @@
 #include "base/config_file.h"
 #include "base/fault.h"
 
-#define SETTINGS_FILE "/etc/morph/morphd.conf"
+#define SETTINGS_NAME "morphd.conf" /* where it is: prefix_config() */
 
 struct settings {
 	unsigned uid; /* whom morphd runs as; not configured */

@@ -18,6 +18,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "base/prefix.h"
 #include "manager/mount/mount_record.h"
 #include "manager/mount/mount_request.h"
 #include "manager/place/mount_table.h"
@@ -38,11 +39,13 @@ static int fail(const struct fault *fault)
 
 static int settings_load(struct helper *h, struct fault *reterr)
 {
+	char config[PATH_MAX];
 	int r = settings_init(&h->settings);
 
 	if (r < 0)
 		return fault_errno(reterr, r, "settings");
-	r = config_file_read(h->config ? h->config : SETTINGS_FILE, settings_keys, &h->settings, reterr);
+	prefix_config(SETTINGS_NAME, config);
+	r = config_file_read(h->config ? h->config : config, settings_keys, &h->settings, reterr);
 	if (r == -ENOENT && !h->config)
 		r = 0;
 	return r < 0 ? r : mount_place_init(&h->place, &h->settings, reterr);
@@ -143,7 +146,7 @@ static void help(void)
 	     "installed\n"
 	     "  resume          put them back, but for those whose packaged file has changed\n"
 	     "  list            what the records say, and whether it is so\n\n"
-	     "  --config=FILE   instead of " SETTINGS_FILE "\n"
+	     "  --config=FILE   instead of /etc/morph/" SETTINGS_NAME "\n"
 	     "  --listen=PATH   with serve: make the socket, and answer until killed\n"
 	     "  --help\n  --version\n\nSee morph-mount(8).");
 }
