@@ -177,7 +177,8 @@ static void unite(struct callgrind *c)
 {
 	size_t n = 0;
 
-	qsort(c->counts, c->n_counts, sizeof(*c->counts), count_compare);
+	if (c->n_counts)
+		qsort(c->counts, c->n_counts, sizeof(*c->counts), count_compare);
 	for (size_t i = 0; i < c->n_counts; i++) {
 		if (n && c->counts[n - 1].address == c->counts[i].address)
 			c->counts[n - 1].count += c->counts[i].count;
@@ -185,7 +186,8 @@ static void unite(struct callgrind *c)
 			c->counts[n++] = c->counts[i];
 	}
 	c->n_counts = n;
-	qsort(c->jumps, c->n_jumps, sizeof(*c->jumps), jump_compare);
+	if (c->n_jumps)
+		qsort(c->jumps, c->n_jumps, sizeof(*c->jumps), jump_compare);
 	n = 0;
 	for (size_t i = 0; i < c->n_jumps; i++) {
 		if (n && jump_compare(&c->jumps[n - 1], &c->jumps[i]) == 0)
