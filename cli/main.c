@@ -95,6 +95,12 @@ int verb_fail(const char *verb, const struct fault *fault)
 	return VERB_FAILED;
 }
 
+int verb_refuse(const char *verb, const struct fault *fault)
+{
+	verb_fail(verb, fault);
+	return VERB_USAGE;
+}
+
 int verb_usage(const char *verb)
 {
 	fprintf(stderr, "usage: morph %s %s\n", verb, verb_find(verb)->synopsis);

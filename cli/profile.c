@@ -56,7 +56,7 @@ struct request {
 	unsigned n_generations;
 	char **logs;
 	unsigned n_logs;
-	enum estimator estimator;
+	const struct estimator *estimator;
 	uint64_t half_life_ns;
 	bool json;
 };
@@ -219,22 +219,22 @@ static int logs_add(const struct request *request, struct work *work, struct fau
 	return r < 0 || found ? r : modules_list(work->sum, request, reterr);
 }
 
-static enum estimator estimator_for(const struct request *request, const struct sample_log *log)
+static const struct estimator *estimator_for(const struct request *request, const struct sample_log *log)
 {
 	if (request->estimator)
 		return request->estimator;
-	return log->source == SAMPLE_SOURCE_EXACT ? ESTIMATOR_EXACT : ESTIMATOR_BEST;
+	return log->source == SAMPLE_SOURCE_EXACT ? &estimator_exact : &estimator_best;
 }
 
 /* Step 3. */
 static int counts_estimate(const struct request *request, struct work *work, struct fault *reterr)
 {
-	enum estimator estimator = estimator_for(request, work->sum);
+	const struct estimator *estimator = estimator_for(request, work->sum);
 
-	if (estimator == ESTIMATOR_EXACT && work->sum->source != SAMPLE_SOURCE_EXACT)
+	if (estimator_takes_counts(estimator) && work->sum->source != SAMPLE_SOURCE_EXACT)
 		return fault_set(reterr, -EINVAL,
-				 "%s: holds samples, not execution counts; leave out --estimator exact",
-				 request->logs[0]);
+				 "%s: holds samples, not execution counts; leave out --estimator %s",
+				 request->logs[0], estimator_name(estimator));
 	work->profile->build_id = *program_shipped_id(&work->programs[0]);
 	work->profile->path = realpath(request->program, NULL);
 	work->profile->estimator = strdup(estimator_name(estimator));
@@ -345,6 +345,13 @@ static int bad_value(const char *option, const char *value)
 	return VERB_USAGE;
 }
 
+static void help(void)
+{
+	verb_help("profile");
+	puts("\nEstimators:");
+	names_print(stdout, estimator_at);
+}
+
 static int request_parse(int argc, char **argv, struct request *request)
 {
 	static const struct option options[] = {
@@ -358,15 +365,16 @@ static int request_parse(int argc, char **argv, struct request *request)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
+	struct fault fault;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "o:h", options, NULL)) != -1)
 		switch (c) {
 		case 'o': request->output = optarg; break;
 		case 'e':
-			request->estimator = estimator_parse(optarg);
+			request->estimator = estimator_find(optarg, &fault);
 			if (!request->estimator)
-				return bad_value("--estimator", optarg);
+				return verb_refuse("profile", &fault);
 			break;
 		case 'f': request->from = optarg; break;
 		case 'H':
@@ -380,7 +388,7 @@ static int request_parse(int argc, char **argv, struct request *request)
 			break;
 		case 's': request->sidecar_dir = optarg; break;
 		case 'j': request->json = true; break;
-		case 'h': verb_help("profile"); return -1;
+		case 'h': help(); return -1;
 		default: return verb_usage("profile");
 		}
 	if (argc - optind < 2 || !request->output)

@@ -26,6 +26,8 @@ extern const struct verb verbs[]; /* ends with a NULL name; in cli/main.c */
 
 /** verb_fail() - "morph VERB: SENTENCE" on standard error; returns VERB_FAILED */
 int verb_fail(const char *verb, const struct fault *fault);
+/** verb_refuse() - likewise, of what was asked for; returns VERB_USAGE */
+int verb_refuse(const char *verb, const struct fault *fault);
 /** verb_usage() - the verb's synopsis on standard error; returns VERB_USAGE */
 int verb_usage(const char *verb);
 /** verb_help() - the same on standard output, with the summary; returns VERB_DONE */

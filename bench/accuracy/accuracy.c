@@ -34,7 +34,7 @@
 
 #define MAX_PROGRAMS 64
 #define MAX_SAMPLE_COUNTS 8
-#define N_ESTIMATORS 4
+#define N_ESTIMATORS 16
 #define N_LOGS 6
 #define MIN_SPEED_S 0.2
 
@@ -51,7 +51,7 @@ struct program {
 
 struct row {
 	const struct program *program;
-	enum estimator estimator;
+	const struct estimator *estimator;
 	double samples;
 	struct score score;
 	double seconds;
@@ -60,7 +60,7 @@ struct row {
 /* Samples to counts: CPU time of all of it, with the file and its map open. */
 struct speed {
 	const struct program *program;
-	enum estimator estimator;
+	const struct estimator *estimator;
 	double samples, n_rows; /* of the module, in all logs */
 	double seconds;
 };
@@ -70,7 +70,7 @@ struct request {
 	size_t n_programs;
 	double samples[MAX_SAMPLE_COUNTS];
 	size_t n_samples;
-	enum estimator estimators[N_ESTIMATORS];
+	const struct estimator *estimators[N_ESTIMATORS];
 	size_t n_estimators;
 	const char *json, *fit;
 	size_t n_worst;
@@ -278,7 +278,7 @@ static int worst_print(const struct program *p, const struct code *code, const s
 }
 
 /* @calibration: NULL: not asked for */
-static int row_run(const struct program *p, enum estimator estimator, double samples, size_t n_worst,
+static int row_run(const struct program *p, const struct estimator *estimator, double samples, size_t n_worst,
 		   struct calibration *calibration, struct row *ret, struct fault *reterr)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
@@ -291,8 +291,8 @@ static int row_run(const struct program *p, enum estimator estimator, double sam
 	if (!arena || module_thin(p->module, samples, &module) < 0)
 		return fault_errno(reterr, -ENOMEM, "%s", p->name);
 	start = now();
-	r = code_read(arena, p->map, p->image, &module, n_worst ? CODE_INSNS : estimate_depth(estimator),
-		      &code, reterr);
+	r = code_read(arena, p->map, p->image, &module, n_worst ? CODE_INSNS : estimator->depth, &code,
+		      reterr);
 	if (r == 0 && estimate_code(&code, estimator, p->weights, &estimate) < 0)
 		r = fault_errno(reterr, -ENOMEM, "%s", p->name);
 	*ret = (struct row){
@@ -312,7 +312,7 @@ static int row_run(const struct program *p, enum estimator estimator, double sam
 
 static struct calibration *calibration_for(struct request *request, size_t e, size_t s)
 {
-	bool is_asked = request->estimators[e] == ESTIMATOR_BEST && s + 1 == request->n_samples;
+	bool is_asked = request->estimators[e] == &estimator_best && s + 1 == request->n_samples;
 
 	return is_asked ? &request->calibration : NULL;
 }
@@ -400,7 +400,7 @@ static int logs_make(const struct program *p, struct buffer *ret, double *retrow
 	return r;
 }
 
-static int counts_make(const struct program *p, const struct buffer *logs, enum estimator estimator,
+static int counts_make(const struct program *p, const struct buffer *logs, const struct estimator *estimator,
 		       struct fault *reterr)
 {
 	_clean_(sample_log_freep) struct sample_log *sum = sample_log_new();
@@ -421,7 +421,7 @@ static int counts_make(const struct program *p, const struct buffer *logs, enum 
 }
 
 /* Once to warm up, then as often as it takes to be measured. */
-static int speed_run(const struct program *p, enum estimator estimator, struct speed *ret,
+static int speed_run(const struct program *p, const struct estimator *estimator, struct speed *ret,
 		     struct fault *reterr)
 {
 	struct buffer logs[N_LOGS] = { 0 };
@@ -441,7 +441,7 @@ static int speed_run(const struct program *p, enum estimator estimator, struct s
 
 static int speeds_run(struct request *request, struct fault *reterr)
 {
-	static const enum estimator estimators[] = { ESTIMATOR_LENGTH, ESTIMATOR_BEST };
+	static const struct estimator *const estimators[] = { &estimator_length, &estimator_best };
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(estimators); i++)
@@ -452,7 +452,8 @@ static int speeds_run(struct request *request, struct fault *reterr)
 }
 
 /* Geometric means over the programs. */
-static struct score mean_score(const struct request *request, enum estimator estimator, double samples)
+static struct score mean_score(const struct request *request, const struct estimator *estimator,
+			       double samples)
 {
 	struct score mean = { 0 };
 	double n = 0;
@@ -570,7 +571,7 @@ static int table_show(const struct request *request)
 	return r < 0 ? r : calibration_show(request);
 }
 
-static void score_json(struct json *json, const char *name, enum estimator estimator, double samples,
+static void score_json(struct json *json, const char *name, const struct estimator *estimator, double samples,
 		       const struct score *score)
 {
 	json_string(json, "program", name);
@@ -667,13 +668,25 @@ static int samples_parse(struct request *request, char *text, struct fault *rete
 
 static int estimator_add(struct request *request, const char *name, struct fault *reterr)
 {
-	enum estimator estimator = estimator_parse(name);
+	const struct estimator *estimator = estimator_find(name, reterr);
 
-	if (!estimator || estimator == ESTIMATOR_EXACT || request->n_estimators == N_ESTIMATORS)
-		return fault_set(reterr, -EINVAL, "--estimator %s: length, flow, latency or best, each once",
-				 name);
+	if (!estimator)
+		return -EINVAL;
+	if (estimator->takes_counts || request->n_estimators == N_ESTIMATORS)
+		return fault_set(reterr, -EINVAL, "--estimator %s: those that take samples, each once", name);
 	request->estimators[request->n_estimators++] = estimator;
 	return 0;
+}
+
+/* All that take samples. */
+static void estimators_add(struct request *request)
+{
+	for (size_t i = 0; estimator_at(i).name && request->n_estimators < N_ESTIMATORS; i++) {
+		const struct estimator *estimator = estimator_find(estimator_at(i).name, NULL);
+
+		if (!estimator->takes_counts)
+			request->estimators[request->n_estimators++] = estimator;
+	}
 }
 
 static int request_parse(struct request *request, int argc, char **argv, struct fault *reterr)
@@ -704,11 +717,8 @@ static int request_parse(struct request *request, int argc, char **argv, struct 
 	}
 	if (r == 0 && request->n_programs < 2)
 		r = fault_set(reterr, -EINVAL, "two programs at least: one to learn from, one to score");
-	for (enum estimator e = ESTIMATOR_LENGTH; r == 0 && !request->n_estimators && e <= ESTIMATOR_BEST;
-	     e++)
-		request->estimators[e - 1] = e;
-	if (!request->n_estimators)
-		request->n_estimators = N_ESTIMATORS;
+	if (r == 0 && !request->n_estimators)
+		estimators_add(request);
 	return r;
 }
 

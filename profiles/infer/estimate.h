@@ -11,23 +11,38 @@
  *	  4. machine blocks -> IR blocks through the probes
  */
 
+#include <stdbool.h>
+
 #include "base/fault.h"
+#include "base/names.h"
 #include "module/block_map.h"
 #include "module/image.h"
 #include "profiles/samples/sample_log.h"
 #include "profiles/store/profile.h"
 
-enum estimator {
-	ESTIMATOR_LENGTH = 1,  /* Zhang et al. 1997, section 3.3: samples / instructions in the block */
-	ESTIMATOR_FLOW = 2,    /* length, then flow inference */
-	ESTIMATOR_LATENCY = 3, /* samples / expected cycles, control equivalence (DCPI 1997, section 6) */
-	ESTIMATOR_BEST = 4,    /* the default */
-	ESTIMATOR_EXACT = 5,   /* the log holds execution counts of instructions, take them as they are */
-};
+/**
+ * The estimators, simple ones first. A new one is estimator_NAME.c, which defines estimator_NAME (estimator.h), a line here, and
+ * its name in morph-profile(1); docs/decisions say what was tried.
+ */
+// clang-format off: a table
+#define ESTIMATORS(estimator) \
+	estimator(length)	/* Zhang et al. 1997, section 3.3: samples / instructions in the block */ \
+	estimator(flow)		/* length, then flow inference */ \
+	estimator(latency)	/* samples / expected cycles, control equivalence (DCPI 1997, section 6) */ \
+	estimator(best)		/* the default */ \
+	estimator(exact)	/* the log holds execution counts of instructions, take them as they are */
+// clang-format on
 
-/** estimator_parse() - by name; 0 when unknown */
-enum estimator estimator_parse(const char *name);
-const char *estimator_name(enum estimator estimator);
+#define ESTIMATOR_DECLARE(name) extern const struct estimator estimator_##name;
+ESTIMATORS(ESTIMATOR_DECLARE)
+
+/** estimator_at() - the table, by row */
+struct named estimator_at(size_t i);
+/** estimator_find() - by name; NULL with @reterr, which lists them: there is none */
+const struct estimator *estimator_find(const char *name, struct fault *reterr);
+const char *estimator_name(const struct estimator *estimator);
+/** estimator_takes_counts() - of executions, so it makes no sense of samples */
+bool estimator_takes_counts(const struct estimator *estimator);
 
 /* Machine-level result, for the ground-truth harness and for people. */
 struct estimate {
@@ -57,8 +72,8 @@ uint8_t estimate_function_confidence(const struct estimate *estimate, double sam
  * Cost: near-linear in the code of the functions sampled.
  */
 int estimate_blocks(const struct block_map *map, const struct image *image,
-		    const struct sample_module *module, enum estimator estimator, struct estimate *ret,
-		    struct fault *reterr);
+		    const struct sample_module *module, const struct estimator *estimator,
+		    struct estimate *ret, struct fault *reterr);
 
 /**
  * estimate_profile() - step 4: add what @estimate says to @profile (keyed by the shipped IR)

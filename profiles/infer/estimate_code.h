@@ -6,11 +6,8 @@
  */
 
 #include "profiles/infer/code.h"
-#include "profiles/infer/estimate.h"
-
-/** estimate_depth() - how much of the code that estimator wants to see */
-enum code_depth estimate_depth(enum estimator estimator);
+#include "profiles/infer/estimator.h"
 
 /** estimate_code() - steps 2 and 3 of estimate.h; @weights: COST_N_FEATURES. 0 or -ENOMEM */
-int estimate_code(const struct code *code, enum estimator estimator, const float *weights,
+int estimate_code(const struct code *code, const struct estimator *estimator, const float *weights,
 		  struct estimate *ret);

@@ -138,7 +138,7 @@ refused 1 '/bin/true' profile /bin/true a.samples -o out.x
 refused 1 'not a perf.data file' "$morph" profile import a.prof -o out.x
 refused 1 'none/out.prof' profile shipped a.samples -o none/out.prof
 refused 2 'usage: morph profile PROGRAM' profile shipped a.samples
-refused 2 'not usable' profile shipped a.samples -o out.x --estimator magic
+refused 2 'no estimator "magic"; there are: length, flow,' profile shipped a.samples -o out.x --estimator magic
 refused 2 'not usable' profile shipped a.samples -o out.x --half-life soon
 refused 2 'usage: morph profile merge' "$morph" profile merge a.prof
 refused 2 'usage: morph profile export' "$morph" profile export --format gcov a.prof

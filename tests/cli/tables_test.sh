@@ -17,6 +17,14 @@ in_page() { grep -qE "^\.(B|Cm|It Cm|Fl) ([^ ]+ .*)?$1( .*)?\$" "$MORPH_SOURCE/d
 # some NAME...: there are at least two
 some() { [ $# -ge 2 ] || fail "the table has $# entries"; }
 
+# refused SENTENCE COMMAND...: exit status 2, and that is what it says
+refused() {
+	local sentence=$1 status=0
+	shift
+	"$@" >out.txt 2>err.txt || status=$?
+	[ $status -eq 2 ] && grep -qF -- "$sentence" err.txt || fail "not \"$sentence\": $status, $(cat err.txt)"
+}
+
 "$morph" cc -O2 -o vm "$programs/vm/vm.c" "$programs/vm/main.c"
 "$morph" record -F 4000 -o vm.samples -- ./vm 3000000 4 >/dev/null 2>&1
 "$morph" profile vm vm.samples -o vm.prof >/dev/null
@@ -34,3 +42,26 @@ echo "layout-only edits leave out what needs no counts, and nothing else"
 "$morph" optimize vm --profile vm.prof --layout-only -o vm.layout --report report.json
 [ "$(ran)" = "$(tr ' ' '\n' <<<"${passes[*]}" | grep -vxE 'retarget|promote|optimize' | paste -sd ' ')" ] ||
 	fail "with --layout-only: $(ran)"
+
+# listed COMMAND...: names in the list that its help ends with
+listed() { "$@" --help | sed -n '/:$/,$ s/^  \([^ ]*\) .*/\1/p'; }
+
+echo "estimators: each makes a profile, which an edit takes, and is in morph-profile(1)"
+mapfile -t estimators < <(listed "$morph" profile)
+some "${estimators[@]}"
+valgrind -q --tool=callgrind --dump-instr=yes --callgrind-out-file=vm.callgrind ./vm 3000 2 >/dev/null 2>&1 ||
+	fail "valgrind cannot count vm's instructions"
+"$MORPH_BIN/bench-exact" vm exact.samples vm.callgrind
+for estimator in "${estimators[@]}"; do
+	in_page "$estimator" morph-profile.1
+	samples=vm.samples
+	[ "$estimator" != exact ] || samples=exact.samples
+	"$morph" profile vm $samples --estimator "$estimator" -o "$estimator.prof" >/dev/null
+	"$morph" profile show "$estimator.prof" >shown.txt
+	grep -q "estimator $estimator\$" shown.txt || fail "not of $estimator: $(cat shown.txt)"
+	grep -q vm_run shown.txt || fail "$estimator does not see vm_run: $(cat shown.txt)"
+	"$morph" optimize vm --profile "$estimator.prof" --layout-only -o "vm.$estimator"
+	cmp <(./vm 77 5) <("./vm.$estimator" 77 5)
+done
+refused "no estimator \"magic\"; there are: $(sed 's/ /, /g' <<<"${estimators[*]}")" \
+	"$morph" profile vm vm.samples --estimator magic -o x
