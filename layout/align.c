@@ -11,34 +11,38 @@
 #include <string.h>
 
 #include "layout/branch.h"
-#include "layout/exact.h"
 #include "layout/exttsp.h"
-#include "layout/greedy.h"
-#include "layout/threeopt.h"
+#include "layout/improve.h"
 
-static const char *const method_names[] = { [ALIGN_BEST] = "best",     [ALIGN_ORIGINAL] = "original",
-					    [ALIGN_GREEDY] = "greedy", [ALIGN_TSP] = "tsp",
-					    [ALIGN_EXTTSP] = "exttsp", [ALIGN_REFINED] = "refined" };
+#define DECLARATION(METHOD, name, measure) align_fn align_##name;
+#define ROW(METHOD, name, measure) [ALIGN_##METHOD] = { #name, align_##name, THREEOPT_##measure },
+
+ALIGN_METHODS(DECLARATION)
+
+static const struct {
+	const char *name;
+	align_fn *order;
+	enum threeopt_measure measure;
+} methods[] = { [ALIGN_BEST] = { "best", NULL, THREEOPT_EXTTSP }, ALIGN_METHODS(ROW) };
 
 const char *align_method_name(enum align_method method)
 {
-	return method < ALIGN_METHOD_END ? method_names[method] : "unknown";
+	return method < ALIGN_METHOD_END ? methods[method].name : "unknown";
 }
 
-enum align_method align_method_parse(const char *name)
+int align_original(struct arena *arena _unused_, const struct cfg *cfg,
+		   const struct branch_costs *costs _unused_, uint32_t *retorder)
 {
-	unsigned i = 0;
-
-	while (i < ALIGN_METHOD_END && strcmp(name, method_names[i]) != 0)
-		i++;
-	return (enum align_method)i;
+	for (uint32_t i = 0; i < cfg->n; i++)
+		retorder[i] = i;
+	return 0;
 }
 
 struct contest {
 	struct arena *arena;
 	const struct cfg *cfg;
 	const struct branch_costs *costs;
-	bool by_cost; /* measure: minus the branch cost, otherwise the ext-TSP score */
+	enum threeopt_measure measure;
 	uint32_t *try, *best;
 	double best_score;
 	enum align_method winner;
@@ -57,8 +61,9 @@ static double order_cost(const struct cfg *cfg, const struct branch_costs *costs
 
 static void contest_judge(struct contest *contest, enum align_method method)
 {
-	double score = contest->by_cost ? -order_cost(contest->cfg, contest->costs, contest->try) :
-					  exttsp_score(contest->cfg, contest->try, contest->at);
+	double score = contest->measure == THREEOPT_COST ?
+			       -order_cost(contest->cfg, contest->costs, contest->try) :
+			       exttsp_score(contest->cfg, contest->try, contest->at);
 
 	if (method != ALIGN_ORIGINAL && score <= contest->best_score)
 		return;
@@ -67,58 +72,24 @@ static void contest_judge(struct contest *contest, enum align_method method)
 	contest->winner = method;
 }
 
-/* The optimum if the function is small, else a local one near the order in contest->try. */
-static int try_improve(const struct contest *contest, enum threeopt_measure measure)
-{
-	if (exact_improve(contest->cfg, measure, contest->costs, contest->try))
-		return 0;
-	return threeopt_improve(contest->arena, contest->cfg, measure, contest->costs, contest->try);
-}
-
-static int tsp_order(const struct contest *contest)
-{
-	int r = greedy_order(contest->arena, contest->cfg, contest->costs, contest->try);
-
-	return r < 0 ? r : try_improve(contest, THREEOPT_COST);
-}
-
-static int refined_order(const struct contest *contest)
-{
-	int r = exttsp_order(contest->arena, contest->cfg, contest->try);
-
-	return r < 0 ? r : try_improve(contest, THREEOPT_EXTTSP);
-}
-
-static int original_order(const struct contest *contest)
-{
-	for (uint32_t i = 0; i < contest->cfg->n; i++)
-		contest->try[i] = i;
-	return 0;
-}
-
 static int contest_enter(struct contest *contest, enum align_method method)
 {
-	int r = method == ALIGN_GREEDY ?
-			greedy_order(contest->arena, contest->cfg, contest->costs, contest->try) :
-		method == ALIGN_TSP	? tsp_order(contest) :
-		method == ALIGN_EXTTSP	? exttsp_order(contest->arena, contest->cfg, contest->try) :
-		method == ALIGN_REFINED ? refined_order(contest) :
-					  original_order(contest);
+	int r = methods[method].order(contest->arena, contest->cfg, contest->costs, contest->try);
 
 	if (r == 0)
 		contest_judge(contest, method);
 	return r;
 }
 
-/* A winner that chain merging did not make is worth refining, too. */
+/* A winner by another measure is worth refining, too. */
 static int winner_refine(struct contest *contest)
 {
 	int r;
 
-	if (contest->winner != ALIGN_GREEDY && contest->winner != ALIGN_TSP)
+	if (methods[contest->winner].measure != THREEOPT_COST)
 		return 0;
 	memcpy(contest->try, contest->best, contest->cfg->n * sizeof(*contest->try));
-	r = try_improve(contest, THREEOPT_EXTTSP);
+	r = improve_order(contest->arena, contest->cfg, THREEOPT_EXTTSP, contest->costs, contest->try);
 	if (r == 0)
 		contest_judge(contest, ALIGN_REFINED);
 	return r;
@@ -152,7 +123,7 @@ int align_order(struct arena *arena, const struct layout_graph *graph, const str
 		.arena = arena,
 		.cfg = &cfg,
 		.costs = options->costs ? options->costs : &branch_costs_default,
-		.by_cost = options->method == ALIGN_GREEDY || options->method == ALIGN_TSP,
+		.measure = methods[options->method].measure,
 		.try = arena_array(arena, uint32_t, cfg.n),
 		.best = arena_array(arena, uint32_t, cfg.n),
 		.at = arena_array(arena, int64_t, cfg.n),

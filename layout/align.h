@@ -12,15 +12,25 @@
 #include "layout/graph.h"
 #include "layout/score.h"
 
+/**
+ * The methods, in the order in which "best" tries them; the last one improves on what the others found. A new one is NAME.c,
+ * which defines align_NAME() (cfg.h), a line here before the last, and a line in docs/layout.md.
+ *
+ *	name, measure: COST or EXTTSP
+ */
+// clang-format off: a table
+#define ALIGN_METHODS(method) \
+	method(ORIGINAL, original, EXTTSP)	/* as the compiler had it */ \
+	method(GREEDY, greedy, COST)		/* Pettis & Hansen 1990, bottom-up */ \
+	method(TSP, tsp, COST)			/* Young et al. 1997, directed tour by iterated 3-Opt */ \
+	method(EXTTSP, exttsp, EXTTSP)		/* Newell & Pupyrev 2020, chain merging */ \
+	method(REFINED, refined, EXTTSP)	/* that, improved by iterated 3-Opt; of small functions the optimum */
+// clang-format on
+
+#define ALIGN_ENUMERATOR(METHOD, name, measure) ALIGN_##METHOD,
 enum align_method {
-	ALIGN_BEST,	/* the best of the others by the ext-TSP score: the default */
-	ALIGN_ORIGINAL, /* as the compiler had it */
-	ALIGN_GREEDY,	/* Pettis & Hansen 1990, bottom-up; measure: branch cost */
-	ALIGN_TSP,	/* Young et al. 1997, directed tour by iterated 3-Opt; measure: branch cost */
-	ALIGN_EXTTSP,	/* Newell & Pupyrev 2020, chain merging; measure: ext-TSP score */
-	ALIGN_REFINED,	/* that of chain merging, improved by iterated 3-Opt on the ext-TSP score; of
-			 * small functions the optimum; measure: ext-TSP score */
-	ALIGN_METHOD_END
+	ALIGN_BEST, /* the best of the others by the ext-TSP score: the default */
+	ALIGN_METHODS(ALIGN_ENUMERATOR) ALIGN_METHOD_END
 };
 
 struct align_options {
@@ -28,10 +38,8 @@ struct align_options {
 	const struct branch_costs *costs; /* NULL: branch_costs_default */
 };
 
-/** align_method_name() - "best", "original", "greedy", "tsp", "exttsp", "refined"; never NULL */
+/** align_method_name() - "best", or as in the table; never NULL */
 const char *align_method_name(enum align_method method);
-/** align_method_parse() - by name; ALIGN_METHOD_END when unknown */
-enum align_method align_method_parse(const char *name);
 
 /**
  * align_order() - order the blocks of one function

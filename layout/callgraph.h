@@ -44,10 +44,8 @@ struct ranked_part {
 void ranked_parts_order(struct ranked_part *parts, uint32_t n, uint32_t *retorder);
 
 /**
- * closest_order(), c3_order(), cdsort_order() - the methods of place.h
+ * A method of place.h: NAME_order()
  * @retorder: all live parts
  * Return: 0 or -ENOMEM. Cost: O(E log E) time, O(V + E) scratch.
  */
-int closest_order(struct arena *arena, const struct callgraph *graph, uint32_t *retorder);
-int cdsort_order(struct arena *arena, const struct callgraph *graph, uint32_t *retorder);
-int c3_order(struct arena *arena, const struct callgraph *graph, uint32_t *retorder);
+typedef int place_fn(struct arena *arena, const struct callgraph *graph, uint32_t *retorder);

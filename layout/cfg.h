@@ -56,3 +56,13 @@ size_t cfg_expand(const struct cfg *cfg, const uint32_t *nodes, uint32_t *retblo
 
 /** cfg_falls() - count of the edges @from -> @to that can fall through; O(log out-degree) */
 double cfg_falls(const struct cfg *cfg, uint32_t from, uint32_t to);
+
+struct branch_costs;
+
+/**
+ * A method of align.h: align_NAME()
+ * @retorder: all nodes, node 0 first
+ * Return: 0 or -ENOMEM. Cost: near O(E log E) time, O(V + E) scratch.
+ */
+typedef int align_fn(struct arena *arena, const struct cfg *cfg, const struct branch_costs *costs,
+		     uint32_t *retorder);

@@ -544,7 +544,8 @@ static int merger_init(struct merger *m, struct arena *arena, const struct cfg *
 	return 0;
 }
 
-int exttsp_order(struct arena *arena, const struct cfg *cfg, uint32_t *retorder)
+int align_exttsp(struct arena *arena, const struct cfg *cfg, const struct branch_costs *costs _unused_,
+		 uint32_t *retorder)
 {
 	struct merger *m = arena_array(arena, struct merger, 1);
 

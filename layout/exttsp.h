@@ -32,10 +32,3 @@ static inline double exttsp_edge(const struct cfg_edge *edge, int64_t from_end, 
 
 /** exttsp_score() - of an order of all nodes; @at: scratch for their addresses. O(V + E) */
 double exttsp_score(const struct cfg *cfg, const uint32_t *order, int64_t *at);
-
-/**
- * exttsp_order() - merge chains greedily by gain
- * @retorder: all nodes, node 0 first
- * Return: 0 or -ENOMEM. Cost: near O(E log E) time, O(V + E) scratch; see exttsp.c.
- */
-int exttsp_order(struct arena *arena, const struct cfg *cfg, uint32_t *retorder);

@@ -7,9 +7,10 @@
  * 3. The entry's chain comes first. Then always the chain that is most often reached from (or
  *    reaches) what has been placed: the most likely untaken sides come soon behind their branches.
  *    Chains that nothing placed is connected to follow by executions per byte.
+ *
+ * Source: Pettis & Hansen (PLDI 1990), section 4.1 "bottom-up positioning"; joints weighed by a
+ * branch cost table instead of by counts as in Young et al. (PLDI 1997), section 3.
  */
-
-#include "layout/greedy.h"
 
 #include <errno.h>
 
@@ -183,7 +184,7 @@ static int chains_place(struct arena *arena, struct chains *chains, uint32_t *re
 	return waiting.heap.no_memory ? -ENOMEM : 0;
 }
 
-int greedy_order(struct arena *arena, const struct cfg *cfg, const struct branch_costs *costs,
+int align_greedy(struct arena *arena, const struct cfg *cfg, const struct branch_costs *costs,
 		 uint32_t *retorder)
 {
 	struct chains chains = {

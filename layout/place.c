@@ -3,7 +3,7 @@
 /*
  * Candidates order the live parts; the others follow. The measure is call_score()'s
  * cost; the first of equals wins, and the original order comes last, for
- * it alone does not put busy parts before idle ones.
+ * it alone does not put busy parts before idle ones: the table is gone through from its end.
  */
 
 #include "layout/place.h"
@@ -15,37 +15,23 @@
 #include "layout/callgraph.h"
 #include "layout/score.h"
 
-static const char *const method_names[] = { [PLACE_BEST] = "best",
-					    [PLACE_ORIGINAL] = "original",
-					    [PLACE_CLOSEST] = "closest",
-					    [PLACE_C3] = "c3",
-					    [PLACE_CDSORT] = "cdsort" };
+#define DECLARATION(METHOD, name) place_fn name##_order;
+#define ROW(METHOD, name) [PLACE_##METHOD] = { #name, name##_order },
 
-static const enum place_method candidates[] = { PLACE_CDSORT, PLACE_C3, PLACE_CLOSEST, PLACE_ORIGINAL };
+PLACE_METHODS(DECLARATION)
+
+static const struct {
+	const char *name;
+	place_fn *order;
+} methods[] = { [PLACE_BEST] = { "best", NULL }, PLACE_METHODS(ROW) };
 
 const char *place_method_name(enum place_method method)
 {
-	return method < PLACE_METHOD_END ? method_names[method] : "unknown";
+	return method < PLACE_METHOD_END ? methods[method].name : "unknown";
 }
 
-enum place_method place_method_parse(const char *name)
+int original_order(struct arena *arena _unused_, const struct callgraph *graph, uint32_t *retorder)
 {
-	unsigned i = 0;
-
-	while (i < PLACE_METHOD_END && strcmp(name, method_names[i]) != 0)
-		i++;
-	return (enum place_method)i;
-}
-
-static int method_run(struct arena *arena, const struct callgraph *graph, enum place_method method,
-		      uint32_t *retorder)
-{
-	switch (method) {
-	case PLACE_CLOSEST: return closest_order(arena, graph, retorder);
-	case PLACE_C3: return c3_order(arena, graph, retorder);
-	case PLACE_CDSORT: return cdsort_order(arena, graph, retorder);
-	default: break;
-	}
 	for (uint32_t i = 0; i < graph->n; i++)
 		retorder[i] = i;
 	return 0;
@@ -78,8 +64,8 @@ static int best_run(struct arena *arena, const struct layout_program *program, c
 
 	if (!try)
 		return -ENOMEM;
-	for (size_t i = 0; i < ARRAY_SIZE(candidates); i++) {
-		int r = method_run(arena, graph, candidates[i], order);
+	for (unsigned method = PLACE_METHOD_END - 1; method > PLACE_BEST; method--) {
+		int r = methods[method].order(arena, graph, order);
 		struct call_score score = { 0 };
 
 		if (r == 0)
@@ -88,10 +74,10 @@ static int best_run(struct arena *arena, const struct layout_program *program, c
 			r = call_score(arena, program, try, program->n_nodes, &score, NULL);
 		if (r < 0)
 			return r;
-		if (i > 0 && score.cost >= least)
+		if (method < PLACE_METHOD_END - 1 && score.cost >= least)
 			continue;
 		least = score.cost;
-		*retmethod = candidates[i];
+		*retmethod = method;
 		memcpy(retorder, try, program->n_nodes * sizeof(*try));
 	}
 	return 0;
@@ -114,7 +100,7 @@ int place_order(struct arena *arena, const struct layout_program *program,
 	if (method == PLACE_BEST) {
 		r = best_run(arena, program, &graph, order, retorder, &method);
 	} else {
-		r = method_run(arena, &graph, method, order);
+		r = methods[method].order(arena, &graph, order);
 		if (r == 0)
 			r = order_expand(arena, &graph, order, program->n_nodes, retorder);
 	}

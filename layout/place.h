@@ -11,23 +11,30 @@
 
 #include "layout/graph.h"
 
+/**
+ * The methods, newest last; "best" tries the last one first, and of equal orders takes the first that it tried. A new one
+ * is NAME.c, which defines NAME_order() (callgraph.h), a line here, and a line in docs/layout.md.
+ */
+// clang-format off: a table
+#define PLACE_METHODS(method) \
+	method(ORIGINAL, original)	/* as they were */ \
+	method(CLOSEST, closest)	/* Pettis & Hansen (PLDI 1990), section 3: "closest is best" */ \
+	method(C3, c3)			/* call-chain clustering: Ottoni & Maher, CGO 2017 */ \
+	method(CDSORT, cdsort)		/* cache-directed sort, after Newell & Pupyrev (LLVM, 2023) */
+// clang-format on
+
+#define PLACE_ENUMERATOR(METHOD, name) PLACE_##METHOD,
 enum place_method {
-	PLACE_BEST,	/* the best of the others by call_score()'s cost: the default */
-	PLACE_ORIGINAL, /* as they were */
-	PLACE_CLOSEST,	/* Pettis & Hansen (PLDI 1990), section 3: "closest is best" */
-	PLACE_C3,	/* call-chain clustering: Ottoni & Maher, CGO 2017 */
-	PLACE_CDSORT,	/* cache-directed sort, after Newell & Pupyrev (LLVM, 2023) */
-	PLACE_METHOD_END
+	PLACE_BEST, /* the best of the others by call_score()'s cost: the default */
+	PLACE_METHODS(PLACE_ENUMERATOR) PLACE_METHOD_END
 };
 
 struct place_options {
 	enum place_method method;
 };
 
-/** place_method_name() - "best", "original", "closest", "c3", "cdsort"; never NULL */
+/** place_method_name() - "best", or as in the table; never NULL */
 const char *place_method_name(enum place_method method);
-/** place_method_parse() - by name; PLACE_METHOD_END when unknown */
-enum place_method place_method_parse(const char *name);
 
 /**
  * place_order() - order the parts of a program

@@ -143,4 +143,30 @@ TEST(every_case_comes_out_as_expected)
 	CHECK(n_cases > 0);
 }
 
+/* Does the section of @text under @heading have a row of a table for @name? */
+static bool has_row(const char *text, const char *heading, const char *name)
+{
+	const char *from = strstr(text, heading), *to = from ? strstr(from + 1, "\n## ") : NULL, *at;
+	char row[64];
+
+	snprintf(row, sizeof(row), "\n| `%s` |", name);
+	at = from ? strstr(from, row) : NULL;
+	return at && (!to || at < to);
+}
+
+TEST(every_method_is_in_docs_layout_md)
+{
+	_clean_(file_map_donep) struct file_map map = { 0 };
+	_clean_(freep) char *text = NULL;
+	struct fault fault;
+
+	CHECK_INT(file_map_open(DOCUMENT, &map, &fault), 0);
+	text = strndup((const char *)map.data, map.size);
+	for (unsigned i = 0; i < ALIGN_METHOD_END; i++)
+		CHECK(has_row(text, "\n## Branch alignment", align_method_name(i)));
+	for (unsigned i = 0; i < PLACE_METHOD_END; i++)
+		CHECK(has_row(text, "\n## Procedure layout", place_method_name(i)));
+	CHECK(!has_row(text, "\n## Procedure layout", "greedy"));
+}
+
 TEST_MAIN()
