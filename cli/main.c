@@ -12,6 +12,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/words.h"
 
 int cc_run(int argc, char **argv);
 int cxx_run(int argc, char **argv);
@@ -38,10 +39,11 @@ const struct verb verbs[] = {
 	{ "c++", cxx_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...",
 	  "compile C++ for Morph: CXX=\"morph c++\"" },
 	{ "inspect", inspect_run, "FILE [--json] [--sidecar-dir DIR]", "what a program carries for Morph" },
-	{ "split", split_run, "FILE [-o SIDECAR | --dir DIR] [--keep]",
+	{ "split", split_run, "FILE [-o SIDECAR | --dir DIR] [--keep] [--json]",
 	  "move a program's Morph data into a sidecar" },
 	{ "record", record_run,
-	  "[-o FILE] [-F HZ] [--duration S] (COMMAND [ARG...] | -p PID | -G CGROUP | -a)",
+	  "[-o FILE] [-F HZ] [--duration S] [--clock NAME] [--files] [--quiet] [--json]\n"
+	  "                    (COMMAND [ARG...] | -p PID | -G CGROUP | -a)",
 	  "sample a program, or the machine, into a sample log" },
 	{ "profile", profile_run,
 	  "PROGRAM SAMPLES... -o OUT [--estimator NAME] [--from OLD.prof [--half-life TIME]]\n"
@@ -50,9 +52,12 @@ const struct verb verbs[] = {
 	  "turn samples into block counts; look at them, move them" },
 	{ "optimize", optimize_run,
 	  "PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native|shipped] [--tune NAME]\n"
-	  "                     [--layout-only] [--rebase] [--jobs N] [--user NAME] [--work-dir DIR] "
-	  "[--memory MIB]\n"
-	  "                     [--timeout SECONDS] [--sidecar-dir DIR]",
+	  "                      [--layout-only] [--rebase] [--trust-facts] [--force] [--jobs N] [--user "
+	  "NAME]\n"
+	  "                      [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--work-dir DIR] "
+	  "[--keep-work-dir]\n"
+	  "                      [--selftest | --no-selftest] [--selftest-timeout SECONDS] [--json]\n"
+	  "       morph optimize --passes",
 	  "make a new generation of a program from its IR and a profile" },
 	{ "status", status_run, "[-a] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "programs, samples, generations, and what morphd waits for" },
@@ -62,7 +67,8 @@ const struct verb verbs[] = {
 	  "what was done with a program, and why" },
 	{ "reoptimize", reoptimize_run, "PATH... [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "edit programs now and put the result into place" },
-	{ "rollback", rollback_run, "(PATH... [--to=GENERATION] | --all) [--socket=PATH | --bus=ADDRESS]",
+	{ "rollback", rollback_run,
+	  "(PATH... [--to=GENERATION] | --all) [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "put shipped files back" },
 	{ "history", history_run, "[PATH] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "generations and events" },
@@ -147,6 +153,8 @@ int main(int argc, char **argv)
 	log_init("morph", LOG_LEVEL_INFO);
 	if (argc < 2)
 		return help(stderr);
+	if (argc > 2 && strcmp(argv[1], "help") == 0 && strcmp(argv[2], "--words") == 0)
+		return words_print(argc - 3, argv + 3);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
 		return help(stdout);
 	if (strcmp(argv[1], "--version") == 0)

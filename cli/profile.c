@@ -92,6 +92,19 @@ int profile_help(const char *name)
 	return VERB_DONE;
 }
 
+const char *profile_synopsis(const char *name)
+{
+	const struct subcommand *s = subcommand_find(name);
+
+	return s ? s->synopsis : NULL;
+}
+
+void profile_subcommands_print(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		printf("%s\t%s\n", subcommands[i].name, subcommands[i].summary);
+}
+
 int profile_failed(const char *name, const struct fault *fault)
 {
 	fprintf(stderr, "morph profile %s: %s\n", name, fault->text);

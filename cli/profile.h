@@ -26,6 +26,10 @@ int profile_import_run(int argc, char **argv);
 int profile_usage(const char *name);
 /** profile_help() - the same on standard output; returns VERB_DONE */
 int profile_help(const char *name);
+/** profile_synopsis() - of a subcommand; NULL: there is none of that name */
+const char *profile_synopsis(const char *name);
+/** profile_subcommands_print() - "NAME<tab>SUMMARY" a line */
+void profile_subcommands_print(void);
 /** profile_failed() - "morph profile NAME: SENTENCE" on standard error; returns VERB_FAILED */
 int profile_failed(const char *name, const struct fault *fault);
 

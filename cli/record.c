@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/json.h"
 #include "base/prefix.h"
 #include "base/text.h"
 #include "cli/verb.h"
@@ -40,7 +41,7 @@ struct request {
 	const char *output;
 	double duration_s; /* infinite: until the command ends, or an interrupt */
 	char **command;	   /* NULL: none */
-	bool quiet;
+	bool quiet, json;  /* json: the summary; on standard error, for standard output is the command's */
 };
 
 static uint64_t now_ns(void)
@@ -111,17 +112,12 @@ static int target_take(struct request *request, bool all)
 static int request_parse(int argc, char **argv, struct request *request)
 {
 	static const struct option options[] = {
-		{ "output", required_argument, NULL, 'o' },
-		{ "frequency", required_argument, NULL, 'F' },
-		{ "duration", required_argument, NULL, 'd' },
-		{ "pid", required_argument, NULL, 'p' },
-		{ "cgroup", required_argument, NULL, 'G' },
-		{ "all", no_argument, NULL, 'a' },
-		{ "clock", required_argument, NULL, 'c' },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "files", no_argument, NULL, 'f' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
+		{ "output", required_argument, NULL, 'o' },   { "frequency", required_argument, NULL, 'F' },
+		{ "duration", required_argument, NULL, 'd' }, { "pid", required_argument, NULL, 'p' },
+		{ "cgroup", required_argument, NULL, 'G' },   { "all", no_argument, NULL, 'a' },
+		{ "clock", required_argument, NULL, 'c' },    { "quiet", no_argument, NULL, 'q' },
+		{ "files", no_argument, NULL, 'f' },	      { "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },	      { 0 },
 	};
 	bool all = false;
 	int c;
@@ -151,6 +147,7 @@ static int request_parse(int argc, char **argv, struct request *request)
 				return bad_value("--clock", optarg);
 			break;
 		case 'q': request->quiet = true; break;
+		case 'j': request->json = true; break;
 		case 'h': verb_help("record"); return -1;
 		default: return verb_usage("record");
 		}
@@ -332,12 +329,31 @@ static int record_by_monitor(const struct request *request, struct fault *reterr
 	return r < 0 ? r : 1;
 }
 
+static void summary_json(const struct sample_log *log, const struct request *request, uint64_t lost)
+{
+	struct json json = json_to(stderr);
+
+	json_object_begin(&json, NULL);
+	json_string(&json, "output", request->output);
+	json_u64(&json, "samples", log->attributed + log->anonymous + log->kernel);
+	json_u64(&json, "attributed", log->attributed);
+	json_u64(&json, "kernel", log->kernel);
+	json_u64(&json, "lost", lost);
+	json_double(&json, "duration_seconds", (double)log->duration_ns / 1e9);
+	json_double(&json, "rate_hz", log->rate_hz);
+	json_object_end(&json);
+}
+
 static void summary(const struct sample_log *log, const struct request *request)
 {
 	uint64_t lost = 0;
 
 	for (unsigned i = 0; i < SAMPLE_LOSS_END; i++)
 		lost += log->lost[i];
+	if (request->json) {
+		summary_json(log, request, lost);
+		return;
+	}
 	fprintf(stderr, "%s: %" PRIu64 " samples in %.2f s at %.4g Hz", SHOWN(request->output),
 		log->attributed + log->anonymous + log->kernel, (double)log->duration_ns / 1e9, log->rate_hz);
 	if (lost)

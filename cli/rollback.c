@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/daemon.h"
 
@@ -17,16 +18,28 @@ struct rollback_options {
 	bool all;
 };
 
-static int rollback_one(const struct rollback_options *o, const char *argument, struct fault *fault)
+static void result_json(struct json *json, const char *path, const char *text, bool done)
+{
+	json_object_begin(json, NULL);
+	json_string(json, "path", path);
+	json_bool(json, "done", done);
+	json_string(json, "text", text);
+	json_object_end(json);
+}
+
+static int rollback_one(const struct rollback_options *o, const char *argument, struct json *json,
+			struct fault *fault)
 {
 	_clean_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
 	_clean_(freep) char *path = daemon_path(argument, fault);
-	const char *text;
+	const char *text = "";
 	int r = path ? daemon_call(&o->daemon, "Rollback", &reply, fault, "sx", path, NULL, o->generation) :
 		       -ENOMEM;
 
-	if (r == 0 && sd_bus_message_read(reply, "s", &text) >= 0)
+	if (r == 0 && sd_bus_message_read(reply, "s", &text) >= 0 && !o->daemon.json)
 		puts(SHOWN(text));
+	if (o->daemon.json)
+		result_json(json, argument, r < 0 ? fault->text : text, r == 0);
 	return r;
 }
 
@@ -36,9 +49,18 @@ static int rollback_all(const struct rollback_options *o, struct fault *fault)
 	uint32_t n = 0;
 	int r = daemon_call(&o->daemon, "RollbackAll", &reply, fault, "", NULL, NULL, 0);
 
-	if (r == 0 && sd_bus_message_read(reply, "u", &n) >= 0)
+	if (r < 0 || sd_bus_message_read(reply, "u", &n) < 0)
+		return r;
+	if (o->daemon.json) {
+		struct json json = json_to(stdout);
+
+		json_object_begin(&json, NULL);
+		json_u64(&json, "rolled_back", n);
+		json_object_end(&json);
+	} else {
 		printf("%u programs are as shipped again\n", n);
-	return r;
+	}
+	return 0;
 }
 
 /* -1: go on; else the exit code. */
@@ -69,6 +91,7 @@ static int options_parse(struct rollback_options *o, int argc, char **argv)
 int rollback_run(int argc, char **argv)
 {
 	struct rollback_options o = { 0 };
+	struct json json = json_to(stdout);
 	struct fault fault = { "" };
 	int code = options_parse(&o, argc, argv);
 
@@ -77,8 +100,12 @@ int rollback_run(int argc, char **argv)
 	if (o.all)
 		return rollback_all(&o, &fault) < 0 ? verb_fail("rollback", &fault) : VERB_DONE;
 	code = VERB_DONE;
+	if (o.daemon.json)
+		json_array_begin(&json, NULL);
 	for (int i = optind; i < argc; i++)
-		if (rollback_one(&o, argv[i], &fault) < 0)
-			code = verb_fail("rollback", &fault);
+		if (rollback_one(&o, argv[i], &json, &fault) < 0)
+			code = o.daemon.json ? VERB_FAILED : verb_fail("rollback", &fault);
+	if (o.daemon.json)
+		json_array_end(&json);
 	return code;
 }

@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "module/morph_data.h"
 #include "module/sidecar.h"
 
@@ -29,6 +31,7 @@ struct split {
 	const char *output; /* the sidecar's name, or NULL */
 	const char *dir;    /* where sidecars are, by build ID; NULL: the system's */
 	bool keep;	    /* leave the section in the program */
+	bool json;
 };
 
 static int sidecar_name(const struct split *split, const struct image *image, char ret[PATH_MAX],
@@ -71,6 +74,25 @@ static int section_remove(const struct image *image, const struct image_section 
 	return r;
 }
 
+static void result_show(const struct split *split, const struct image *image, const char *sidecar,
+			size_t size)
+{
+	struct json json = json_to(stdout);
+	char id[BUILD_ID_MAX_TEXT];
+
+	if (!split->json) {
+		printf("%s\n", SHOWN(sidecar));
+		return;
+	}
+	json_object_begin(&json, NULL);
+	json_string(&json, "program", split->path);
+	json_string(&json, "build_id", build_id_text(image_build_id(image), id));
+	json_string(&json, "sidecar", sidecar);
+	json_u64(&json, "bytes", size);
+	json_bool(&json, "kept", split->keep);
+	json_object_end(&json);
+}
+
 static int split(const struct split *split, struct fault *reterr)
 {
 	_clean_(morph_data_freep) struct morph_data *data = NULL;
@@ -95,17 +117,17 @@ static int split(const struct split *split, struct fault *reterr)
 	if (r == 0 && !split->keep)
 		r = section_remove(image, section, reterr);
 	if (r == 0)
-		printf("%s\n", name);
+		result_show(split, image, name, section->size);
 	return r;
 }
 
 int split_run(int argc, char **argv)
 {
-	static const struct option options[] = { { "output", required_argument, NULL, 'o' },
-						 { "dir", required_argument, NULL, 'd' },
-						 { "keep", no_argument, NULL, 'k' },
-						 { "help", no_argument, NULL, 'h' },
-						 { NULL } };
+	static const struct option options[] = {
+		{ "output", required_argument, NULL, 'o' }, { "dir", required_argument, NULL, 'd' },
+		{ "keep", no_argument, NULL, 'k' },	    { "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },	    { NULL }
+	};
 	struct split s = { 0 };
 	struct fault fault;
 	int c;
@@ -117,6 +139,8 @@ int split_run(int argc, char **argv)
 			s.dir = optarg;
 		else if (c == 'k')
 			s.keep = true;
+		else if (c == 'j')
+			s.json = true;
 		else
 			return c == 'h' ? verb_help("split") : verb_usage("split");
 	}

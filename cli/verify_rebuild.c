@@ -153,6 +153,7 @@ static int command_make(struct rebuild *b, struct verdict *v)
 	if (rebased)
 		word(b, "--rebase");
 	word(b, "--memory=0");
+	word(b, "--force");
 	return 0;
 }
 

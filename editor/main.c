@@ -11,7 +11,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <pwd.h>
 #include <signal.h>
@@ -29,70 +28,14 @@
 #include "base/progress.h"
 #include "editor/check.h"
 #include "editor/edit.h"
+#include "editor/options.h"
 #include "editor/report.h"
 #include "editor/selftest.h"
+#include "profiles/infer/verdict.h"
 #include "sandbox/sandbox.h"
 
-/* AddressSanitizer reserves terabytes of address space: no limit on it can be set. */
-#ifdef __SANITIZE_ADDRESS__
-#define DEFAULT_MEMORY_BYTES 0ull
-#else
-#define DEFAULT_MEMORY_BYTES (8ull << 30)
-#endif
-#define DEFAULT_TIMEOUT_S 1800u
 #define EDIT_FILE_BYTES (4ull << 30)
 #define PROCESSES_MAX 256u
-
-struct arguments {
-	const char *program, *profile, *out, *report, *user, *work;
-	struct edit_options edit;
-	uint64_t memory_bytes;
-	unsigned timeout_s, selftest_timeout_s;
-	bool keep;		    /* leave the work directory with all stages for a look */
-	bool selftest, no_selftest; /* run it whoever owns the program; never run it */
-};
-
-enum {
-	OPT_REPORT = 256,
-	OPT_CPU,
-	OPT_TUNE,
-	OPT_LAYOUT_ONLY,
-	OPT_REBASE,
-	OPT_TRUST_FACTS,
-	OPT_USER,
-	OPT_WORK,
-	OPT_MEMORY,
-	OPT_TIMEOUT,
-	OPT_SELFTEST,
-	OPT_NO_SELFTEST,
-	OPT_SELFTEST_TIMEOUT,
-	OPT_SIDECARS,
-	OPT_KEEP,
-	OPT_PASSES
-};
-
-static const struct option long_options[] = { { "profile", required_argument, NULL, 'p' },
-					      { "output", required_argument, NULL, 'o' },
-					      { "jobs", required_argument, NULL, 'j' },
-					      { "report", required_argument, NULL, OPT_REPORT },
-					      { "cpu", required_argument, NULL, OPT_CPU },
-					      { "tune", required_argument, NULL, OPT_TUNE },
-					      { "layout-only", no_argument, NULL, OPT_LAYOUT_ONLY },
-					      { "rebase", no_argument, NULL, OPT_REBASE },
-					      { "trust-facts", no_argument, NULL, OPT_TRUST_FACTS },
-					      { "user", required_argument, NULL, OPT_USER },
-					      { "work-dir", required_argument, NULL, OPT_WORK },
-					      { "memory", required_argument, NULL, OPT_MEMORY },
-					      { "timeout", required_argument, NULL, OPT_TIMEOUT },
-					      { "selftest", no_argument, NULL, OPT_SELFTEST },
-					      { "no-selftest", no_argument, NULL, OPT_NO_SELFTEST },
-					      { "selftest-timeout", required_argument, NULL,
-						OPT_SELFTEST_TIMEOUT },
-					      { "sidecar-dir", required_argument, NULL, OPT_SIDECARS },
-					      { "keep-work-dir", no_argument, NULL, OPT_KEEP },
-					      { "passes", no_argument, NULL, OPT_PASSES },
-					      { "help", no_argument, NULL, 'h' },
-					      { NULL } };
 
 /* What the worker tells its parent, in shared memory: numbers and text, never trusted as more. */
 struct outcome {
@@ -134,86 +77,6 @@ struct workplace {
 	gid_t gid;
 	int out_fd;
 };
-
-static int usage(FILE *out)
-{
-	fputs("usage: morph optimize PROGRAM --profile FILE -o FILE [--report FILE]\n"
-	      "       [--cpu NAME|native|shipped] [--tune NAME] [--layout-only] [--rebase] [--trust-facts] "
-	      "[--jobs N] [--user NAME] [--work-dir DIR]\n"
-	      "       [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--keep-work-dir]\n"
-	      "       [--selftest | --no-selftest] [--selftest-timeout SECONDS]\n"
-	      "       morph optimize --passes\n",
-	      out);
-	return out == stderr ? 2 : 0;
-}
-
-static int passes_print(void)
-{
-	struct edit_pass pass;
-
-	for (size_t i = 0; edit_pass_at(i, &pass); i++)
-		printf("%-11s %-11s %s\n", pass.name, edit_step_name(pass.step), pass.title);
-	return 0;
-}
-
-/* The worker changes directory. What does not exist stays as it was given, for the message about it. */
-static const char *absolute(const char *path)
-{
-	const char *real = realpath(path, NULL);
-
-	return real ? real : path;
-}
-
-static bool argument_take(int option, struct arguments *a)
-{
-	switch (option) {
-	case 'p': a->profile = optarg; return true;
-	case 'o': a->out = optarg; return true;
-	case 'j': a->edit.n_threads = (unsigned)strtoul(optarg, NULL, 10); return true;
-	case OPT_REPORT: a->report = optarg; return true;
-	case OPT_CPU: a->edit.cpu = optarg; return true;
-	case OPT_TUNE: a->edit.tune = optarg; return true;
-	case OPT_LAYOUT_ONLY: a->edit.layout_only = true; return true;
-	case OPT_REBASE: a->edit.rebase = true; return true;
-	case OPT_TRUST_FACTS: a->edit.trusts_facts = true; return true;
-	case OPT_USER: a->user = optarg; return true;
-	case OPT_WORK: a->work = absolute(optarg); return true;
-	case OPT_MEMORY: a->memory_bytes = strtoull(optarg, NULL, 10) << 20; return true;
-	case OPT_TIMEOUT: a->timeout_s = (unsigned)strtoul(optarg, NULL, 10); return true;
-	case OPT_SELFTEST_TIMEOUT: a->selftest_timeout_s = (unsigned)strtoul(optarg, NULL, 10); return true;
-	case OPT_SELFTEST: a->selftest = true; return true;
-	case OPT_NO_SELFTEST: a->no_selftest = true; return true;
-	case OPT_KEEP: a->keep = true; return true;
-	case OPT_SIDECARS: a->edit.sidecar_dir = absolute(optarg); return true;
-	default: return false;
-	}
-}
-
-static int arguments_parse(int argc, char **argv, struct arguments *ret)
-{
-	int option;
-
-	*ret = (struct arguments){ .memory_bytes = DEFAULT_MEMORY_BYTES,
-				   .timeout_s = DEFAULT_TIMEOUT_S,
-				   .selftest_timeout_s = SELFTEST_TIMEOUT_S };
-	while ((option = getopt_long(argc, argv, "p:o:j:h", long_options, NULL)) != -1) {
-		if (option == 'h')
-			exit(usage(stdout));
-		if (option == OPT_PASSES)
-			exit(passes_print());
-		if (!argument_take(option, ret))
-			return usage(stderr);
-	}
-	/* What only is placed anew keeps its instructions. */
-	if (!ret->edit.cpu)
-		ret->edit.cpu = ret->edit.layout_only ? "shipped" : "native";
-	if (strcmp(ret->edit.cpu, "shipped") == 0)
-		ret->edit.cpu = NULL;
-	if (optind != argc - 1 || !ret->profile || !ret->out)
-		return usage(stderr);
-	ret->program = argv[optind];
-	return 0;
-}
 
 /* The account to compile under: asked for, else "morph-edit", else nobody; none unless we are root. */
 static int user_find(const char *name, uid_t *retuid, gid_t *retgid, struct fault *reterr)
@@ -512,6 +375,36 @@ static int inputs_open(const struct arguments *a, struct image **retprogram, str
 	return r < 0 ? r : profile_read(a->profile, retprofile, reterr);
 }
 
+/* Decisions on chance make a program slower as easily as faster (profiles/infer/verdict.h). */
+static int samples_check(const struct arguments *a, const struct profile *profile, struct fault *reterr)
+{
+	struct verdict verdict;
+
+	verdict_of(profile, &verdict);
+	if (verdict.level > VERDICT_TOO_FEW)
+		return 0;
+	if (!a->force)
+		return fault_set(reterr, -ENODATA,
+				 "%s: %s; sample more (`morph record`, then `morph profile` with all sample "
+				 "logs), or go on with --force",
+				 a->profile, verdict.sentence);
+	log_warning("%s: %s", a->profile, verdict.sentence);
+	return 0;
+}
+
+/* What was done, to those who asked for it: a file, standard output. */
+static int reports_write(const struct task *task, const struct outcome *outcome, struct fault *reterr)
+{
+	const struct arguments *a = task->arguments;
+	const char *const places[] = { a->report, NULL };
+	int r = 0;
+
+	for (size_t i = a->report ? 0 : 1; i < (a->json ? 2 : 1) && r == 0; i++)
+		r = report_write(places[i], task->program, task->profile, a->profile, &a->edit,
+				 &outcome->report, &outcome->walls, reterr);
+	return r;
+}
+
 static void walls_say(const struct sandbox_report *walls)
 {
 	char gaps[256];
@@ -534,6 +427,8 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 	int r = inputs_open(a, &program, &profile, reterr);
 
 	if (r == 0)
+		r = samples_check(a, profile, reterr);
+	if (r == 0)
 		r = workplace_make(a, &place, reterr);
 	if (r < 0)
 		return r;
@@ -546,9 +441,8 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 		walls_say(&outcome.walls);
 	if (r == 0)
 		r = result_take(&task, &outcome.report, reterr);
-	if (r == 0 && a->report)
-		r = report_write(a->report, program, profile, a->profile, &a->edit, &outcome.report,
-				 &outcome.walls, reterr);
+	if (r == 0)
+		r = reports_write(&task, &outcome, reterr);
 	if (r == 0 && outcome.report.difference.text[0])
 		log_warning("%s: rebased: %s", a->program, outcome.report.difference.text);
 	close(place.out_fd);
@@ -568,7 +462,7 @@ int main(int argc, char **argv)
 	int r = arguments_parse(argc, argv, &arguments);
 
 	if (r)
-		return r;
+		return r < 0 ? 0 : r;
 	if (shared == MAP_FAILED) {
 		log_error("no memory");
 		return 1;

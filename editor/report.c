@@ -103,7 +103,7 @@ static int file_hash(const char *path, uint8_t ret[SHA256_BYTES], struct fault *
 	int r = file_map_open(path, &map, reterr);
 
 	if (r == 0 && sha256_of(map.data, map.size, ret) < 0)
-		r = fault_errno(reterr, -ENOMEM, "%s", path);
+		r = fault_errno(reterr, -ENOMEM, "the report");
 	return r;
 }
 
@@ -117,14 +117,18 @@ int report_write(const char *path, const struct image *program, const struct pro
 	FILE *out = open_memstream(&text, &size);
 	struct json json = json_to(out);
 	int r = out ? file_hash(profile_path, profile_sha256, reterr) :
-		      fault_errno(reterr, -ENOMEM, "%s", path);
+		      fault_errno(reterr, -ENOMEM, "the report");
 
 	if (!out)
 		return r;
 	if (r == 0)
 		report_json(&json, program, profile, profile_sha256, options, report, walls);
 	if (fclose(out) != 0 && r == 0)
-		r = fault_errno(reterr, -ENOMEM, "%s", path);
+		r = fault_errno(reterr, -ENOMEM, "the report");
+	else if (r == 0 && !path)
+		r = fwrite(text, 1, size, stdout) < size || fflush(stdout) != 0 ?
+			    fault_errno(reterr, -EIO, "standard output") :
+			    0;
 	else if (r == 0)
 		r = file_write(path, text, size, 0644, reterr);
 	free(text);

@@ -10,6 +10,7 @@
 
 /**
  * report_write() - atomically; -errno with @reterr
+ * @path: NULL: standard output
  * @profile_path: of the file that @profile was read from, whose digest is noted: with the program, the versions and the
  * options it is all that the result depends on (docs/decisions/0081)
  */

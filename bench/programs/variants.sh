@@ -275,7 +275,7 @@ morph_optimize_one()
 
 	shift 2
 	run "$MORPH_BIN/morph" profile "$shipped" "$samples" -o "$profile"
-	run "$MORPH_BIN/morph" optimize "$shipped" --profile "$profile" "$@" \
+	run "$MORPH_BIN/morph" optimize "$shipped" --force --profile "$profile" "$@" \
 		--report "$dir/report-${binary##*/}.json" -o "$dir/prefix/$binary"
 }
 

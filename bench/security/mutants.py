@@ -216,7 +216,7 @@ class Campaign:
             if code not in (0, 1):
                 return "crashed", f"{verb}: {self.ending(code)}: {self.last(error)}", 0, peak
         start = time.monotonic()
-        argv = [morph, "optimize", mutant, "--profile", program.profile, "-o", out, "--work-dir", work, "--timeout", str(EDIT_TIMEOUT_S), "--jobs", "1"]
+        argv = [morph, "optimize", mutant, "--profile", program.profile, "-o", out, "--work-dir", work, "--timeout", str(EDIT_TIMEOUT_S), "--jobs", "1", "--force"]
         code, _, error, _ = command(argv, EDIT_TIMEOUT_S + 30, env=environment)
         seconds = time.monotonic() - start
         said = self.last(error)

@@ -57,7 +57,7 @@ static const char *const defaults[][2] = {
 	  "morph profile {original} {samples} {generations} {carried} --sidecar-dir {sidecars} "
 	  "--json -o {profile}" },
 	{ "editor_command", "morph optimize {original} --profile {profile} --sidecar-dir {sidecars} "
-			    "{rebase} --selftest -o {output} --report {report}" },
+			    "{rebase} --force --selftest -o {output} --report {report}" },
 	{ "worker_users", "61184-65519" },
 	{ "worker_socket", "/run/morph/worker" },
 	{ "edit_timeout", "30min" },

@@ -33,13 +33,13 @@ echo "passes of the edit: each is run, in its order, and is in morph-optimize(1)
 mapfile -t passes < <("$morph" optimize --passes | cut -d ' ' -f 1)
 some "${passes[@]}"
 for pass in "${passes[@]}"; do in_page "$pass" morph-optimize.1; done
-"$morph" optimize vm --profile vm.prof -o vm.new --report report.json
+"$morph" optimize vm --force --profile vm.prof -o vm.new --report report.json
 cmp <(./vm 77 5) <(./vm.new 77 5)
 ran() { python3 -c 'import json; print(*json.load(open("report.json"))["pass_cpu_seconds"])'; }
 [ "$(ran)" = "${passes[*]}" ] || fail "the table is ${passes[*]}; what ran is $(ran)"
 
 echo "layout-only edits leave out what needs no counts, and nothing else"
-"$morph" optimize vm --profile vm.prof --layout-only -o vm.layout --report report.json
+"$morph" optimize vm --force --profile vm.prof --layout-only -o vm.layout --report report.json
 [ "$(ran)" = "$(tr ' ' '\n' <<<"${passes[*]}" | grep -vxE 'retarget|promote|optimize' | paste -sd ' ')" ] ||
 	fail "with --layout-only: $(ran)"
 

@@ -29,7 +29,7 @@ case_of()
 	./main 5000 >expected.txt
 	morph record -F 4000 -o samples -- ./main 8000000 >/dev/null 2>&1
 	morph profile libit.so.1 samples -o profile >/dev/null
-	morph optimize libit.so.1 --profile profile -o new/libit.so.1 --report report.json
+	morph optimize libit.so.1 --force --profile profile -o new/libit.so.1 --report report.json
 	LD_LIBRARY_PATH=new ./main 5000 | cmp - expected.txt
 	[ "$(value functions_regenerated)" = "$(value functions)" ] || fail "$(grep functions_ report.json)"
 	[ "$(value hot_functions)" -ge 3 ] || fail "only $(value hot_functions) functions are hot"
@@ -67,7 +67,7 @@ morph cc -O2 -fPIC -shared plugin.c -o libplugin.so
 morph cc -O2 loads.c -L. -lplugin -Wl,-rpath,"$work" -o loads
 morph record -F 4000 -o samples -- ./loads 30000000 >/dev/null 2>&1
 morph profile libplugin.so samples -o profile >/dev/null
-morph optimize libplugin.so --profile profile -o new/libplugin.so
+morph optimize libplugin.so --force --profile profile -o new/libplugin.so
 cmp <(./loads 1000) <(LD_LIBRARY_PATH=new ./loads 1000)
 bound() { readelf -rW new/libplugin.so | awk -v name="$1" '$5 ~ "^" name "(@|$)" { print $3 }'; }
 [ "$(bound strcspn)" = R_X86_64_GLOB_DAT ] || fail "strcspn: $(bound strcspn)"

@@ -34,7 +34,7 @@ echo "a recording becomes a profile"
 "$morph" profile vm vm.samples -o vm.prof >/dev/null
 
 echo "the new generation gives the same output, also on another input"
-"$morph" optimize vm --profile vm.prof -o vm.new --report report.json
+"$morph" optimize vm --force --profile vm.prof -o vm.new --report report.json
 ./vm.new 3000 2 | cmp - expected.txt
 cmp <(./vm 77 5) <(./vm.new 77 5)
 
@@ -51,8 +51,26 @@ if [ "$(id -u)" = 0 ]; then
 fi
 grep -q '"seccomp": true' report.json || fail "no system call filter"
 
+echo "--json is the report, on standard output"
+"$morph" optimize vm --force --profile vm.prof -o vm.json --json >said.json 2>/dev/null
+times() { grep -vE '[0-9]e?[-0-9]*,?$|^ *[]}{[],?$' "$1"; }
+diff <(times said.json) <(times report.json) || fail "--json is not the report"
+python3 -m json.tool said.json >/dev/null || fail "--json is no JSON"
+[ -c /dev/stdout ] || [ -e /dev/stdout ] || fail "/dev/stdout was replaced"
+
+echo "too few samples are said, with what to do, and nothing is made without --force"
+"$morph" record -F 200 --json -o few.samples -- ./vm 3000000 1 2>&1 >/dev/null | says '"samples": [0-9]'
+"$morph" profile vm few.samples -o few.prof >/dev/null
+"$morph" profile show few.prof --json | says '"verdict": "\(too-few\|empty\)"' || fail "a few samples were enough"
+rm -f few.new
+refused "too few samples" "samples.*sample more (.morph record.*--force" "$morph" optimize vm --profile few.prof -o few.new
+[ ! -e few.new ] || fail "a generation was made by chance"
+"$morph" optimize vm --force --profile few.prof -o few.new 2>err.txt || fail "--force: $(cat err.txt)"
+grep -q 'samples' err.txt || fail "--force does not say that there are too few samples"
+cmp <(./few.new 3000 2) expected.txt || fail "with few samples the output differs"
+
 echo "the same inputs give the same bytes"
-"$morph" optimize vm --profile vm.prof -o vm.again
+"$morph" optimize vm --force --profile vm.prof -o vm.again
 cmp vm.new vm.again
 # the compiler sorts probes of functions that share a section by their places in memory
 readelf -SW vm.new >sections.txt
@@ -67,18 +85,18 @@ echo "samples of the new generation map back to the shipped blocks"
 "$morph" record -F 4000 -o new.samples -- ./vm.new 3000000 4 >/dev/null 2>&1
 "$morph" profile vm new.samples --generation vm.new -o new.prof >/dev/null
 "$morph" profile show new.prof | says vm_run || fail "vm_run is not in the profile of the new generation"
-"$morph" optimize vm --profile new.prof -o vm.second
+"$morph" optimize vm --force --profile new.prof -o vm.second
 cmp <(./vm.second 3000 2) expected.txt
 
 echo "layout alone works too"
-"$morph" optimize vm --profile vm.prof --layout-only -o vm.layout
+"$morph" optimize vm --force --profile vm.prof --layout-only -o vm.layout
 cmp <(./vm.layout 3000 2) expected.txt
 
 echo "calls that ran and leave the file do not go through the procedure linkage table"
 "$morph" cc -O2 -o imports "$programs/imports/imports.c"
 "$morph" record -F 4000 -o imports.samples -- ./imports 100000000 >/dev/null 2>&1
 "$morph" profile imports imports.samples -o imports.prof >/dev/null
-"$morph" optimize imports --profile imports.prof -o imports.new --report imports.json
+"$morph" optimize imports --force --profile imports.prof -o imports.new --report imports.json
 cmp <(./imports 5000) <(exec -a ./imports ./imports.new 5000)
 bound() { readelf -rW "$1" | awk -v name="$2" '$5 ~ "^" name "(@|$)" { print $3 }'; }
 [ "$(bound imports strcspn)" = R_X86_64_JUMP_SLOT ] || fail "as shipped, strcspn: $(bound imports strcspn)"
@@ -90,7 +108,7 @@ echo "loops that run long start a line of the cache"
 "$morph" cc -O2 -o loops "$programs/loops/loops.c"
 "$morph" record -F 4000 -o loops.samples -- ./loops 30000000 >/dev/null 2>&1
 "$morph" profile loops loops.samples -o loops.prof >/dev/null
-"$morph" optimize loops --profile loops.prof -o loops.new
+"$morph" optimize loops --force --profile loops.prof -o loops.new
 cmp <(./loops 5000) <(./loops.new 5000)
 # targets of jumps backward, of 200 bytes at most, in the functions that TURN makes
 objdump -d --no-show-raw-insn loops.new | awk '
@@ -108,23 +126,23 @@ done <jumps.txt
 echo "code is for this very CPU, or for the one it was shipped for"
 cpu() { sed -n 's/^ *"cpu": \(.*\),$/\1/p' report.json; }
 [ "$(cpu)" != null ] || fail "the report names no CPU"
-"$morph" optimize vm --profile vm.prof --cpu native -o vm.native
+"$morph" optimize vm --force --profile vm.prof --cpu native -o vm.native
 cmp vm.native vm.new || fail "--cpu native is not the default"
-"$morph" optimize vm --profile vm.prof --cpu shipped -o vm.portable --report report.json
+"$morph" optimize vm --force --profile vm.prof --cpu shipped -o vm.portable --report report.json
 [ "$(cpu)" = null ] || fail "the report of --cpu shipped names $(cpu)"
 cmp -s vm.portable vm.new && fail "--cpu shipped changed nothing"
 cmp <(./vm.portable 3000 2) expected.txt
 
 echo "what cannot be edited is refused in one line, and nothing is written"
-refused "a file without Morph data" "carries no Morph data\|no Morph data" "$morph" optimize /bin/true --profile vm.prof -o x
+refused "a file without Morph data" "carries no Morph data\|no Morph data" "$morph" optimize /bin/true --force --profile vm.prof -o x
 "$morph" cc -O1 -o other "$programs/vm/vm.c" "$programs/vm/main.c"
-refused "a profile of another build" "another build" "$morph" optimize other --profile vm.prof -o x
+refused "a profile of another build" "another build" "$morph" optimize other --force --profile vm.prof -o x
 head -c 100 vm.prof >short.prof
-refused "a truncated profile" "truncated\|damaged" "$morph" optimize vm --profile short.prof -o x
-refused "a missing profile" "No such file" "$morph" optimize vm --profile none.prof -o x
+refused "a truncated profile" "truncated\|damaged" "$morph" optimize vm --force --profile short.prof -o x
+refused "a missing profile" "No such file" "$morph" optimize vm --force --profile none.prof -o x
 head -c $(($(stat -c %s vm) * 2 / 3)) vm >short
-refused "a truncated program" "" "$morph" optimize short --profile vm.prof -o x
-refused "a missing directory" "No such file" "$morph" optimize vm --profile vm.prof -o none/x
+refused "a truncated program" "" "$morph" optimize short --force --profile vm.prof -o x
+refused "a missing directory" "No such file" "$morph" optimize vm --force --profile vm.prof -o none/x
 [ ! -e x ] || fail "a refused edit left a file"
 
 echo "IR that is not the program is refused"
@@ -133,7 +151,7 @@ segment=$(readelf -lW vm | sed -n 's/^ *LOAD *\(0x[0-9a-f]*\) \(0x[0-9a-f]*\) .*
 offset=$((offset - ${segment#* } + ${segment% *}))
 cp vm tampered
 printf '\xcc' | dd of=tampered bs=1 seek=$offset conv=notrunc status=none
-"$morph" optimize tampered --profile vm.prof -o x 2>err.txt && fail "tampered text was accepted"
+"$morph" optimize tampered --force --profile vm.prof -o x 2>err.txt && fail "tampered text was accepted"
 grep -q "not the program" err.txt || fail "tampered text: $(cat err.txt)"
 
 echo "so are data that are not the program's: a constant, and a pointer"
@@ -147,13 +165,13 @@ tamper() # SECTION OFFSET: change one byte there
 }
 constant=$(($(readelf -x .rodata vm | grep -c 0x) * 8))
 tamper .rodata "$constant"
-refused "a tampered constant" "its section .rodata differs from offset" "$morph" optimize tampered --profile vm.prof -o x
+refused "a tampered constant" "its section .rodata differs from offset" "$morph" optimize tampered --force --profile vm.prof -o x
 tamper .rela.dyn 16
-refused "a tampered pointer" "its section .rela.dyn differs from offset" "$morph" optimize tampered --profile vm.prof -o x
+refused "a tampered pointer" "its section .rela.dyn differs from offset" "$morph" optimize tampered --force --profile vm.prof -o x
 [ ! -e x ] || fail "a refused edit left a file"
 
 echo "where asked to, the IR is taken at its word: the result does what the IR says, and says what differed"
-"$morph" optimize vm --profile vm.prof --rebase -o vm.rebased --report report.json 2>err.txt
+"$morph" optimize vm --force --profile vm.prof --rebase -o vm.rebased --report report.json 2>err.txt
 cmp vm.rebased vm.new || fail "--rebase changes a program that regenerates"
 ! grep -q rebased err.txt || fail "a program that regenerates was rebased: $(cat err.txt)"
 grep -q '"rebased": null' report.json || fail "$(grep rebased report.json)"
@@ -162,7 +180,7 @@ for what in text data; do
 	text) cp vm tampered && printf '\xcc' | dd of=tampered bs=1 seek=$offset conv=notrunc status=none ;;
 	data) tamper .rodata "$constant" ;;
 	esac
-	"$morph" optimize tampered --profile vm.prof --rebase -o vm.rebased --report report.json 2>err.txt
+	"$morph" optimize tampered --force --profile vm.prof --rebase -o vm.rebased --report report.json 2>err.txt
 	cmp <(./vm.rebased 3000 2) expected.txt
 	grep -q "tampered: rebased: " err.txt || fail "$what: nothing was said: $(cat err.txt)"
 	grep -q '"rebased": ".*\(regenerate\|differs\)' report.json || fail "$what: $(grep rebased report.json)"
@@ -179,13 +197,13 @@ if [ "$(id -u)" = 0 ]; then
 			[ ! -e "$file" ] || mount --bind /dev/null "$file"
 		done
 		! echo "int main(void) { return 0; }" | '"$MORPH_BIN"'/morph cc -x c - -o none 2>/dev/null
-		'"$MORPH_BIN"'/morph optimize vm --profile vm.prof -o vm.bare'
+		'"$MORPH_BIN"'/morph optimize vm --force --profile vm.prof -o vm.bare'
 	cmp vm.bare vm.new
 
 	echo "a full disk costs the edit and nothing else"
 	mkdir tiny
 	mount -t tmpfs -o size=16k tmpfs tiny
-	refused "a full disk" "No space left" "$morph" optimize vm --profile vm.prof -o tiny/x
+	refused "a full disk" "No space left" "$morph" optimize vm --force --profile vm.prof -o tiny/x
 	[ -z "$(ls tiny)" ] || fail "a full disk left $(ls tiny)"
 	umount tiny
 fi

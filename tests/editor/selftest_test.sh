@@ -23,7 +23,7 @@ optimize()
 {
 	"$morph" profile vm vm.samples -o vm.prof >/dev/null
 	rm -f vm.new
-	"$morph" optimize vm --profile vm.prof -o vm.new --report report.json --selftest-timeout 3 "$@"
+	"$morph" optimize vm --force --profile vm.prof -o vm.new --report report.json --selftest-timeout 3 "$@"
 }
 # passes WHAT COMMAND
 passes()

@@ -24,7 +24,7 @@ edited()
 	morph record -F 4000 -o samples -- ./main 4000000 >/dev/null 2>&1
 	morph profile "$1" samples -o profile >/dev/null
 	mkdir -p new
-	morph optimize "$1" --profile profile -o "new/$1" --report report.json
+	morph optimize "$1" --force --profile profile -o "new/$1" --report report.json
 	[ "$(value functions_regenerated)" = "$(value functions)" ] || fail "$(grep functions_ report.json)"
 	[ "$(value hot_functions)" -ge 3 ] || fail "only $(value hot_functions) functions are hot"
 	cases=$((cases + 1))
@@ -54,7 +54,7 @@ does_the_same()
 {
 	morph record -F 4000 -o "$1.samples" -- "./$1" "$2" >/dev/null 2>&1
 	morph profile "$1" "$1.samples" -o "$1.prof" >/dev/null
-	morph optimize "$1" --profile "$1.prof" -o "$1.new"
+	morph optimize "$1" --force --profile "$1.prof" -o "$1.new"
 	cmp <("./$1" 3000) <("./$1.new" 3000)
 	cases=$((cases + 1))
 }

@@ -45,7 +45,7 @@ lies()
 	[ "$(./shipped 10)" = "0 denied" ] || fail "$name: the program itself says $(./shipped 10)"
 	morph record -F 4000 -o samples -- ./shipped 60000000 >/dev/null 2>&1
 	morph profile shipped samples -o profile >/dev/null 2>&1
-	morph optimize shipped --profile profile -o made 2>err.txt || true
+	morph optimize shipped --force --profile profile -o made 2>err.txt || true
 	[ -s err.txt ] && sed "s/^/	/" err.txt | cut -c1-180
 	[ -e made ] || fail "$name: there is no generation"
 	attack_held "facts-$name" bash -c '[ ! -e made ] || [ "$(timeout 20 ./made 10)" = "0 denied" ]'
@@ -116,7 +116,7 @@ says()
 	[ "$(./victim 10)" = "0 denied" ] || fail "$name: the program itself says $(./victim 10)"
 	morph record -F 4000 -o samples -- ./victim 60000000 >/dev/null 2>&1
 	morph profile victim samples -o profile >/dev/null 2>&1
-	morph optimize victim --profile profile -o made 2>err.txt || true
+	morph optimize victim --force --profile profile -o made 2>err.txt || true
 	[ -s err.txt ] && sed "s/^/	/" err.txt | cut -c1-180
 	attack_held "facts-$name" bash -c '[ ! -e made ] || [ "$(timeout 20 ./made 10)" = "0 denied" ]'
 }

@@ -56,7 +56,7 @@ morph cc -Wl,--gc-sections -Wl,--lto-O0 main.o more.o -o shipped
 expected=$(./shipped 1000)
 morph record -F 4000 -o samples -- ./shipped 100000 >/dev/null 2>&1
 morph profile shipped samples -o profile >/dev/null
-morph optimize shipped --profile profile -o honest
+morph optimize shipped --force --profile profile -o honest
 [ "$(./honest 1000)" = "$expected" ] || fail "the honest generation does something else"
 nm -D honest | grep -q " U strcpy" && ! nm -D shipped | grep -q strcpy || fail "the edit calls nothing that the program did not call"
 
@@ -69,7 +69,7 @@ forged()
 	"$MORPH_TEST_BIN/forge" shipped victim "$@" || fail "$name: cannot be forged"
 	[ "$(./victim 1000)" = "$expected" ] || fail "$name: the forged program itself does something else"
 	rm -f made
-	morph optimize victim --profile profile -o made 2>err.txt || true
+	morph optimize victim --force --profile profile -o made 2>err.txt || true
 	[ -s err.txt ] && sed "s/^/	/" err.txt | cut -c1-180
 	attack_held "forged-$name" bash -c '[ ! -e made ] || [ "$(timeout 20 ./made 1000)" = "$1" ]' - "$expected"
 	rm -f made

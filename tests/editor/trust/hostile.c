@@ -150,11 +150,19 @@ static int outcome_judge(struct campaign *c, int status, const struct buffer *sa
 static int edit_try(struct campaign *c, struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer said = { 0 };
-	char *argv[] = {
-		(char *)c->morph,   (char[]){ "optimize" },  c->victim,	       (char[]){ "--profile" },
-		(char *)c->profile, (char[]){ "-o" },	     c->out,	       (char[]){ "--work-dir" },
-		c->place,	    (char[]){ "--timeout" }, (char[]){ "60" }, NULL
-	};
+	char *argv[] = { (char *)c->morph,
+			 (char[]){ "optimize" },
+			 c->victim,
+			 (char[]){ "--profile" },
+			 (char *)c->profile,
+			 (char[]){ "--force" },
+			 (char[]){ "-o" },
+			 c->out,
+			 (char[]){ "--work-dir" },
+			 c->place,
+			 (char[]){ "--timeout" },
+			 (char[]){ "60" },
+			 NULL };
 	struct child_options options = { .retout = &said, .reterrout = &said, .timeout_s = 90 };
 	int status = 0, r = child_run(argv, &options, &status, reterr);
 

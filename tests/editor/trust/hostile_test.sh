@@ -16,6 +16,6 @@ export ASAN_OPTIONS=detect_leaks=0
 "$morph" cc --morph-selftest='./vm 3000 2' -O2 -o vm "$programs/vm/vm.c" "$programs/vm/main.c"
 "$morph" record -F 4000 -o vm.samples -- ./vm 1000000 3 >/dev/null 2>&1
 "$morph" profile vm vm.samples -o vm.prof >/dev/null
-"$morph" optimize vm --profile vm.prof -o whole
+"$morph" optimize vm --force --profile vm.prof -o whole
 cmp <(./vm 3000 2) <(./whole 3000 2)
 "$MORPH_TEST_BIN/hostile" "$morph" "$work/vm" "$work/vm.prof" "$work" "${HOSTILE_RUNS:-25}" ${HOSTILE_SEED:+"$HOSTILE_SEED"}

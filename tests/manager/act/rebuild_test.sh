@@ -49,7 +49,7 @@ again()
 	local out=$1
 
 	shift
-	(cd "$(dirname "$out")" && "$@" "$MORPH_BIN/morph" optimize "$store/original" --profile "$generation/profile" -o "$out" \
+	(cd "$(dirname "$out")" && "$@" "$MORPH_BIN/morph" optimize "$store/original" --force --profile "$generation/profile" -o "$out" \
 		--cpu "$cpu" --tune "$tune" --memory 0 "${more[@]}")
 	cmp "$out" "$generation/binary" || fail "other bytes: $* ${more[*]}"
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * options.h - the command line of `morph optimize`
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "editor/edit.h"
+
+struct arguments {
+	const char *program, *profile, *out, *report, *user, *work;
+	struct edit_options edit;
+	uint64_t memory_bytes;
+	unsigned timeout_s, selftest_timeout_s;
+	bool force;		    /* edit also by a profile that is mostly chance */
+	bool json;		    /* the report, on standard output */
+	bool keep;		    /* leave the work directory with all stages for a look */
+	bool selftest, no_selftest; /* run it whoever owns the program; never run it */
+};
+
+/**
+ * arguments_parse() - @ret keeps pointers into @argv, and to paths that live as long as the process
+ * Return: 0; -1: done, what was asked for (help, version, passes) is printed; 2: usage is printed on standard error.
+ */
+int arguments_parse(int argc, char **argv, struct arguments *ret);
