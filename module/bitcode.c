@@ -260,26 +260,6 @@ int bitcode_size(const void *bytes, size_t size, size_t *retsize, struct fault *
 	return 0;
 }
 
-int bitcode_trim(const void *bytes, size_t size, struct buffer *ret, struct fault *reterr)
-{
-	const uint8_t *p = bytes;
-	size_t end;
-	uint64_t id;
-
-	if (!bitcode_is(bytes, size))
-		return fault_set(reterr, -EBADMSG, "bitcode without its magic");
-	buffer_bytes(ret, p, MAGIC_BYTES);
-	for (size_t at = MAGIC_BYTES; at < size; at = end) {
-		int r = block_measure(bytes, size, at, &end, &id, reterr);
-
-		if (r < 0)
-			return r;
-		if (id != SYMTAB_BLOCK)
-			buffer_bytes(ret, p + at, end - at);
-	}
-	return ret->bad ? fault_errno(reterr, -ENOMEM, "bitcode") : 0;
-}
-
 static struct scan *scan_new(const void *bytes, size_t size)
 {
 	struct scan *s = calloc(1, sizeof(*s));

@@ -25,8 +25,11 @@ bool bitcode_is(const void *bytes, size_t size);
 int bitcode_size(const void *bytes, size_t size, size_t *retsize, struct fault *reterr);
 
 /**
- * bitcode_trim() - append the module to @ret without the symbol table for linkers (SYMTAB_BLOCK)
- * The table repeats what the module says, and LLVM builds it again where it is missing.
+ * bitcode_trim() - append the module to @ret without what repeats something or is chance
+ *
+ * The symbol table for linkers repeats what the module says; LLVM builds it again where it is missing. The order of the
+ * uses of `llvm.pseudoprobe` is that of a hash table of addresses (SampleProfileProber of LLVM 22): it is another one each time the
+ * same sources are linked, and no code depends on it. The uses of all other values keep their order.
  * Return: 0; -EBADMSG with @reterr; -ENOMEM.
  */
 int bitcode_trim(const void *bytes, size_t size, struct buffer *ret, struct fault *reterr);
