@@ -71,7 +71,7 @@ TEST(loops_in_functions_with_described_variables_are_seen)
 	CHECK(has);
 }
 
-TEST(trimming_takes_the_symbol_table_and_nothing_else)
+TEST(trimming_takes_the_symbol_table)
 {
 	_clean_(file_map_donep) struct file_map map = two_modules();
 	struct bitcode_span first = span_at(&map, 0);
