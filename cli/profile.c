@@ -42,9 +42,7 @@ static const struct subcommand subcommands[] = {
 	  "add profiles of one build" },
 	{ "carry", profile_carry_run, "OLD.prof NEWPROGRAM -o OUT [--sidecar-dir DIR] [--json]",
 	  "take over what a new build left unchanged" },
-	{ "export", profile_export_run,
-	  "--format llvm|pprof|collapsed PROFILE [-o OUT]\n"
-	  "       morph profile export --format bolt PROGRAM SAMPLES... [-o OUT]",
+	{ "export", profile_export_run, "--format FORMAT (PROFILE | PROGRAM SAMPLES...) [-o OUT]",
 	  "write it in another tool's form" },
 	{ "import", profile_import_run, "PERF.DATA -o OUT.samples [--event NAME] [--json]",
 	  "make a sample log of what perf recorded" },

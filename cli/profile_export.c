@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * morph profile export: a profile as LLVM text, pprof or collapsed text; samples as BOLT's fdata.
+ * morph profile export: a profile, or samples, in a form that other tools read (profiles/export/export.h).
  * Without -o to standard output; what was left out is said on standard error.
  */
 
@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -25,25 +24,13 @@ static int output_write(const char *output, const struct buffer *bytes, struct f
 	return 0;
 }
 
-static int profile_convert(const char *path, enum export_format format, struct buffer *ret,
-			   struct fault *reterr)
+static int profile_convert(const struct exporter *exporter, const char *path, struct buffer *ret,
+			   char *retleft, struct fault *reterr)
 {
 	_clean_(profile_freep) struct profile *profile = NULL;
-	size_t n_nameless = 0;
 	int r = profile_read(path, &profile, reterr);
 
-	if (r < 0)
-		return r;
-	if (format == EXPORT_LLVM)
-		r = export_llvm(profile, ret, &n_nameless);
-	else if (format == EXPORT_PPROF)
-		r = export_pprof(profile, ret);
-	else
-		r = export_collapsed(profile, ret);
-	if (n_nameless)
-		fprintf(stderr, "morph profile export: %zu functions without a name were left out\n",
-			n_nameless);
-	return r < 0 ? fault_errno(reterr, r, "%s", path) : 0;
+	return r < 0 ? r : exporter->run(&(struct export_input){ .profile = profile }, ret, retleft, reterr);
 }
 
 static int logs_sum(char *const *paths, int n, struct sample_log **ret, struct fault *reterr)
@@ -67,29 +54,31 @@ static int logs_sum(char *const *paths, int n, struct sample_log **ret, struct f
 	return 0;
 }
 
-static int samples_convert(const char *program, char *const *paths, int n, struct buffer *ret,
-			   struct fault *reterr)
+static int samples_convert(const struct exporter *exporter, const char *program, char *const *paths, int n,
+			   struct buffer *ret, char *retleft, struct fault *reterr)
 {
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
 	_clean_(image_freep) struct image *image = NULL;
-	const struct sample_module *module;
-	uint64_t mapped = 0;
+	struct export_input input;
 	int r = image_open(program, &image, reterr);
 
 	if (r == 0)
 		r = logs_sum(paths, n, &log, reterr);
 	if (r < 0)
 		return r;
-	module = sample_log_find(log, image_build_id(image));
-	if (!module)
+	input = (struct export_input){ .image = image,
+				       .module = sample_log_find(log, image_build_id(image)) };
+	if (!input.module)
 		return fault_set(reterr, -ENODATA, "no samples of this build of %s in the logs", program);
-	r = export_bolt(image, module, ret, &mapped, reterr);
-	if (r == 0 && mapped < module->total)
-		fprintf(stderr,
-			"morph profile export: %" PRIu64 " of %" PRIu64
-			" samples are in no function symbol and were left out\n",
-			module->total - mapped, module->total);
-	return r;
+	return exporter->run(&input, ret, retleft, reterr);
+}
+
+static int help(void)
+{
+	profile_help("export");
+	puts("\nFormats:");
+	names_print(stdout, exporter_at);
+	return VERB_DONE;
 }
 
 int profile_export_run(int argc, char **argv)
@@ -101,7 +90,8 @@ int profile_export_run(int argc, char **argv)
 		{ 0 },
 	};
 	_clean_(buffer_donep) struct buffer bytes = { 0 };
-	enum export_format format = 0;
+	const struct exporter *exporter = NULL;
+	char left[EXPORT_LEFT_BYTES] = "";
 	const char *output = NULL;
 	struct fault fault;
 	int c, r, n;
@@ -110,20 +100,25 @@ int profile_export_run(int argc, char **argv)
 		if (c == 'o')
 			output = optarg;
 		else if (c == 'h')
-			return profile_help("export");
-		else if (c != 'f' || !(format = export_parse(optarg)))
+			return help();
+		else if (c != 'f')
 			return profile_usage("export");
+		else if (!(exporter = exporter_find(optarg, &fault)))
+			return verb_refuse("profile export", &fault);
 	n = argc - optind;
-	if (!format || (format == EXPORT_BOLT ? n < 2 : n != 1))
+	if (!exporter || (exporter->of_samples ? n < 2 : n != 1))
 		return profile_usage("export");
-	if (format == EXPORT_PPROF && !output && isatty(STDOUT_FILENO)) {
-		fputs("morph profile export: pprof's form is binary; name a file with -o\n", stderr);
+	if (exporter->is_binary && !output && isatty(STDOUT_FILENO)) {
+		fprintf(stderr, "morph profile export: %s's form is binary; name a file with -o\n",
+			exporter->name);
 		return VERB_USAGE;
 	}
-	if (format == EXPORT_BOLT)
-		r = samples_convert(argv[optind], argv + optind + 1, n - 1, &bytes, &fault);
+	if (exporter->of_samples)
+		r = samples_convert(exporter, argv[optind], argv + optind + 1, n - 1, &bytes, left, &fault);
 	else
-		r = profile_convert(argv[optind], format, &bytes, &fault);
+		r = profile_convert(exporter, argv[optind], &bytes, left, &fault);
+	if (r == 0 && left[0])
+		fprintf(stderr, "morph profile export: %s\n", left);
 	if (r == 0)
 		r = output_write(output, &bytes, &fault);
 	return r < 0 ? profile_failed("export", &fault) : VERB_DONE;

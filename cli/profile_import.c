@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* morph profile import: a perf.data file becomes a sample log. */
+/* morph profile import: what another tool recorded becomes a sample log (profiles/samples/import.h). */
 
 #include "cli/profile.h"
 
@@ -10,9 +10,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/verb.h"
-#include "profiles/samples/perf_data.h"
+#include "profiles/samples/import.h"
 
-static void summary_print(const struct perf_data_summary *summary, const struct sample_log *log,
+static void summary_print(const struct import_summary *summary, const struct sample_log *log,
 			  const char *output)
 {
 	printf("%s: %" PRIu64 " samples of %s: %" PRIu64 " in %zu modules, %" PRIu64 " kernel, %" PRIu64
@@ -29,7 +29,7 @@ static void summary_print(const struct perf_data_summary *summary, const struct 
 		       summary->without_build_id);
 }
 
-static void summary_print_json(const struct perf_data_summary *summary, const struct sample_log *log,
+static void summary_print_json(const struct import_summary *summary, const struct sample_log *log,
 			       const char *output)
 {
 	struct json json = json_to(stdout);
@@ -51,6 +51,14 @@ static void summary_print_json(const struct perf_data_summary *summary, const st
 	json_object_end(&json);
 }
 
+static int help(void)
+{
+	profile_help("import");
+	puts("\nFormats:");
+	names_print(stdout, importer_at);
+	return VERB_DONE;
+}
+
 int profile_import_run(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -62,7 +70,7 @@ int profile_import_run(int argc, char **argv)
 	};
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
 	const char *output = NULL, *event = NULL;
-	struct perf_data_summary summary;
+	struct import_summary summary;
 	bool as_json = false;
 	struct fault fault;
 	int c, r;
@@ -75,12 +83,12 @@ int profile_import_run(int argc, char **argv)
 		else if (c == 'j')
 			as_json = true;
 		else if (c == 'h')
-			return profile_help("import");
+			return help();
 		else
 			return profile_usage("import");
 	if (argc - optind != 1 || !output)
 		return profile_usage("import");
-	r = perf_data_read(argv[optind], event, &log, &summary, &fault);
+	r = import_read(argv[optind], event, &log, &summary, &fault);
 	if (r == 0)
 		r = sample_log_write(log, output, &fault);
 	if (r < 0)

@@ -7,21 +7,57 @@
  * All are deterministic. Functions come in descending order of samples, equal ones by GUID.
  */
 
+#include <stdbool.h>
+
 #include "base/bytes.h"
 #include "base/fault.h"
+#include "base/names.h"
 #include "module/image.h"
 #include "profiles/samples/sample_log.h"
 #include "profiles/store/profile.h"
 
-enum export_format {
-	EXPORT_LLVM = 1,  /* LLVM sample profile, text, probe based: llvm-profdata, opt, clang */
-	EXPORT_PPROF,	  /* profile.proto, gzip: pprof and what speaks it */
-	EXPORT_COLLAPSED, /* "program;function samples": flame graph tools */
-	EXPORT_BOLT,	  /* fdata without branch records: llvm-bolt -data */
+#define EXPORT_LEFT_BYTES 128u
+
+/* What is exported: a profile, or samples and the file that they are of. All borrowed. */
+struct export_input {
+	const struct profile *profile;
+	const struct image *image;
+	const struct sample_module *module;
 };
 
-/** export_parse() - "llvm", "pprof", "collapsed", "bolt"; 0: unknown */
-enum export_format export_parse(const char *name);
+/* A form that other tools read. */
+struct exporter {
+	const char *name, *title;
+	bool of_samples; /* wants image and module, not a profile */
+	bool is_binary;	 /* nothing for a terminal */
+
+	/**
+	 * run() - append to @ret
+	 * @retleft: a sentence about what had to be left out (EXPORT_LEFT_BYTES); untouched when nothing had
+	 * Return: 0; -ENODATA, -ENOMEM with @reterr
+	 */
+	int (*run)(const struct export_input *input, struct buffer *ret, char *retleft, struct fault *reterr);
+};
+
+/**
+ * The exporters. A new one is export_NAME.c, which defines exporter_NAME, a line here, and its name in morph-profile(1) and
+ * docs/format-interchange.md.
+ */
+// clang-format off: a table
+#define EXPORTERS(exporter) \
+	exporter(llvm)		/* LLVM sample profile, text, probe based: llvm-profdata, opt, clang */ \
+	exporter(pprof)		/* profile.proto, gzip: pprof and what speaks it */ \
+	exporter(collapsed)	/* "program;function samples": flame graph tools */ \
+	exporter(bolt)		/* fdata without branch records: llvm-bolt -data */
+// clang-format on
+
+#define EXPORTER_DECLARE(name) extern const struct exporter exporter_##name;
+EXPORTERS(EXPORTER_DECLARE)
+
+/** exporter_at() - the table, by row */
+struct named exporter_at(size_t i);
+/** exporter_find() - by name; NULL with @reterr, which lists them: there is none */
+const struct exporter *exporter_find(const char *name, struct fault *reterr);
 
 /**
  * export_llvm() - append the text profile

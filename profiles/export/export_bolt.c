@@ -23,14 +23,14 @@ struct target {
 	uint64_t local;
 };
 
-struct named {
+struct local_symbol {
 	const char *name;
 	size_t index; /* of the symbol, so that equal names stay in the order of addresses */
 };
 
 static int compare_named(const void *a, const void *b)
 {
-	const struct named *x = a, *y = b;
+	const struct local_symbol *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
 
 	return order ? order : (x->index > y->index) - (x->index < y->index);
@@ -40,7 +40,7 @@ static int compare_named(const void *a, const void *b)
 static int locals_number(const struct image *image, uint32_t *ret)
 {
 	size_t n_symbols = image_n_symbols(image), n = 0;
-	_clean_(freep) struct named *named = calloc(n_symbols + 1, sizeof(*named));
+	_clean_(freep) struct local_symbol *named = calloc(n_symbols + 1, sizeof(*named));
 
 	if (!named)
 		return -ENOMEM;
@@ -48,7 +48,7 @@ static int locals_number(const struct image *image, uint32_t *ret)
 		const struct image_symbol *s = image_symbol_at(image, i);
 
 		if (s->binding == STB_LOCAL && s->type != STT_FILE && s->address && s->name && *s->name)
-			named[n++] = (struct named){ s->name, i };
+			named[n++] = (struct local_symbol){ s->name, i };
 	}
 	qsort(named, n, sizeof(*named), compare_named);
 	for (size_t i = 0; i < n; i++)
@@ -144,3 +144,22 @@ int export_bolt(const struct image *image, const struct sample_module *module, s
 		*retmapped = mapped;
 	return ret->bad ? fault_errno(reterr, -ENOMEM, "%s", image_path(image)) : 0;
 }
+
+static int bolt_run(const struct export_input *input, struct buffer *ret, char *retleft, struct fault *reterr)
+{
+	uint64_t mapped = 0, total = input->module->total;
+	int r = export_bolt(input->image, input->module, ret, &mapped, reterr);
+
+	if (r == 0 && mapped < total)
+		snprintf(retleft, EXPORT_LEFT_BYTES,
+			 "%" PRIu64 " of %" PRIu64 " samples are in no function symbol and were left out",
+			 total - mapped, total);
+	return r;
+}
+
+const struct exporter exporter_bolt = {
+	.name = "bolt",
+	.title = "of a program's samples: BOLT's fdata without branch records",
+	.of_samples = true,
+	.run = bolt_run,
+};

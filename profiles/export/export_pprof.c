@@ -194,3 +194,18 @@ int export_pprof(const struct profile *profile, struct buffer *ret)
 	put_profile(&pprof, profile, functions);
 	return gzip(&pprof.out, ret);
 }
+
+static int pprof_run(const struct export_input *input, struct buffer *ret, char *retleft _unused_,
+		     struct fault *reterr)
+{
+	int r = export_pprof(input->profile, ret);
+
+	return r < 0 ? fault_errno(reterr, r, "exporting") : 0;
+}
+
+const struct exporter exporter_pprof = {
+	.name = "pprof",
+	.title = "of a profile: profile.proto, gzipped",
+	.is_binary = true,
+	.run = pprof_run,
+};

@@ -43,7 +43,7 @@ struct import {
 	uint32_t *table; /* owned; hash of the name -> index in files[] + 1; a power of two */
 	size_t n_table;
 	struct sample_log *log;
-	struct perf_data_summary summary;
+	struct import_summary summary;
 	uint64_t first_ns, last_ns; /* of the samples taken */
 	uint64_t lost_records, lost_samples;
 };
@@ -520,7 +520,7 @@ static void import_done(struct import *import)
 }
 
 int perf_data_decode(const void *bytes, size_t size, const char *event, uint64_t end_ns,
-		     struct sample_log **ret, struct perf_data_summary *retsummary, struct fault *reterr)
+		     struct sample_log **ret, struct import_summary *retsummary, struct fault *reterr)
 {
 	_clean_(perf_file_done) struct perf_file file = { 0 };
 	_clean_(import_done) struct import import = { .file = &file };
@@ -546,7 +546,7 @@ int perf_data_decode(const void *bytes, size_t size, const char *event, uint64_t
 }
 
 int perf_data_read(const char *path, const char *event, struct sample_log **ret,
-		   struct perf_data_summary *retsummary, struct fault *reterr)
+		   struct import_summary *retsummary, struct fault *reterr)
 {
 	_clean_(file_map_donep) struct file_map map = { 0 };
 	struct stat st;
@@ -563,3 +563,21 @@ int perf_data_read(const char *path, const char *event, struct sample_log **ret,
 	r = perf_data_decode(map.data, map.size, event, end_ns, ret, retsummary, reterr);
 	return r < 0 ? fault_prefix(reterr, r, "%s", path) : 0;
 }
+
+/* Also what perf_file_parse() says more of: other versions, the other order of bytes, a directory. */
+static bool perf_data_knows(const uint8_t *head, size_t n)
+{
+	static const char *const marks[] = { "PERFILE2", "2ELIFREP", "PERFFILE" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+		if (n >= 8 && memcmp(head, marks[i], 8) == 0)
+			return true;
+	return n == 0;
+}
+
+const struct importer importer_perf_data = {
+	.name = "perf.data",
+	.title = "what `perf record` leaves",
+	.knows = perf_data_knows,
+	.read = perf_data_read,
+};

@@ -12,17 +12,7 @@
  */
 
 #include "base/fault.h"
-#include "profiles/samples/sample_log.h"
-
-/* What was in the file, for one sentence to the user. */
-struct perf_data_summary {
-	char event[64];		   /* taken */
-	uint64_t samples;	   /* of it */
-	uint64_t others;	   /* samples of events that were not taken */
-	uint64_t without_build_id; /* user samples in files of which no build ID was recorded */
-	uint64_t branches;	   /* entries of branch stacks taken over */
-	uint64_t branches_dropped; /* between files, or in no file */
-};
+#include "profiles/samples/import.h"
 
 /**
  * perf_data_decode() - foreign bytes to a normalized log
@@ -34,8 +24,8 @@ struct perf_data_summary {
  * that samples time (@reterr lists what there is); -E2BIG; -ENOMEM.
  */
 int perf_data_decode(const void *bytes, size_t size, const char *event, uint64_t end_ns,
-		     struct sample_log **ret, struct perf_data_summary *retsummary, struct fault *reterr);
+		     struct sample_log **ret, struct import_summary *retsummary, struct fault *reterr);
 
-/** perf_data_read() - the same for a file; its time of modification is the end of the recording */
+/** perf_data_read() - the same for a file (import.h); its time of modification is the end of the recording */
 int perf_data_read(const char *path, const char *event, struct sample_log **ret,
-		   struct perf_data_summary *retsummary, struct fault *reterr);
+		   struct import_summary *retsummary, struct fault *reterr);

@@ -135,13 +135,14 @@ refused 1 'no samples of this build' profile upgraded a.samples -o out.x
 refused 1 'holds samples, not execution counts' profile shipped a.samples -o out.x --estimator exact
 refused 1 'No such file' profile shipped none.samples -o out.x
 refused 1 '/bin/true' profile /bin/true a.samples -o out.x
-refused 1 'not a perf.data file' "$morph" profile import a.prof -o out.x
+refused 1 'nothing that can be imported; what can: perf.data' "$morph" profile import a.prof -o out.x
 refused 1 'none/out.prof' profile shipped a.samples -o none/out.prof
 refused 2 'usage: morph profile PROGRAM' profile shipped a.samples
 refused 2 'no estimator "magic"; there are: length, flow,' profile shipped a.samples -o out.x --estimator magic
 refused 2 'not usable' profile shipped a.samples -o out.x --half-life soon
 refused 2 'usage: morph profile merge' "$morph" profile merge a.prof
-refused 2 'usage: morph profile export' "$morph" profile export --format gcov a.prof
+refused 2 'no format "gcov"; there are: llvm, pprof,' "$morph" profile export --format gcov a.prof
+refused 2 'usage: morph profile export' "$morph" profile export --format llvm a.prof b.prof
 refused 2 'usage: morph profile show' "$morph" profile show a.prof b.prof
 for verb in show diff merge carry export import; do
 	"$morph" profile $verb --help | says "usage: morph profile $verb"

@@ -65,3 +65,29 @@ for estimator in "${estimators[@]}"; do
 done
 refused "no estimator \"magic\"; there are: $(sed 's/ /, /g' <<<"${estimators[*]}")" \
 	"$morph" profile vm vm.samples --estimator magic -o x
+
+echo "formats to export to: each writes something, and is in morph-profile(1) and docs/format-interchange.md"
+mapfile -t formats < <(listed "$morph" profile export)
+some "${formats[@]}"
+for format in "${formats[@]}"; do
+	in_page "$format" morph-profile.1
+	grep -q -- "--format $format" "$MORPH_SOURCE/docs/format-interchange.md" || fail "docs/format-interchange.md has no $format"
+	"$morph" profile export --format "$format" vm.prof -o "out.$format" 2>err.txt ||
+		"$morph" profile export --format "$format" vm vm.samples -o "out.$format"
+	grep -qa vm_run <(zcat -f "out.$format") || fail "$format does not name vm_run"
+done
+refused "no format \"magic\"; there are: $(sed 's/ /, /g' <<<"${formats[*]}")" \
+	"$morph" profile export --format magic vm.prof
+
+echo "what can be imported is in morph-profile(1)"
+mapfile -t formats < <(listed "$morph" profile import)
+for format in "${formats[@]}"; do
+	grep -qF "$format" "$MORPH_SOURCE/docs/man/morph-profile.1" || fail "morph-profile(1) does not name $format"
+	grep -q "^## $format (\`import\`)" "$MORPH_SOURCE/docs/format-interchange.md" || fail "docs/format-interchange.md has no $format"
+done
+[ "${formats[*]}" = perf.data ] || fail "a new importer: run it here, on a real recording"
+if perf record -q -e cpu-clock -F 2000 -o perf.data ./vm 3000000 4 >/dev/null 2>&1; then
+	"$morph" profile import perf.data -o perf.samples >/dev/null
+	"$morph" profile vm perf.samples -o perf.prof >/dev/null
+	"$morph" profile show perf.prof | says vm_run || fail "vm_run is not in what perf recorded"
+fi

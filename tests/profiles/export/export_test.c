@@ -86,9 +86,23 @@ static void must_have(const char *program)
 
 TEST(format_names_are_known)
 {
-	CHECK(export_parse("llvm") == EXPORT_LLVM && export_parse("bolt") == EXPORT_BOLT);
-	CHECK(export_parse("pprof") == EXPORT_PPROF && export_parse("collapsed") == EXPORT_COLLAPSED);
-	CHECK(export_parse("gcov") == 0);
+	struct fault fault;
+
+	CHECK(exporter_find("llvm", &fault) == &exporter_llvm &&
+	      exporter_find("bolt", &fault) == &exporter_bolt);
+	CHECK(!exporter_find("gcov", &fault));
+	CHECK_STR(fault.text, "no format \"gcov\"; there are: llvm, pprof, collapsed, bolt");
+}
+
+TEST(what_an_exporter_leaves_out_is_told)
+{
+	_clean_(profile_freep) struct profile *profile = example();
+	_clean_(buffer_donep) struct buffer text = { 0 };
+	char left[EXPORT_LEFT_BYTES] = "";
+	struct fault fault;
+
+	CHECK_INT(exporter_llvm.run(&(struct export_input){ .profile = profile }, &text, left, &fault), 0);
+	CHECK_STR(left, "1 functions without a name were left out");
 }
 
 TEST(llvm_text_lists_known_blocks_and_checksums)

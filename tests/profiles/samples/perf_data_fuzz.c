@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
 	_clean_(buffer_donep) struct buffer bytes = { 0 };
-	struct perf_data_summary summary;
+	struct import_summary summary;
 	struct fault fault;
 
 	if (perf_data_decode(data, size, NULL, 1, &log, &summary, &fault) != 0)

@@ -33,7 +33,7 @@ static struct perf_builder cpu_clock(uint64_t sample_type)
 }
 
 static int decode_named(const struct perf_builder *builder, const char *event, struct sample_log **ret,
-			struct perf_data_summary *summary, struct fault *fault)
+			struct import_summary *summary, struct fault *fault)
 {
 	_clean_(buffer_donep) struct buffer bytes = { 0 };
 
@@ -41,7 +41,7 @@ static int decode_named(const struct perf_builder *builder, const char *event, s
 	return perf_data_decode(bytes.data, bytes.size, event, 5000000000u, ret, summary, fault);
 }
 
-static struct sample_log *decode(const struct perf_builder *builder, struct perf_data_summary *summary)
+static struct sample_log *decode(const struct perf_builder *builder, struct import_summary *summary)
 {
 	struct sample_log *log = NULL;
 	struct fault fault;
@@ -57,7 +57,7 @@ TEST(addresses_become_file_offsets)
 {
 	_clean_(perf_builder_done) struct perf_builder builder = cpu_clock(USUAL);
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
-	struct perf_data_summary summary;
+	struct import_summary summary;
 
 	record_mmap2(&builder, 7, 0x401000, 0x2000, 0x1000, "/bin/a", id_a, 0);
 	record_sample(&builder, 0, PERF_RECORD_MISC_USER, 7, 0x401010, 2000000000, NULL, 0);
@@ -161,7 +161,7 @@ TEST(build_ids_come_from_the_table_when_mmap_records_have_none)
 {
 	_clean_(perf_builder_done) struct perf_builder builder = cpu_clock(USUAL);
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
-	struct perf_data_summary summary;
+	struct import_summary summary;
 
 	record_mmap2(&builder, 7, 0x1000, 0x1000, 0, "/bin/b", NULL, 1);
 	record_mmap2(&builder, 7, 0x2000, 0x1000, 0, "/bin/none", NULL, 1);
@@ -179,7 +179,7 @@ TEST(only_the_best_clock_of_several_events_is_counted)
 	uint64_t type = PERF_SAMPLE_IDENTIFIER | USUAL;
 	_clean_(perf_builder_done) struct perf_builder builder = cpu_clock(type);
 	_clean_(sample_log_freep) struct sample_log *log = NULL, *other = NULL;
-	struct perf_data_summary summary;
+	struct import_summary summary;
 
 	builder.events[1] = builder.events[0]; /* the same with branches: another layout */
 	builder.events[1].type = PERF_TYPE_HARDWARE;
@@ -215,7 +215,7 @@ TEST(branch_stacks_become_branches_of_one_file)
 					     0x1030, 0x5000, ~0ull,  0x1000, 0x1000, 0 };
 	_clean_(perf_builder_done) struct perf_builder builder = cpu_clock(type);
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
-	struct perf_data_summary summary;
+	struct import_summary summary;
 	struct sample_module *module;
 
 	builder.events[0].read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | 1u << 4 |
@@ -392,7 +392,7 @@ static void check_same_as_perf(const struct recording *recording, const struct s
 static void check_recording(const char *option)
 {
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
-	struct perf_data_summary summary;
+	struct import_summary summary;
 	struct recording recording;
 	struct fault fault;
 	uint64_t self = 0;
