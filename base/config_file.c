@@ -146,7 +146,7 @@ static int value_set(const struct config_key *key, const char *value, void *sett
 	return -EINVAL;
 }
 
-static const char *type_wanted(enum config_type type)
+const char *config_type_text(enum config_type type)
 {
 	switch (type) {
 	case CONFIG_PATH: return "an absolute path";
@@ -174,7 +174,7 @@ int config_set(const struct config_key *keys, const char *key, const char *value
 					 fault_set(reterr, -EINVAL, "%s = %s: must be between %g and %g", key,
 						   value, found->min, found->max);
 	if (r == -EINVAL)
-		return fault_set(reterr, r, "%s = %s: must be %s", key, value, type_wanted(found->type));
+		return fault_set(reterr, r, "%s = %s: must be %s", key, value, config_type_text(found->type));
 	return r < 0 ? fault_errno(reterr, r, "%s", key) : 0;
 }
 
@@ -188,11 +188,17 @@ static char *trimmed(char *start, char *end)
 	return start;
 }
 
-/* @line ends before @end, where a byte may be overwritten. */
-static int line_parse(char *line, char *end, const struct config_key *keys, void *settings,
-		      struct fault *reterr)
+struct taker {
+	config_taken *func; /* or NULL */
+	void *userdata;
+};
+
+/* @line, the @number-th, ends before @end, where a byte may be overwritten. */
+static int line_parse(char *line, char *end, unsigned number, const struct config_key *keys, void *settings,
+		      const struct taker *taker, struct fault *reterr)
 {
-	char *equals, *value, *text;
+	char *equals, *value, *text, *key;
+	int r;
 
 	if (memchr(line, '\0', (size_t)(end - line)))
 		return fault_set(reterr, -EINVAL, "holds a NUL byte");
@@ -203,11 +209,15 @@ static int line_parse(char *line, char *end, const struct config_key *keys, void
 	if (!equals)
 		return fault_set(reterr, -EINVAL, "\"%.60s\" is not \"key = value\"", text);
 	value = trimmed(equals + 1, equals + 1 + strlen(equals + 1));
-	return config_set(keys, trimmed(text, equals), value, settings, reterr);
+	key = trimmed(text, equals);
+	r = config_set(keys, key, value, settings, reterr);
+	if (r == 0 && taker->func)
+		taker->func((size_t)(key_find(keys, key) - keys), number, taker->userdata);
+	return r;
 }
 
-int config_parse(const char *text, size_t size, const char *name, const struct config_key *keys,
-		 void *settings, struct fault *reterr)
+int config_parse_told(const char *text, size_t size, const char *name, const struct config_key *keys,
+		      void *settings, config_taken *taken, void *userdata, struct fault *reterr)
 {
 	_clean_(freep) char *copy = malloc(size + 1);
 	unsigned number = 1;
@@ -221,14 +231,21 @@ int config_parse(const char *text, size_t size, const char *name, const struct c
 		int r;
 
 		end = memchr(line, '\n', (size_t)(copy + size - line) + 1);
-		r = line_parse(line, end, keys, settings, reterr);
+		r = line_parse(line, end, number, keys, settings, &(struct taker){ taken, userdata }, reterr);
 		if (r < 0)
 			return fault_prefix(reterr, r, "%s:%u", name, number);
 	}
 	return 0;
 }
 
-int config_file_read(const char *path, const struct config_key *keys, void *settings, struct fault *reterr)
+int config_parse(const char *text, size_t size, const char *name, const struct config_key *keys,
+		 void *settings, struct fault *reterr)
+{
+	return config_parse_told(text, size, name, keys, settings, NULL, NULL, reterr);
+}
+
+int config_file_read_told(const char *path, const struct config_key *keys, void *settings,
+			  config_taken *taken, void *userdata, struct fault *reterr)
 {
 	_clean_(file_map_donep) struct file_map map = { 0 };
 	int r = file_map_open(path, &map, reterr);
@@ -237,7 +254,47 @@ int config_file_read(const char *path, const struct config_key *keys, void *sett
 		return r;
 	if (map.size > CONFIG_FILE_MAX_BYTES)
 		return fault_errno(reterr, -EFBIG, "%s", path);
-	return config_parse((const char *)map.data, map.size, path, keys, settings, reterr);
+	return config_parse_told((const char *)map.data, map.size, path, keys, settings, taken, userdata,
+				 reterr);
+}
+
+int config_file_read(const char *path, const struct config_key *keys, void *settings, struct fault *reterr)
+{
+	return config_file_read_told(path, keys, settings, NULL, NULL, reterr);
+}
+
+/* In the largest unit of which it is a whole number. */
+static void quantity_print(uint64_t value, const struct unit *units, struct buffer *ret)
+{
+	const struct unit *best = units;
+
+	for (const struct unit *unit = units; unit->name; unit++)
+		if (value && value % (uint64_t)unit->factor == 0)
+			best = unit;
+	buffer_printf(ret, "%llu%s", (unsigned long long)(value / (uint64_t)best->factor), best->name);
+}
+
+void config_number_print(const struct config_key *key, double number, struct buffer *ret)
+{
+	if (key->type == CONFIG_BYTES || key->type == CONFIG_DURATION)
+		quantity_print((uint64_t)number, key->type == CONFIG_BYTES ? byte_units : time_units, ret);
+	else
+		buffer_printf(ret, "%g", number);
+}
+
+void config_value_print(const struct config_key *key, const void *settings, struct buffer *ret)
+{
+	const void *slot = (const char *)settings + key->offset;
+
+	switch (key->type) {
+	case CONFIG_TEXT:
+	case CONFIG_PATH: buffer_printf(ret, "%s", *(char *const *)slot ?: ""); return;
+	case CONFIG_BOOL: buffer_printf(ret, "%s", *(const bool *)slot ? "yes" : "no"); return;
+	case CONFIG_REAL: buffer_printf(ret, "%g", *(const double *)slot); return;
+	case CONFIG_UINT: buffer_printf(ret, "%llu", (unsigned long long)*(const uint64_t *)slot); return;
+	case CONFIG_BYTES: quantity_print(*(const uint64_t *)slot, byte_units, ret); return;
+	case CONFIG_DURATION: quantity_print(*(const uint64_t *)slot, time_units, ret); return;
+	}
 }
 
 void config_print(const struct config_key *keys, const void *settings, struct buffer *ret)

@@ -92,12 +92,13 @@ void prefix_directory(enum prefix_directory directory, char *ret)
 
 void prefix_config(const char *name, char *ret)
 {
-	char self[PATH_MAX], prefix[PATH_MAX];
+	char self[PATH_MAX], prefix[PATH_MAX], drop_ins[PATH_MAX];
 
 	self_read(self);
 	if (prefix_of(self, prefix) && strcmp(prefix, "/usr") != 0 && prefix[0] &&
 	    (size_t)snprintf(ret, PATH_MAX, "%s/etc/morph/%s", prefix, name) < PATH_MAX &&
-	    access(ret, F_OK) == 0)
+	    (size_t)snprintf(drop_ins, PATH_MAX, "%s.d", ret) < PATH_MAX &&
+	    (access(ret, F_OK) == 0 || access(drop_ins, F_OK) == 0))
 		return;
 	snprintf(ret, PATH_MAX, "/etc/morph/%s", name);
 }

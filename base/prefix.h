@@ -33,7 +33,7 @@ int prefix_program(enum prefix_directory directory, const char *name, char *ret,
 void prefix_directory(enum prefix_directory directory, char *ret);
 
 /**
- * prefix_config() - the path of a configuration file: PREFIX/etc/morph/NAME if it is there, else /etc/morph/NAME
+ * prefix_config() - the path of a configuration file: PREFIX/etc/morph/NAME if it or NAME.d is there, else /etc/morph/NAME
  * @ret: at least PATH_MAX bytes
  *
  * An installation in /usr has only the latter.

@@ -310,7 +310,7 @@ static void mounts_check(struct doctor *d)
 	if (!settings || settings_init(settings) < 0)
 		return;
 	prefix_config(SETTINGS_NAME, config);
-	config_file_read(config, settings_keys, settings, NULL);
+	config_tree_read(config, settings_keys, settings, NULL, NULL);
 	if (stat(settings->mount_socket, &st) == 0 && S_ISSOCK(st.st_mode))
 		note(d, "activation", HEALTH_OK,
 		     "generations are mounted over packaged files, by morph-mount (%s)",

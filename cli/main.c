@@ -29,6 +29,7 @@ int rollback_run(int argc, char **argv);
 int history_run(int argc, char **argv);
 int pin_run(int argc, char **argv);
 int pardon_run(int argc, char **argv);
+int config_run(int argc, char **argv);
 int doctor_run(int argc, char **argv);
 int dump_run(int argc, char **argv);
 int verify_run(int argc, char **argv);
@@ -83,6 +84,8 @@ const struct verb verbs[] = {
 	  "what differs from the packages, and is that Morph's doing?" },
 	{ "doctor", doctor_run, "[--json] [--socket=PATH | --bus=ADDRESS]",
 	  "does everything that Morph needs work here?" },
+	{ "config", config_run, "[KEY...] [--explain] [--json] [--root=DIR]",
+	  "what the configuration files say, and where" },
 	{ "dump", dump_run, "FILE [--json] [--sidecar-dir DIR]", "any file that Morph writes, as text" },
 	{ NULL },
 };

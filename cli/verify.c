@@ -50,7 +50,8 @@ static int settings_load(struct verify *v, struct fault *reterr)
 	if (r == 0 && v->root)
 		r = config_set(settings_keys, "root", v->root, &v->settings, reterr);
 	if (r == 0)
-		r = config_file_read(v->config ? v->config : config, settings_keys, &v->settings, reterr);
+		r = config_tree_read(v->config ? v->config : config, settings_keys, &v->settings, NULL,
+				     reterr);
 	if ((r == -ENOENT || r == -EACCES) && !v->config)
 		r = 0;
 	if (r == 0 && (!settings_path(&v->settings, v->settings.state_directory, v->state) ||

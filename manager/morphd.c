@@ -83,7 +83,7 @@ static int settings_load(const struct morphd *d, struct settings *ret, struct fa
 		char path[PATH_MAX];
 		const char *config = d->config_is_given ? d->config : settings_path(ret, d->config, path);
 
-		r = config_file_read(config, settings_keys, ret, reterr);
+		r = config_tree_read(config, settings_keys, ret, NULL, reterr);
 		if (r == -ENOENT && !d->config_is_given)
 			r = 0;
 	}

@@ -9,22 +9,33 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/config_file.h"
 #include "base/macro.h"
 #include "monitor/clock/budget.h"
 
-static const struct config_key keys[] = {
-	{ "overhead_budget", CONFIG_TEXT, offsetof(struct monitor_settings, overhead_budget), 0, 0 },
-	{ "source", CONFIG_TEXT, offsetof(struct monitor_settings, source_name), 0, 0 },
-	{ "rate", CONFIG_REAL, offsetof(struct monitor_settings, rate_hz), 0, 100000 },
-	{ "interval", CONFIG_DURATION, offsetof(struct monitor_settings, interval_s), 1, 3600 },
-	{ "spool", CONFIG_PATH, offsetof(struct monitor_settings, spool), 0, 0 },
-	{ "spool_limit", CONFIG_BYTES, offsetof(struct monitor_settings, spool_limit_bytes), 65536, 1e15 },
-	{ "run_directory", CONFIG_PATH, offsetof(struct monitor_settings, run_directory), 0, 0 },
-	{ "reference", CONFIG_BOOL, offsetof(struct monitor_settings, reference), 0, 0 },
-	{ "lifecycle", CONFIG_BOOL, offsetof(struct monitor_settings, lifecycle), 0, 0 },
-	{ "use_denied_clocks", CONFIG_BOOL, offsetof(struct monitor_settings, is_denied_allowed), 0, 0 },
-	{ NULL, 0, 0, 0, 0 },
+const struct config_key monitor_settings_keys[] = {
+	{ "overhead_budget", CONFIG_TEXT, offsetof(struct monitor_settings, overhead_budget), 0, 0,
+	  "The share of CPU time that sampling may cost." },
+	{ "source", CONFIG_TEXT, offsetof(struct monitor_settings, source_name), 0, 0,
+	  "The clock to sample by: auto (the first that works), tick, cpu-clock, cycles, perf or user." },
+	{ "rate", CONFIG_REAL, offsetof(struct monitor_settings, rate_hz), 0, 100000,
+	  "Samples a second of CPU time, of a source that is not the tick; 0: as much as the budget allows, "
+	  "at most 99." },
+	{ "interval", CONFIG_DURATION, offsetof(struct monitor_settings, interval_s), 1, 3600,
+	  "The longest time between two sample logs." },
+	{ "spool", CONFIG_PATH, offsetof(struct monitor_settings, spool), 0, 0,
+	  "Where sample logs and events go." },
+	{ "spool_limit", CONFIG_BYTES, offsetof(struct monitor_settings, spool_limit_bytes), 65536, 1e15,
+	  "When the spool holds more, the oldest logs are deleted." },
+	{ "run_directory", CONFIG_PATH, offsetof(struct monitor_settings, run_directory), 0, 0,
+	  "Status, and requests of morphd." },
+	{ "reference", CONFIG_BOOL, offsetof(struct monitor_settings, reference), 0, 0,
+	  "Whether a second, slow clock samples beside the tick, to notice programs that work in step with "
+	  "it." },
+	{ "lifecycle", CONFIG_BOOL, offsetof(struct monitor_settings, lifecycle), 0, 0,
+	  "Whether starts and ends of watched programs are reported." },
+	{ "use_denied_clocks", CONFIG_BOOL, offsetof(struct monitor_settings, is_denied_allowed), 0, 0,
+	  "Whether to use clocks that are known not to work well on this kind of machine." },
+	{ NULL },
 };
 
 static const char *const source_names[] = { [MONITOR_AUTO] = "auto",	       [MONITOR_TICK] = "tick",
@@ -68,7 +79,7 @@ void monitor_settings_done(struct monitor_settings *settings)
 int monitor_settings_read(const char *path, bool may_miss, struct monitor_settings *settings,
 			  struct fault *reterr)
 {
-	int r = config_file_read(path, keys, settings, reterr);
+	int r = config_tree_read(path, monitor_settings_keys, settings, NULL, reterr);
 
 	return r == -ENOENT && may_miss ? 0 : r;
 }
@@ -76,7 +87,7 @@ int monitor_settings_read(const char *path, bool may_miss, struct monitor_settin
 int monitor_settings_set(struct monitor_settings *settings, const char *key, const char *value,
 			 struct fault *reterr)
 {
-	return config_set(keys, key, value, settings, reterr);
+	return config_set(monitor_settings_keys, key, value, settings, reterr);
 }
 
 /* "$@variable/@fallback/@name" as far as these are set, in place of a default that only root can use. */

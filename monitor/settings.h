@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/config_tree.h"
 #include "base/fault.h"
 
 #define MONITOR_CONFIG_NAME "monitor.conf" /* where it is: prefix_config() */
@@ -43,6 +44,8 @@ struct monitor_settings {
 	bool is_denied_allowed; /* use what deny.h forbids */
 };
 
+extern const struct config_key monitor_settings_keys[];
+
 /** monitor_settings_init() - defaults */
 int monitor_settings_init(struct monitor_settings *settings);
 void monitor_settings_done(struct monitor_settings *settings);
@@ -51,7 +54,7 @@ static inline void monitor_settings_donep(struct monitor_settings *settings)
 	monitor_settings_done(settings);
 }
 
-/** monitor_settings_read() - the file's settings over what is there; a missing file is fine if @may_miss */
+/** monitor_settings_read() - the settings of the file and its drop-ins over what is there; without any it is fine if @may_miss */
 int monitor_settings_read(const char *path, bool may_miss, struct monitor_settings *settings,
 			  struct fault *reterr);
 /** monitor_settings_set() - one of them, as in the file */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/config_file.h"
+#include "base/config_tree.h"
 #include "base/fault.h"
 
 #define SETTINGS_NAME "morphd.conf" /* where it is: prefix_config() */

@@ -45,7 +45,7 @@ static int settings_load(struct helper *h, struct fault *reterr)
 	if (r < 0)
 		return fault_errno(reterr, r, "settings");
 	prefix_config(SETTINGS_NAME, config);
-	r = config_file_read(h->config ? h->config : config, settings_keys, &h->settings, reterr);
+	r = config_tree_read(h->config ? h->config : config, settings_keys, &h->settings, NULL, reterr);
 	if (r == -ENOENT && !h->config)
 		r = 0;
 	return r < 0 ? r : mount_place_init(&h->place, &h->settings, reterr);
