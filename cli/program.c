@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "cli/profile.h"
+#include "cli/profile/profile.h"
 
 #include <errno.h>
 

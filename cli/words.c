@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/profile.h"
+#include "cli/profile/profile.h"
 #include "cli/words.h"
 
 /* Everything in @synopsis that begins with a dash. "--to=GENERATION" and "[-o FILE" end where the name does. */

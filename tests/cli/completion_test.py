@@ -53,6 +53,8 @@ def tables_check(verbs):
     for verb in verbs:
         name = "_".join(verb)
         path = f"{SOURCE}/editor/options.c" if name == "optimize" else f"{SOURCE}/cli/{name}.c"
+        if not os.path.exists(path):  # a verb with a folder of its own
+            path = f"{SOURCE}/cli/{verb[0]}/{name}.c"
         has, offered = tabled(path, words(*verb)) - {"version"}, options(*verb)
         if has != offered:
             fail(f"morph {' '.join(verb)}: {path} takes {sorted(has - offered)}, which the synopsis lacks; the synopsis "
@@ -142,7 +144,7 @@ def shell_check(name, verbs):
 
 def main():
     verbs = [(word,) for word in words() if not word.startswith("-") and word not in ("help", "cc", "c++")]
-    verbs += [("profile", os.path.basename(path)[8:-2]) for path in sorted(glob.glob(f"{SOURCE}/cli/profile_*.c"))]
+    verbs += [("profile", os.path.basename(path)[8:-2]) for path in sorted(glob.glob(f"{SOURCE}/cli/profile/profile_*.c"))]
     tables_check(verbs)
     for shell in SHELLS:
         shell_check(shell, verbs)

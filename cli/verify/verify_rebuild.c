@@ -17,7 +17,7 @@
 #include "base/config.h"
 #include "base/file.h"
 #include "base/macro.h"
-#include "cli/verify.h"
+#include "cli/verify/verify.h"
 #include "manager/keep/path.h"
 #include "manager/keep/store.h"
 

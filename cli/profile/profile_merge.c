@@ -5,7 +5,7 @@
  * the activity that the newer ones saw.
  */
 
-#include "cli/profile.h"
+#include "cli/profile/profile.h"
 
 #include <errno.h>
 #include <getopt.h>

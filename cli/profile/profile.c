@@ -11,7 +11,7 @@
  */
 
 #define _GNU_SOURCE
-#include "cli/profile.h"
+#include "cli/profile/profile.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -3,7 +3,7 @@
 /* morph profile show: where the samples came from, the top functions and blocks, and the verdict.
  */
 
-#include "cli/profile.h"
+#include "cli/profile/profile.h"
 
 #include <errno.h>
 #include <getopt.h>

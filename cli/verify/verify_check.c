@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "cli/verify.h"
+#include "cli/verify/verify.h"
 #include "manager/keep/path.h"
 #include "manager/keep/store.h"
 #include "manager/mount/mount_place.h"

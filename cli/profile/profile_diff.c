@@ -2,7 +2,7 @@
 
 /* morph profile diff: how far two profiles agree, and where they do not. */
 
-#include "cli/profile.h"
+#include "cli/profile/profile.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -2,7 +2,7 @@
 
 /* morph profile import: what another tool recorded becomes a sample log (profiles/samples/import.h). */
 
-#include "cli/profile.h"
+#include "cli/profile/profile.h"
 
 #include <getopt.h>
 #include <inttypes.h>

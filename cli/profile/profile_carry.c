@@ -2,7 +2,7 @@
 
 /* morph profile carry: the profile of an earlier build, for a new one. */
 
-#include "cli/profile.h"
+#include "cli/profile/profile.h"
 
 #include <getopt.h>
 

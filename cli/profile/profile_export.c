@@ -5,7 +5,7 @@
  * Without -o to standard output; what was left out is said on standard error.
  */
 
-#include "cli/profile.h"
+#include "cli/profile/profile.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -11,7 +11,7 @@
 
 #include "base/prefix.h"
 #include "cli/daemon.h"
-#include "cli/verify.h"
+#include "cli/verify/verify.h"
 #include "manager/keep/path.h"
 
 int verify_run(int argc, char **argv);
