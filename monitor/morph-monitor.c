@@ -26,6 +26,7 @@
 #include "base/prefix.h"
 #include "monitor/machine/privileges.h"
 #include "monitor/monitor.h"
+#include "monitor/observe/observer.h"
 #include "monitor/status.h"
 
 #define PROGRAM "morph-monitor"
@@ -336,6 +337,7 @@ static int run(const struct monitor_settings *settings, struct fault *reterr)
 	_clean_(monitor_freep) struct monitor *monitor = NULL;
 	_clean_(fd_closep) int signals = signals_open(reterr);
 	struct monitor_status status;
+	struct fault unsupported;
 	int r = signals < 0 ? signals : monitor_open(settings, &monitor, reterr);
 
 	if (r < 0)
@@ -351,6 +353,8 @@ static int run(const struct monitor_settings *settings, struct fault *reterr)
 	log_info("sampling by %s%s%s; an interrupt costs %.1f us here", monitor_source_name(status.source),
 		 *status.reference_reason ? "; no reference clock: " : " with a reference clock",
 		 status.reference_reason, status.cost.interrupt_ns / 1e3);
+	if (observer_supported(&unsupported) < 0)
+		log_info("%s", unsupported.text);
 	state_write(settings, true);
 	publish(monitor, settings);
 	sd_notify(0, "READY=1");

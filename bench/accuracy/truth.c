@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "arch/arch.h"
 #include "base/macro.h"
-#include "profiles/infer/insn.h"
 
 #define N_SCALES 400 /* tried for the best, over a factor of 4 either way */
 
@@ -24,7 +24,7 @@ static double block_count(const struct callgrind *callgrind, const struct image 
 
 		insn_decode(image_machine(image), code + at, block->size - at, block->address + at, &insn);
 		least = MIN(least, count);
-		if (insn.class == INSN_BRANCH || insn.class == INSN_JUMP)
+		if (insn.flow == INSN_BRANCHES || insn.flow == INSN_JUMPS)
 			break;
 		at += insn.size;
 	}

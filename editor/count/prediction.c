@@ -14,9 +14,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "arch/arch.h"
 #include "base/arena.h"
 #include "profiles/infer/flow.h"
-#include "profiles/infer/insn.h"
 
 #define WEIGHT_MAX 0x1p40 /* flow_infer() loses low bits above */
 #define CONFIDENCE 200u

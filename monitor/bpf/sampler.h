@@ -58,7 +58,7 @@ struct sampler_moved {
 
 /*
  * The user's registers at some of the samples of files that the tick takes, general ones by their numbers in x86-64's
- * instructions. They tell about the branches ahead (interpret.h), and are forgotten then.
+ * instructions. They tell about the branches ahead (arch/interpret.h), and are forgotten then.
  */
 struct sampler_snapshot {
 	struct sampler_key key;

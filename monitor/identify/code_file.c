@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/interrupted.h"
 #include "monitor/identify/identity.h"
 
 #define MAX_SEGMENTS 256u
@@ -32,8 +33,9 @@ static bool segments_read(struct code_file *file)
 	Elf64_Ehdr header;
 	Elf64_Phdr segment;
 
-	if (pread(file->fd, &header, sizeof(header), 0) != sizeof(header) || header.e_machine != EM_X86_64 ||
-	    header.e_phentsize != sizeof(segment) || header.e_phoff > INT64_MAX / 2)
+	if (pread(file->fd, &header, sizeof(header), 0) != sizeof(header) || INTERRUPTED_MACHINE == EM_NONE ||
+	    header.e_machine != INTERRUPTED_MACHINE || header.e_phentsize != sizeof(segment) ||
+	    header.e_phoff > INT64_MAX / 2)
 		return false;
 	for (unsigned i = 0; i < header.e_phnum && file->n_segments < MAX_SEGMENTS; i++) {
 		if (pread(file->fd, &segment, sizeof(segment),

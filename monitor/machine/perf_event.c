@@ -47,9 +47,9 @@ void perf_attr_fill(const struct perf_options *options, struct perf_event_attr *
 		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 		attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
 	}
-	if (options->registers && PERF_REGISTERS) {
+	if (options->registers && INTERRUPTED_PERF) {
 		attr.sample_type |= PERF_SAMPLE_REGS_USER;
-		attr.sample_regs_user = PERF_REGISTERS;
+		attr.sample_regs_user = INTERRUPTED_PERF;
 	}
 	*ret = attr;
 }

@@ -15,17 +15,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "arch/interrupted.h"
 #include "base/bytes.h"
 #include "base/fault.h"
-
-/* The user's general registers, instruction pointer and flags: asm/perf_regs.h. None where interpret.h knows no code. */
-#ifdef __x86_64__
-#define PERF_REGISTERS 0xff03ffull
-#define PERF_N_REGISTERS 18u
-#else
-#define PERF_REGISTERS 0ull
-#define PERF_N_REGISTERS 0u
-#endif
 
 enum perf_clock {
 	PERF_CLOCK_CPU,	   /* PERF_COUNT_SW_CPU_CLOCK; period in ns */
@@ -42,7 +34,7 @@ struct perf_options {
 	bool side_band;	       /* MMAP2, COMM, FORK, EXIT records */
 	bool build_ids;	       /* in MMAP2, Linux >= 5.12 */
 	bool branches;	       /* branch stack, with PERF_CLOCK_CYCLES */
-	bool registers;	       /* PERF_REGISTERS of the user's mode */
+	bool registers;	       /* INTERRUPTED_PERF of the user's mode */
 	uint32_t wakeup_bytes; /* poll() reports the ring when this much is in it */
 };
 

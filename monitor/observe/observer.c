@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/interpret.h"
 #include "monitor/identify/code_file.h"
-#include "monitor/observe/interpret.h"
 
 #define MAX_STEPS 16u /* instructions per sample */
 #define MAX_BRANCHES 4u
@@ -36,6 +36,15 @@ struct observer *observer_new(struct catalog *catalog)
 	if (observer)
 		observer->catalog = catalog;
 	return observer;
+}
+
+int observer_supported(struct fault *reterr)
+{
+	return INTERRUPTED_MACHINE != EM_NONE ? 0 :
+						fault_set(reterr, -ENOTSUP,
+							  "the registers of samples are not interpreted on "
+							  "this architecture, so nothing is "
+							  "learnt of branches but what hardware tells");
 }
 
 void observer_free(struct observer *observer)
@@ -96,12 +105,9 @@ static bool interpret_load(struct interpreter *m, uint64_t address, unsigned siz
 /* ---- one sample ---- */
 
 int observer_look(struct observer *observer, uint32_t module, uint64_t offset,
-		  const struct observer_registers *registers, struct histogram *branches)
+		  const struct interrupted *registers, struct histogram *branches)
 {
-	struct interpreter m = { .ip = registers->ip,
-				 .flags = (uint32_t)registers->flags & X86_STATUS,
-				 .known_flags = X86_STATUS,
-				 .known = (1u << X86_REGISTERS) - 1 };
+	struct interpreter m;
 	struct place place = { 0 };
 	uint64_t address;
 	unsigned n_branches = 0;
@@ -112,9 +118,8 @@ int observer_look(struct observer *observer, uint32_t module, uint64_t offset,
 	place.file = file_of(observer, module);
 	if (!place.file || !code_file_address(place.file, offset, &address))
 		return 0;
-	memcpy(m.registers, registers->general, sizeof(m.registers));
-	place.shift = m.ip - address;
-	m.user = &place;
+	place.shift = registers->ip - address;
+	interpret_start(&m, registers, &place);
 	for (unsigned i = 0; r == 0 && i < MAX_STEPS && n_branches < MAX_BRANCHES; i++) {
 		uint64_t from = m.ip - place.shift, from_offset, to_offset;
 		enum interpret_event event = interpret_step(&m);

@@ -2,6 +2,7 @@
 
 #include "monitor/record/collector.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -150,11 +151,13 @@ static int snapshots_look(struct collector *collector, const struct sampler_drai
 
 	for (size_t i = 0; r == 0 && i < drained->n_snapshots; i++) {
 		const struct sampler_snapshot *from = &drained->snapshots[i];
-		struct observer_registers registers = { .ip = from->ip, .flags = from->flags };
+		struct interrupted registers = { .ip = from->ip, .flags = from->flags };
 		uint32_t module = resolver_find(collector->resolver, from->key.module, from->key.user);
 
 		if (module == CATALOG_NONE)
 			continue;
+		static_assert(sizeof(registers.general) <= sizeof(from->general),
+			      "the sampler takes no more");
 		memcpy(registers.general, from->general, sizeof(registers.general));
 		r = observer_look(observer, module, from->key.offset, &registers, &collector->branches);
 	}

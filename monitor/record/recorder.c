@@ -185,17 +185,12 @@ static int branch_add(struct recorder *recorder, pid_t pid, const struct perf_br
 			     branch->to - to->start + to->offset, 1);
 }
 
-/* As the kernel hands them out: in the order of their bits in PERF_REGISTERS. */
 static int on_registers(struct recorder *recorder, const struct perf_record *record, uint32_t module,
 			uint64_t offset)
 {
-	static const uint8_t numbers[] = { 0, 3, 1, 2, 6, 7, 5, 4 }; /* ax, bx, cx, dx, si, di, bp, sp */
-	struct observer_registers registers = { .ip = record->registers[8], .flags = record->registers[9] };
+	struct interrupted registers = { 0 };
 
-	for (unsigned i = 0; i < 8; i++) {
-		registers.general[numbers[i]] = record->registers[i];
-		registers.general[8 + i] = record->registers[10 + i];
-	}
+	interrupted_from_perf(record->registers, &registers);
 	/* Else what was interrupted is not what the registers are of. */
 	return registers.ip == record->ip ?
 		       observer_look(recorder->observer, module, offset, &registers, &recorder->branches) :
@@ -222,7 +217,7 @@ static int on_user_sample(struct recorder *recorder, const struct perf_record *r
 	r = histogram_add(&recorder->samples, range->module, offset, 0, 1);
 	for (uint64_t i = 0; r == 0 && i < record->n_branches; i++)
 		r = branch_add(recorder, (pid_t)record->pid, &record->branches[i]);
-	if (r == 0 && PERF_N_REGISTERS && record->n_registers == PERF_N_REGISTERS)
+	if (r == 0 && INTERRUPTED_PERF_N && record->n_registers == INTERRUPTED_PERF_N)
 		r = on_registers(recorder, record, range->module, offset);
 	return r;
 }
@@ -408,7 +403,7 @@ static int set_open(struct recorder *recorder, const struct recorder_options *op
 	perf_attr_fill(&samples, &attr);
 	recorder->format = (struct perf_format){ .sample_type = attr.sample_type,
 						 .sample_id_all = true,
-						 .n_registers = PERF_N_REGISTERS };
+						 .n_registers = INTERRUPTED_PERF_N };
 	return perf_set_init(&recorder->set, &samples, &band);
 }
 

@@ -164,8 +164,7 @@ static uint32_t function_at(const struct block_map *map, uint64_t address)
 
 static uint32_t callee_of(const struct block_map *map, const struct insn *insn)
 {
-	if (!insn->target ||
-	    (insn->class != INSN_CALL && insn->class != INSN_JUMP && insn->class != INSN_BRANCH))
+	if (!insn->target)
 		return UINT32_MAX;
 	return function_at(map, insn->target);
 }
@@ -181,7 +180,7 @@ static uint32_t calls_find(const struct code *code, uint32_t f, uint32_t b, stru
 		uint32_t callee = callee_of(code->map, insn);
 
 		/* A jump to the own entry is a loop, not a call. */
-		if (callee == UINT32_MAX || (callee == f && insn->class != INSN_CALL))
+		if (callee == UINT32_MAX || (callee == f && insn->flow != INSN_CALLS))
 			continue;
 		if (ret)
 			ret[n] = (struct code_call){ .block = b, .callee = callee };
@@ -301,7 +300,7 @@ static uint64_t branch_target(const struct code *code, const struct block *block
 		return address;
 	insn_decode(image_machine(code->image), bytes, block->address + block->size - address, address,
 		    &insn);
-	return insn.class == INSN_JUMP && insn.target ? insn.target : address;
+	return insn.flow == INSN_JUMPS && insn.target ? insn.target : address;
 }
 
 static void branch_place(struct code *code, const struct sample_branch *branch)
@@ -420,9 +419,9 @@ int code_read(struct arena *arena, const struct block_map *map, const struct ima
 	size_t n, size;
 	int r;
 
-	if (!insn_machine_is_known(image_machine(image)))
-		return fault_set(reterr, -ENOTSUP, "%s: instructions of ELF machine %u are not known",
-				 image_path(image), image_machine(image));
+	r = arch_require(image_machine(image), image_path(image), reterr);
+	if (r < 0)
+		return r;
 	code.blocks = arena_array(arena, struct code_block, map->n_blocks);
 	code.warm = arena_array(arena, uint8_t, map->n_functions);
 	if (!placements || !code.blocks || !code.warm)

@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/arch.h"
 #include "base/arena.h"
 #include "module/block_map.h"
 #include "module/image.h"
-#include "profiles/infer/insn.h"
 #include "profiles/samples/sample_log.h"
 
 enum code_depth {

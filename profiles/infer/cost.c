@@ -9,7 +9,6 @@
 #include "base/macro.h"
 
 #define N_REGISTERS 64
-#define STACK_POINTER (1ull << 4) /* x86-64; what writes it is never waited for */
 
 static_assert(COST_N_FEATURES <= 256, "features are bytes");
 
@@ -113,8 +112,12 @@ static void loaded_update(const struct insn *insn, uint32_t i, uint32_t *loaded_
 		loaded_at[__builtin_ctzll(left)] = insn->flags & INSN_LOADS ? i + 1 : 0;
 }
 
-/* What the instructions before it in the block say about instruction @i. */
-static void before_add(struct cost_features *ret, const struct insn *insn, uint32_t i, uint8_t ways)
+/*
+ * What the instructions before it in the block say about instruction @i.
+ * @waits: the registers that may be waited for; who writes the stack pointer is not
+ */
+static void before_add(struct cost_features *ret, const struct insn *insn, uint32_t i, uint8_t ways,
+		       uint64_t waits)
 {
 	if (i == 0) {
 		feature_add(ret, first_feature(ways));
@@ -122,7 +125,7 @@ static void before_add(struct cost_features *ret, const struct insn *insn, uint3
 	}
 	feature_add(ret, COST_PREVIOUS_CLASS + insn[-1].class);
 	kinds_add(ret, COST_PREVIOUS_KIND, &insn[-1]);
-	if (insn->reads & insn[-1].writes & ~STACK_POINTER)
+	if (insn->reads & insn[-1].writes & waits)
 		feature_add(ret, COST_PREVIOUS_FEEDS);
 	if (i == 1) {
 		feature_add(ret, COST_SECOND + first_feature(ways) - COST_FIRST_ENTRY);
@@ -130,13 +133,14 @@ static void before_add(struct cost_features *ret, const struct insn *insn, uint3
 	}
 	if (insn[-2].flags & INSN_LOADS)
 		feature_add(ret, COST_LOAD_TWO_BEFORE);
-	if (insn->reads & insn[-2].writes & ~STACK_POINTER)
+	if (insn->reads & insn[-2].writes & waits)
 		feature_add(ret, COST_FED_TWO_BEFORE);
 }
 
 static void block_features(const struct code *code, uint32_t b, uint8_t ways, struct cost_features *ret)
 {
 	const struct code_block *block = &code->blocks[b];
+	const struct arch *arch = arch_of(image_machine(code->image));
 	uint32_t loaded_at[N_REGISTERS] = { 0 };
 
 	for (uint32_t i = 0; i < block->n_insns; i++) {
@@ -145,7 +149,7 @@ static void block_features(const struct code *code, uint32_t b, uint8_t ways, st
 
 		feature_add(features, COST_CLASS + insn->class);
 		kinds_add(features, COST_KIND, insn);
-		before_add(features, insn, i, ways);
+		before_add(features, insn, i, ways, ~arch->stack_pointer);
 		loaded_add(features, insn, i, loaded_at);
 		loaded_update(insn, i, loaded_at);
 		if (i + 1 == block->n_insns)

@@ -9,7 +9,7 @@
  *	- the samples of every instruction, expected at count * cost, with an error model in which a few
  *	  stalled instructions say little and the many others agree (DCPI 1997, section 6.1.3);
  *	- the compiler's static branch probabilities, as a weak prior;
- *	- jumps that were seen (interpret.h): how often each way was gone, of those times;
+ *	- jumps that were seen (arch/interpret.h): how often each way was gone, of those times;
  *	- calls: a function is entered at least as often as its known call sites run.
  */
 

@@ -65,7 +65,7 @@ struct sample_count {
 
 /*
  * A jump that was seen, from its instruction to where it went. Of clocks (sample_log_sees_both_ways()): what the registers
- * of samples told about jumps ahead of them (interpret.h), a conditional one that was not taken going to the next
+ * of samples told about jumps ahead of them (arch/interpret.h), a conditional one that was not taken going to the next
  * instruction. Of branch stacks, where hardware has one: taken jumps and calls only.
  */
 struct sample_branch {

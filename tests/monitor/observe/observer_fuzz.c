@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct observer_registers registers = { .ip = 0x7f0000001000 };
+	struct interrupted registers = { .ip = 0x7f0000001000 };
 	_clean_(histogram_donep) struct histogram branches = { 0 };
 	struct catalog *catalog = catalog_new();
 	struct observer *observer = catalog ? observer_new(catalog) : NULL;

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arch/interpret.h"
 #include "base/macro.h"
-#include "monitor/observe/interpret.h"
 #include "tests/test.h"
 
 #ifdef __x86_64__

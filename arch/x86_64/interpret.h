@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/**
- * interpret.h - what the interrupted registers tell about the branches ahead
- *
- * A clock sample has the registers of the moment. From there straight-line x86-64 code can be executed once more, on
- * paper, until something unknown would decide: each conditional jump passed on the way has told where it went.
- * DCPI (Anderson et al. 1997, section 7) names this "interpretation" as a way to branch directions without hardware.
- *
- * Integer instructions that compilers use are known, and vector ones are got over; at any other, and at calls,
- * interpretation stops. What is not known is never guessed: a register, a flag or a byte of memory that cannot be had
- * makes what depends on it unknown.
- *
- * Whoever includes this defines interpret_fetch() and interpret_load(). (Functions by name, not by pointer: the
- * sampler's BPF program can have no others.)
+/*
+ * Below arch/interpret.h, which is what others include. Integer instructions that compilers use are known, and vector ones
+ * are got over; at any other, and at calls, interpretation stops.
  */
 
-#include "monitor/observe/interpret_vector.h"
+#include "arch/x86_64/interpret_vector.h"
 
 /* ---- groups of instructions; the value is the event, INTERPRET_NEXT leaves the ip to interpret_step() ---- */
 
@@ -437,10 +427,6 @@ INTERPRET_INLINE enum interpret_event interpret_one_byte(struct interpreter *m, 
 	}
 }
 
-/**
- * interpret_step() - execute the instruction at m->ip
- * After INTERPRET_STOP @m means nothing any more.
- */
 INTERPRET_INLINE enum interpret_event interpret_step(struct interpreter *m)
 {
 	struct interpret_insn x = { .width = 4 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profiles/infer/insn.h"
+#include "arch/arch.h"
 
 #include <elf.h>
 

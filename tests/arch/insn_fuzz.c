@@ -2,7 +2,7 @@
 
 /* Code of any origin, x86-64 or, by the first byte, aarch64: every decoded instruction lies within it, and their number is insn_count()'s. */
 
-#include "profiles/infer/insn.h"
+#include "arch/arch.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * Below interpret.h, which is what others include.
  */
 
-#include "monitor/observe/interpret_machine.h"
+#include "arch/x86_64/interpret_machine.h"
 
 /* ---- vectors: what they hold is not known, but they are got over ---- */
 

@@ -1,57 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "profiles/infer/insn.h"
+/* x86-64, through Zydis. */
 
 #include <Zydis/Zydis.h>
 #include <elf.h>
 #include <pthread.h>
 
-#include "base/macro.h"
-
-/* Latencies: the middle of what Fog's tables (2024) give for Zen 4, Golden Cove and Neoverse V1. */
-#define LOAD_LATENCY 4
-
-static const struct {
-	const char *name;
-	unsigned latency;
-} classes[INSN_CLASS_END] = {
-	[INSN_ALU] = { "alu", 1 },
-	[INSN_MOVE] = { "move", 0 },
-	[INSN_SHIFT] = { "shift", 1 },
-	[INSN_SELECT] = { "select", 1 },
-	[INSN_MULTIPLY] = { "multiply", 3 },
-	[INSN_DIVIDE] = { "divide", 14 },
-	[INSN_JUMP] = { "jump", 1 },
-	[INSN_BRANCH] = { "branch", 1 },
-	[INSN_CALL] = { "call", 1 },
-	[INSN_RETURN] = { "return", 1 },
-	[INSN_STACK] = { "stack", 1 },
-	[INSN_FLOAT] = { "float", 4 },
-	[INSN_FLOAT_DIVIDE] = { "float-divide", 13 },
-	[INSN_VECTOR] = { "vector", 2 },
-	[INSN_STRING] = { "string", 20 },
-	[INSN_SYSTEM] = { "system", 50 },
-	[INSN_NOP] = { "nop", 0 },
-	[INSN_OTHER] = { "other", 2 },
-};
-
-const char *insn_class_name(enum insn_class class)
-{
-	return (unsigned)class < INSN_CLASS_END ? classes[class].name : "?";
-}
-
-unsigned insn_latency(const struct insn *insn)
-{
-	return classes[insn->class].latency + (insn->flags & INSN_LOADS ? LOAD_LATENCY : 0) +
-	       (insn->flags & INSN_LOCKED ? 16 : 0);
-}
-
-bool insn_machine_is_known(uint16_t machine)
-{
-	return machine == EM_X86_64 || machine == EM_AARCH64;
-}
-
-/* ---- x86-64 ---- */
+#include "arch/arch.h"
 
 static ZydisDecoder decoder, length_decoder;
 static pthread_once_t decoder_once = PTHREAD_ONCE_INIT;
@@ -168,6 +123,27 @@ static uint64_t register_bit(ZydisRegister reg)
 	return 0;
 }
 
+/* The first operand in memory that is loaded or stored. */
+static void memory_describe(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operand,
+			    uint64_t address, struct insn *ret)
+{
+	uint64_t base = register_bit(operand->mem.base), index = register_bit(operand->mem.index);
+	bool is_relative = operand->mem.base == ZYDIS_REGISTER_RIP || operand->mem.base == ZYDIS_REGISTER_EIP;
+
+	if (ret->width)
+		return;
+	ret->width = operand->size / 8;
+	ret->offset = operand->mem.disp.value;
+	if (is_relative)
+		ret->offset = (int64_t)((uint64_t)ret->offset + address + insn->length);
+	if (base)
+		ret->base = (uint8_t)__builtin_ctzll(base);
+	if (index)
+		ret->index = (uint8_t)__builtin_ctzll(index);
+	if (operand->mem.segment == ZYDIS_REGISTER_FS || operand->mem.segment == ZYDIS_REGISTER_GS)
+		ret->base = INSN_OTHER_REGISTER;
+}
+
 static void operand_read(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operand,
 			 uint64_t address, struct insn *ret)
 {
@@ -191,6 +167,7 @@ static void operand_read(const ZydisDecodedInstruction *insn, const ZydisDecoded
 			ret->flags |= INSN_LOADS;
 		if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
 			ret->flags |= INSN_STORES;
+		memory_describe(insn, operand, address, ret);
 		return;
 	case ZYDIS_OPERAND_TYPE_IMMEDIATE:
 		if (operand->imm.is_relative)
@@ -219,6 +196,28 @@ static bool is_zeroing(const ZydisDecodedInstruction *insn, const ZydisDecodedOp
 		       operands[insn->operand_count_visible - 1].reg.value;
 }
 
+static enum insn_flow flow_of(const ZydisDecodedInstruction *insn, enum insn_class class)
+{
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_UD0:
+	case ZYDIS_MNEMONIC_UD1:
+	case ZYDIS_MNEMONIC_UD2:
+	case ZYDIS_MNEMONIC_INT1:
+	case ZYDIS_MNEMONIC_INT3:
+	case ZYDIS_MNEMONIC_HLT: return INSN_TRAPS; /* no program may halt the processor */
+	case ZYDIS_MNEMONIC_SYSRET:
+	case ZYDIS_MNEMONIC_SYSEXIT: return INSN_RETURNS;
+	case ZYDIS_MNEMONIC_XABORT: /* their categories are jumps' */
+	case ZYDIS_MNEMONIC_XEND: return INSN_FALLS;
+	default: break;
+	}
+	return class == INSN_JUMP   ? INSN_JUMPS :
+	       class == INSN_BRANCH ? INSN_BRANCHES :
+	       class == INSN_CALL   ? INSN_CALLS :
+	       class == INSN_RETURN ? INSN_RETURNS :
+				      INSN_FALLS;
+}
+
 static bool x86_decode(const uint8_t *code, size_t size, uint64_t address, struct insn *ret)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -229,6 +228,7 @@ static bool x86_decode(const uint8_t *code, size_t size, uint64_t address, struc
 		return false;
 	ret->size = insn.length;
 	ret->class = class_of(&insn, operands);
+	ret->flow = flow_of(&insn, ret->class);
 	if (insn.attributes & ZYDIS_ATTRIB_HAS_LOCK)
 		ret->flags |= INSN_LOCKED;
 	for (int i = 0; i < insn.operand_count; i++)
@@ -256,126 +256,11 @@ static uint32_t x86_count(const uint8_t *code, size_t size)
 	return n;
 }
 
-/* ---- aarch64 ---- */
-
-static uint64_t a64_general(uint32_t number)
-{
-	/* x16..x31 share the bits of x0..x15: dependencies are over-, never underestimated; 31 is zero or sp. */
-	return number == 31 ? 0 : 1ull << (number & 15);
-}
-
-static void a64_branch(uint32_t word, uint64_t address, struct insn *ret)
-{
-	if ((word & 0x7c000000) == 0x14000000) { /* b, bl */
-		ret->class = word >> 31 ? INSN_CALL : INSN_JUMP;
-		ret->target = address + (uint64_t)((int64_t)((uint64_t)word << 38) >> 36);
-	} else if ((word & 0xff000010) == 0x54000000) { /* b.cond */
-		ret->class = INSN_BRANCH;
-		ret->reads = INSN_FLAGS_REGISTER;
-		ret->target = address + (uint64_t)((int64_t)((uint64_t)(word >> 5) << 45) >> 43);
-	} else if ((word & 0x7e000000) == 0x34000000) { /* cbz, cbnz */
-		ret->class = INSN_BRANCH;
-		ret->reads = a64_general(word & 31);
-		ret->target = address + (uint64_t)((int64_t)((uint64_t)(word >> 5) << 45) >> 43);
-	} else if ((word & 0x7e000000) == 0x36000000) { /* tbz, tbnz */
-		ret->class = INSN_BRANCH;
-		ret->reads = a64_general(word & 31);
-		ret->target = address + (uint64_t)((int64_t)((uint64_t)(word >> 5) << 50) >> 48);
-	} else if ((word & 0xfe000000) == 0xd6000000) { /* br, blr, ret */
-		uint32_t kind = word >> 21 & 3;
-
-		ret->class = kind == 0 ? INSN_JUMP : kind == 1 ? INSN_CALL : INSN_RETURN;
-		ret->flags |= kind < 2 ? INSN_INDIRECT : 0;
-		ret->reads = a64_general(word >> 5 & 31);
-	} else {
-		ret->class = (word & 0xfffff01f) == 0xd503201f ? INSN_NOP : INSN_SYSTEM;
-	}
-}
-
-static void a64_memory(uint32_t word, struct insn *ret)
-{
-	bool vector = word >> 26 & 1, loads = word >> 22 & 1;
-
-	ret->class = INSN_MOVE;
-	if ((word & 0x3b000000) == 0x18000000) /* load literal */
-		loads = true;
-	ret->flags |= loads ? INSN_LOADS : INSN_STORES;
-	if ((word & 0x3f000000) == 0x08000000) /* exclusive, acquire, release */
-		ret->flags |= INSN_LOCKED;
-	ret->addresses = ret->reads = a64_general(word >> 5 & 31);
-	if (vector)
-		*(loads ? &ret->writes : &ret->reads) |= 1ull << (32 + (word & 31));
-	else
-		*(loads ? &ret->writes : &ret->reads) |= a64_general(word & 31);
-}
-
-static void a64_register(uint32_t word, struct insn *ret)
-{
-	uint32_t group = word >> 21 & 0xff;
-
-	ret->reads = a64_general(word >> 5 & 31) | a64_general(word >> 16 & 31);
-	ret->writes = a64_general(word & 31);
-	if ((word & 0x1f000000) == 0x1b000000)
-		ret->class = INSN_MULTIPLY;
-	else if (group == 0xd6 && (word >> 30 & 1) == 0 && (word >> 11 & 0x1f) == 1)
-		ret->class = INSN_DIVIDE;
-	else if ((word & 0x1fe00000) == 0x1a800000)
-		ret->class = INSN_SELECT;
-	if (word >> 29 & 1)
-		ret->writes |= INSN_FLAGS_REGISTER;
-}
-
-static void a64_float(uint32_t word, struct insn *ret)
-{
-	bool scalar = (word & 0x5f000000) == 0x1e000000;
-
-	ret->class = scalar ? INSN_FLOAT : INSN_VECTOR;
-	if (scalar && (word & 0x0020fc00) == 0x00201800)
-		ret->class = INSN_FLOAT_DIVIDE;
-	ret->reads = 1ull << (32 + (word >> 5 & 31)) | 1ull << (32 + (word >> 16 & 31));
-	ret->writes = 1ull << (32 + (word & 31));
-}
-
-static bool a64_decode(const uint8_t *code, size_t size, uint64_t address, struct insn *ret)
-{
-	uint32_t word;
-
-	ret->size = 4;
-	if (size < 4)
-		return false;
-	word = (uint32_t)code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 | (uint32_t)code[3] << 24;
-	ret->class = INSN_ALU;
-	switch (word >> 25 & 15) {
-	case 8:
-	case 9: /* immediates */
-		ret->reads = a64_general(word >> 5 & 31);
-		ret->writes = a64_general(word & 31) | (word >> 29 & 1 ? INSN_FLAGS_REGISTER : 0);
-		break;
-	case 10:
-	case 11: a64_branch(word, address, ret); break;
-	case 4:
-	case 6:
-	case 12:
-	case 14: a64_memory(word, ret); break;
-	case 5:
-	case 13: a64_register(word, ret); break;
-	case 7:
-	case 15: a64_float(word, ret); break;
-	default: ret->class = INSN_OTHER;
-	}
-	return true;
-}
-
-bool insn_decode(uint16_t machine, const uint8_t *code, size_t size, uint64_t address, struct insn *ret)
-{
-	*ret = (struct insn){ .size = 1, .class = INSN_OTHER };
-	if (size == 0)
-		return false;
-	return machine == EM_AARCH64 ? a64_decode(code, size, address, ret) :
-				       machine == EM_X86_64 && x86_decode(code, size, address, ret);
-}
-
-uint32_t insn_count(uint16_t machine, const uint8_t *code, size_t size)
-{
-	return machine == EM_X86_64 ? x86_count(code, size) : (uint32_t)((size + 3) / 4);
-}
+const struct arch arch_x86_64 = {
+	.name = "x86-64",
+	.machine = EM_X86_64,
+	.unit = 1,
+	.stack_pointer = 1ull << 4,
+	.decode = x86_decode,
+	.count = x86_count,
+};

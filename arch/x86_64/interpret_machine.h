@@ -7,8 +7,7 @@
  * Below interpret.h, which is what others include.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "arch/interpret_event.h"
 
 #define INTERPRET_BYTES 16u /* the longest instruction has 15 */
 #define INTERPRET_STORES 4u
@@ -34,16 +33,20 @@ struct interpreter {
 	const void *user;     /* of the two functions */
 };
 
-/** interpret_fetch() - bytes of code at @address, zeros behind them; how many there are */
-static unsigned interpret_fetch(struct interpreter *m, uint64_t address, uint8_t code[INTERPRET_BYTES]);
-/** interpret_load() - 1, 2, 4 or 8 bytes of memory as they were when the registers were taken; false: unknown */
-static bool interpret_load(struct interpreter *m, uint64_t address, unsigned size, uint64_t *ret);
+INTERPRET_CALLBACK unsigned interpret_fetch(struct interpreter *m, uint64_t address,
+					    uint8_t code[INTERPRET_BYTES]);
+INTERPRET_CALLBACK bool interpret_load(struct interpreter *m, uint64_t address, unsigned size, uint64_t *ret);
 
-enum interpret_event {
-	INTERPRET_STOP,	  /* nothing was changed that matters: this instruction is not known */
-	INTERPRET_NEXT,	  /* done; ip is at the next one */
-	INTERPRET_BRANCH, /* a conditional jump, or one through a register or memory: ip is where it went */
-};
+INTERPRET_INLINE void interpret_start(struct interpreter *m, const struct interrupted *from, const void *user)
+{
+	*m = (struct interpreter){ .ip = from->ip,
+				   .flags = (uint32_t)from->flags & X86_STATUS,
+				   .known_flags = X86_STATUS,
+				   .known = (1u << X86_REGISTERS) - 1,
+				   .user = user };
+	for (unsigned i = 0; i < X86_REGISTERS; i++)
+		m->registers[i] = from->general[i];
+}
 
 /* One instruction being read. */
 struct interpret_insn {
@@ -62,8 +65,6 @@ struct interpret_insn {
 	unsigned base, index, scale;
 	int64_t displacement;
 };
-
-#define INTERPRET_INLINE static inline __attribute__((always_inline))
 
 INTERPRET_INLINE uint64_t interpret_mask(unsigned width)
 {
