@@ -91,18 +91,19 @@ static bool elements_read(uint32_t word, struct access *ret)
 	return ret->width;
 }
 
-/* A copy's registers for destination, source and size differ, and none of the first two is 31; nor for a set. */
+/* The registers for destination, source and size differ, and the first two are not 31; a set's value may be. */
 static bool copy_read(uint32_t word, struct access *ret)
 {
 	unsigned d = a64_field(word, 0, 5), n = a64_field(word, 5, 5), s = a64_field(word, 16, 5);
-	bool sets = a64_field(word, 22, 2) == 3;
+	bool sets = a64_field(word, 22, 2) == 3,
+	     has_source = a64_field(word, 10, 2) == 1; /* setgo has none */
 
 	if (sets) {
 		ret->flags = STORE;
 		ret->writes = T;
 	}
-	return a64_field(word, 12, 4) < (sets ? 12 : 16) && d != 31 && d != n && s != d && s != n &&
-	       (sets || s != 31);
+	return a64_field(word, 12, 4) < (sets ? 12 : 16) && d != 31 && d != n &&
+	       (!has_source || (s != d && s != n && (sets || s != 31)));
 }
 
 static bool width_read(uint32_t word, struct access *ret)
