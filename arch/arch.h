@@ -15,6 +15,7 @@ struct arch {
 	const char *name;	/* as users know it */
 	uint16_t machine;	/* EM_* */
 	uint8_t unit;		/* bytes: instructions start at multiples of it */
+	uint8_t call_size;	/* bytes of a direct call, or jump to another function */
 	uint64_t stack_pointer; /* its bit in masks of registers; 0: it has none */
 
 	/*

@@ -33,6 +33,7 @@ const struct arch arch_aarch64 = {
 	.name = "aarch64",
 	.machine = EM_AARCH64,
 	.unit = 4,
+	.call_size = 4,
 	.stack_pointer = 0,
 	.decode = a64_decode,
 	.count = a64_count,

@@ -260,6 +260,7 @@ const struct arch arch_x86_64 = {
 	.name = "x86-64",
 	.machine = EM_X86_64,
 	.unit = 1,
+	.call_size = 5,
 	.stack_pointer = 1ull << 4,
 	.decode = x86_decode,
 	.count = x86_count,

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/arena.h"
 #include "layout/layout.h"
 
@@ -164,30 +165,16 @@ static void function_keep(struct builder *builder, uint32_t function)
 /* Target of the direct call or jump that ends at @end; false when there is none. */
 static bool target_decode(const struct image *image, uint64_t end, uint64_t *ret)
 {
-	const uint8_t *code;
-	int32_t distance;
-	uint32_t word;
+	const struct arch *arch = arch_of(image_machine(image));
+	uint64_t start = arch ? end - arch->call_size : 0;
+	const uint8_t *code = arch ? image_code(image, start, arch->call_size) : NULL;
+	struct insn insn;
 
-	switch (image_machine(image)) {
-	case EM_X86_64:
-		code = image_code(image, end - 5, 5);
-		if (!code || (code[0] != 0xe8 && code[0] != 0xe9))
-			return false;
-		memcpy(&distance, code + 1, 4);
-		*ret = end + (uint64_t)(int64_t)distance;
-		return true;
-	case EM_AARCH64: /* B, BL: six bits of opcode, 26 of signed word distance */
-		code = image_code(image, end - 4, 4);
-		if (!code)
-			return false;
-		memcpy(&word, code, 4);
-		if ((word & 0x7c000000u) != 0x14000000u)
-			return false;
-		distance = (int32_t)(word << 6) >> 4;
-		*ret = end - 4 + (uint64_t)(int64_t)distance;
-		return true;
-	default: return false;
-	}
+	if (!code || !insn_decode(arch->machine, code, arch->call_size, start, &insn))
+		return false;
+	*ret = insn.target;
+	return insn.size == arch->call_size && (insn.flow == INSN_CALLS || insn.flow == INSN_JUMPS) &&
+	       insn.target;
 }
 
 static void call_add(struct builder *builder, uint32_t block, uint32_t end)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "arch/arch.h"
 #include "editor/count/prediction.h"
 #include "editor/steps/generation.h"
 #include "editor/steps/objects.h"
@@ -16,6 +17,9 @@ int pass_sign(struct edit *edit, struct fault *reterr)
 		return r;
 	if (block_map_adopt_probes(map, edit->counted) < 0)
 		return fault_errno(reterr, -ENOMEM, "describing the generation");
+	r = arch_require(image_machine(edit->program), image_path(edit->program), reterr);
+	if (r < 0)
+		return r;
 	if (prediction_make(edit->program, edit->data->map, image, map, edit->heat, edit->profile,
 			    &edit->report->before, &edit->report->after) < 0)
 		return fault_errno(reterr, -ENOMEM, "predicting the gain");
