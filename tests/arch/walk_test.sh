@@ -25,6 +25,20 @@ walk() {
 	"$MORPH_TEST_BIN/test-arch-walk" "$name"
 }
 
+# native TARGET MACHINE: with warnings as errors, where arch/interpret.h chooses by target
+native() {
+	local source
+
+	"$MORPH_LLVM_DIR/bin/clang" --target="$1" -O2 -Wall -Wextra -Werror -I"$MORPH_SOURCE" -DEXPECTED_MACHINE="$2" \
+		-c "$MORPH_SOURCE/tests/arch/native.c" -o native.o
+	for source in monitor/observe/observer.c monitor/identify/code_file.c arch/arch.c arch/insn.c \
+		arch/aarch64/{insn,branch,memory,data}.c; do
+		"$MORPH_LLVM_DIR/bin/clang" --target="$1" -std=gnu17 -Wall -Wextra -Wno-missing-field-initializers -Werror \
+			-fsyntax-only -I"$MORPH_SOURCE" "$MORPH_SOURCE/$source"
+	done
+}
+
+native x86_64-linux-gnu EM_X86_64
 walk x86-64-O2 x86_64-linux-gnu -O2
 walk x86-64-v3-O3 x86_64-linux-gnu -O3 -march=x86-64-v3
 [ -e "$headers/stdio.h" ] || { echo "skipped: no C headers for aarch64; install libc6-dev-arm64-cross"; exit 77; }
@@ -33,3 +47,12 @@ walk armv8-Os aarch64-linux-gnu -Os -march=armv8-a
 walk armv8.1-lse-O2 aarch64-linux-gnu -O2 -march=armv8.1-a+lse
 walk armv8.3-protected-O2 aarch64-linux-gnu -O2 -march=armv8.3-a -mbranch-protection=standard
 walk armv9-O3 aarch64-linux-gnu -O3 -march=armv9-a -msve-vector-bits=scalable
+
+echo "what is built for aarch64 interprets no registers, and says so; it decodes both architectures"
+native aarch64-linux-gnu EM_NONE
+
+echo "blocks of another machine's file are the compiler's; nothing is decoded to show them"
+"$MORPH_BIN/morph" inspect armv8-O0 >said.txt 2>&1 && exit 1
+grep -q 'armv8-O0: carries no Morph data' said.txt
+"$MORPH_BIN/morph" dump armv8-O0 >dumped.txt
+[ "$(grep -c '^function ' dumped.txt)" -gt 50 ]

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "profiles/infer/code.h"
 #include "tests/module/elf_maker.h"
 #include "tests/test.h"
 
@@ -84,10 +85,9 @@ static void program_open(const struct block_map *plain, const uint8_t *code, siz
 	buffer_done(&encoded);
 }
 
-static void program_make(uint16_t machine)
+static struct block_map the_program(void)
 {
-	static const uint8_t call[] = { 0xe8, 32 - 5, 0, 0, 0 };
-	struct block_map plain = { .functions = functions,
+	return (struct block_map){ .functions = functions,
 				   .blocks = blocks,
 				   .edges = edges,
 				   .probes = probes,
@@ -97,6 +97,12 @@ static void program_make(uint16_t machine)
 				   .n_edges = 4,
 				   .n_probes = 6,
 				   .n_ir_functions = 2 };
+}
+
+static void program_make(uint16_t machine)
+{
+	static const uint8_t call[] = { 0xe8, 32 - 5, 0, 0, 0 };
+	struct block_map plain = the_program();
 
 	program_open(&plain, call, sizeof(call), machine);
 }
@@ -330,8 +336,41 @@ TEST(a_machine_without_a_decoder_is_refused_by_name)
 
 	program_make(EM_S390);
 	CHECK_INT(estimate(&estimator_best, counts, 1, &e), -ENOTSUP);
-	CHECK(strstr(fault.text, "test"));
+	CHECK_STR(fault.text,
+		  "test: instructions of ELF machine 22 are not known, only those of x86-64, aarch64");
 	program_free();
+}
+
+/* The same four bytes, of which only aarch64 makes a call: bl to bar. And x86-64's call is none to aarch64. */
+TEST(code_is_decoded_as_its_own_machines)
+{
+	static const uint8_t bl[] = { 8, 0, 0, 0x94 }, call[] = { 0xe8, 32 - 5, 0, 0, 0 };
+	static const struct {
+		const uint8_t *bytes;
+		size_t n;
+		uint16_t machine;
+		uint32_t n_calls, size;
+	} cases[] = { { bl, sizeof(bl), EM_AARCH64, 1, 4 },
+		      { bl, sizeof(bl), EM_X86_64, 0, 2 },
+		      { call, sizeof(call), EM_AARCH64, 0, 4 },
+		      { call, sizeof(call), EM_X86_64, 1, 5 } };
+	struct sample_count counts[] = { { TEXT, 100 } };
+	struct sample_module module = { .counts = counts, .n_counts = 1 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_clean_(arena_freep) struct arena *arena = arena_new();
+		struct block_map plain = the_program();
+		struct code code;
+
+		program_open(&plain, cases[i].bytes, cases[i].n, cases[i].machine);
+		CHECK_INT(code_read(arena, map, image, &module, CODE_INSNS, &code, &fault), 0);
+		CHECK_INT(code.n_calls, cases[i].n_calls);
+		CHECK_INT(code.insns[0].size, cases[i].size);
+		CHECK_INT(code.blocks[4].n_insns > 0, cases[i].n_calls);
+		if (cases[i].machine == EM_AARCH64)
+			CHECK_INT(code.blocks[0].n_insns, 3);
+		program_free();
+	}
 }
 
 static void profile_check(const struct profile *profile, unsigned times)
