@@ -60,7 +60,9 @@ static const struct row immediates[] = {
 
 /* Bits 27..25 are 101: registers. */
 static const struct row registers[] = {
-	{ 0x9f008000, 0x0a000000, INSN_ALU,      DNM },            /* and, orr, eor, ands; bic, orn, eon, bics */
+	{ 0xff008000, 0x6a000000, INSN_ALU,      DNM | NZCV },     /* ands, bics */
+	{ 0xff000000, 0xea000000, INSN_ALU,      DNM | NZCV },
+	{ 0x9f008000, 0x0a000000, INSN_ALU,      DNM },            /* and, orr, eor; bic, orn, eon */
 	{ 0x9f000000, 0x8a000000, INSN_ALU,      DNM },
 	{ 0x9fa08000, 0x0b000000, INSN_ALU,      DNM | S },        /* add, sub: lsl, lsr */
 	{ 0x9fa00000, 0x8b000000, INSN_ALU,      DNM | S },

@@ -64,6 +64,14 @@ static void operands_compare(uint32_t word, const struct insn *insn, const struc
 		wrong(word, "registers read", o->text, (long long)insn->reads, (long long)addresses);
 }
 
+/* By bits 28..25, as the manual has it. */
+static bool is_arithmetic(uint32_t word)
+{
+	unsigned group = word >> 25 & 15;
+
+	return group == 8 || group == 9 || group == 5 || group == 13;
+}
+
 void compare_word(uint32_t word, bool is_exact)
 {
 	const unsigned memory = INSN_LOADS | INSN_STORES | INSN_LOCKED | INSN_INDIRECT;
@@ -71,7 +79,7 @@ void compare_word(uint32_t word, bool is_exact)
 	bool known;
 	struct insn insn = decode(word, &known);
 
-	oracle_ask(word, ADDRESS, &o);
+	oracle_ask(word, ADDRESS, is_arithmetic(word), &o);
 	seen.n++;
 	seen.n_known += o.known;
 	if (o.known && !known) {
@@ -89,6 +97,10 @@ void compare_word(uint32_t word, bool is_exact)
 			wrong(word, "target", o.text, (long long)insn.target, (long long)o.target);
 		if ((insn.flags & memory) != o.flags)
 			wrong(word, "flags", o.text, insn.flags & memory, o.flags);
+		if (o.has_operands && insn.writes != o.writes)
+			wrong(word, "registers written", o.text, (long long)insn.writes, (long long)o.writes);
+		if (o.has_operands && insn.reads != o.reads)
+			wrong(word, "registers read", o.text, (long long)insn.reads, (long long)o.reads);
 		if (o.has_address)
 			operands_compare(word, &insn, &o);
 	}

@@ -55,6 +55,7 @@ struct traits {
 	enum insn_flow flow;
 	bool is_indirect, is_direct;
 	bool is_load, is_store, is_atomic, is_exclusive; /* the last three: with an address in brackets */
+	bool has_no_result, keeps_result, sets_flags, reads_flags;
 	bool is_copy, is_pair, is_tag, is_cas, is_64, is_64v, repeats, says_store;
 	unsigned general_bytes; /* of an element in a general register; 0: the register's */
 };
@@ -86,6 +87,19 @@ static enum insn_flow flow_of(const char *m, bool *is_indirect)
 	return INSN_FALLS;
 }
 
+/* Integer arithmetic: no other mnemonics are in its groups. */
+static void arithmetic_find(const char *m, struct traits *t)
+{
+	t->has_no_result = MATCHES(m, "cmp", "cmn", "tst", "ccmp", "ccmn", "rmif", "setf8", "setf16", "cmpp",
+				   "auti?sppcr");
+	t->keeps_result = MATCHES(m, "movk", "bfi", "bfxil", "bfc", "bfm", "pac[id][ab]*", "pac[id]z[ab]",
+				  "aut[id][ab]*", "aut[id]z[ab]", "xpac[id]");
+	t->sets_flags = MATCHES(m, "adds", "subs", "ands", "bics", "adcs", "sbcs", "negs", "ngcs", "subps",
+				"cmp", "cmn", "tst", "ccmp", "ccmn", "rmif", "setf8", "setf16", "cmpp");
+	t->reads_flags = MATCHES(m, "csel", "csinc", "csinv", "csneg", "cset", "csetm", "cinc", "cinv",
+				 "cneg", "ccmp", "ccmn", "adc", "adcs", "sbc", "sbcs", "ngc", "ngcs");
+}
+
 static void traits_find(const char *m, struct traits *t)
 {
 	snprintf(t->mnemonic, sizeof(t->mnemonic), "%s", m);
@@ -107,6 +121,7 @@ static void traits_find(const char *m, struct traits *t)
 			     "ldxp", "ldaxp", "stxp", "stlxp", "ldiapp", "stilp", "ldap", "ldapp", "stlp",
 			     "stgp", "casp*", "ldclrp*", "ldsetp*", "swpp*", "rcwcasp*", "rcwscasp*",
 			     "rcwclrp*", "rcwsclrp*", "rcwsetp*", "rcwssetp*", "rcwswpp*", "rcwsswpp*");
+	arithmetic_find(m, t);
 	t->is_tag = MATCHES(m, "ldg*", "stg", "stgm", "stzg*", "st2g", "stz2g");
 	t->is_cas = MATCHES(m, "cas*", "rcwcas*", "rcwscas*");
 	t->is_64 = MATCHES(m, "ld64b", "st64b*");
@@ -184,6 +199,12 @@ static bool address_tell(struct oracle *o, char *brackets)
 
 /* ---- step 3 ---- */
 
+static bool is_register(const char *name)
+{
+	return (strchr("wxbhsdqv", *name) && name[1] >= '0' && name[1] <= '9') ||
+	       MATCHES(name, "[wx]zr*", "sp*", "wsp*");
+}
+
 static void registers_read(const char *from, const char *end, struct registers *ret)
 {
 	while (from < end && ret->n < MAX_REGISTERS) {
@@ -193,9 +214,9 @@ static void registers_read(const char *from, const char *end, struct registers *
 			ret->is_list |= *from++ == '{';
 			continue;
 		}
-		if (!strchr("wxbhsdqv", *from) || *from == '[')
+		if (!is_register(from))
 			break;
-		ret->kind[ret->n] = *from;
+		ret->kind[ret->n] = MATCHES(from, "sp*", "wsp*") ? 'x' : *from;
 		ret->number[ret->n++] = number_of(from);
 		suffix = strchr(from, '.');
 		if (*from == 'v' && suffix) {
@@ -284,6 +305,26 @@ static void operands_tell(const struct traits *t, struct oracle *o)
 		o->writes |= 1ull << o->base;
 }
 
+/*
+ * Integer arithmetic: the first register is the result, the others are read; some keep a part of the result.
+ * (Zero and the stack pointer have no bit.)
+ */
+static void arithmetic_tell(const struct traits *t, struct oracle *o)
+{
+	const char *operands = o->text + strcspn(o->text, " \t");
+	struct registers r = { 0 };
+	size_t first = t->has_no_result ? 0 : 1;
+
+	registers_read(operands, o->text + strlen(o->text), &r);
+	o->has_operands = true;
+	o->writes = t->sets_flags ? INSN_FLAGS_REGISTER : 0;
+	o->reads = t->reads_flags ? INSN_FLAGS_REGISTER : 0;
+	if (first && r.n)
+		o->writes |= bit_of(&r, 0);
+	for (size_t i = t->keeps_result ? 0 : first; i < r.n; i++)
+		o->reads |= bit_of(&r, i);
+}
+
 static LLVMDisasmContextRef disassembler(void)
 {
 	static LLVMDisasmContextRef context;
@@ -298,7 +339,7 @@ static LLVMDisasmContextRef disassembler(void)
 	return context;
 }
 
-void oracle_ask(uint32_t word, uint64_t address, struct oracle *ret)
+void oracle_ask(uint32_t word, uint64_t address, bool is_arithmetic, struct oracle *ret)
 {
 	uint8_t bytes[4] = { (uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16),
 			     (uint8_t)(word >> 24) };
@@ -317,7 +358,10 @@ void oracle_ask(uint32_t word, uint64_t address, struct oracle *ret)
 	traits = traits_of(ret->mnemonic);
 	flow_tell(traits, ret);
 	memory_tell(traits, ret);
-	operands_tell(traits, ret);
+	if (is_arithmetic)
+		arithmetic_tell(traits, ret);
+	else
+		operands_tell(traits, ret);
 }
 
 void oracle_undefined(const uint32_t *words, size_t n, bool *ret)

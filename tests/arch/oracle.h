@@ -29,10 +29,14 @@ struct oracle {
 	bool has_registers;
 	unsigned width;
 	uint64_t writes;
+
+	/* Of integer arithmetic alone: */
+	bool has_operands;
+	uint64_t reads;
 };
 
-/** oracle_ask() - the word at @address */
-void oracle_ask(uint32_t word, uint64_t address, struct oracle *ret);
+/** oracle_ask() - the word at @address; @is_arithmetic: it is of a group that has nothing but integer arithmetic */
+void oracle_ask(uint32_t word, uint64_t address, bool is_arithmetic, struct oracle *ret);
 
 /**
  * oracle_undefined() - which of @words, none of which oracle_ask() knows, does the manual call unpredictable, but allocated?
