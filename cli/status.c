@@ -46,6 +46,9 @@ static void daemon_print(const struct record *daemon)
 	printf("morphd %s (process %lld), %s%s\n", record_text(daemon, "version") ?: "?",
 	       (long long)record_integer(daemon, "pid"), busy ? SHOWN(busy) : "the machine is idle",
 	       record_integer(daemon, "automatic") ? "" : "; edits only on request");
+	if (record_has(daemon, "bus_lack"))
+		printf("not on the system bus (%s); `morph` reaches it on its socket\n",
+		       SHOWN(record_text(daemon, "bus_lack")));
 	if (editing)
 		printf("editing %s\n", SHOWN(editing));
 	printf("%lld samples in %lld logs: %lld idle, %lld kernel, %lld user\n",

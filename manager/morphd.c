@@ -250,7 +250,8 @@ static void help(void)
 	     "Gathers samples, re-optimizes programs when the machine is idle, puts them into place.\n\n"
 	     "  --config=FILE       instead of /etc/morph/" SETTINGS_NAME "\n"
 	     "  --root=DIR          everything (programs, state, /proc, /sys) is looked for under DIR\n"
-	     "  --bus=ADDRESS       system (default), session, none, or a D-Bus address\n"
+	     "  --bus=ADDRESS       system, session, none, or a D-Bus address; default: system, if there is "
+	     "one\n"
 	     "  --set=KEY=VALUE     overrides the configuration; may be repeated\n"
 	     "  --check-config      read the configuration, print it, and end\n"
 	     "  --rollback=PATH     put the shipped file back at PATH, and end; no other morphd may run\n"
@@ -330,7 +331,7 @@ static int run(struct morphd *d)
 
 int main(int argc, char **argv)
 {
-	struct morphd d = { .bus_address = "system" };
+	struct morphd d = { 0 };
 	char config[PATH_MAX];
 	int code;
 

@@ -24,6 +24,7 @@ struct manager {
 	sd_event *event;				       /* owned; NULL in tests that need no loop */
 	char store[PATH_MAX], work[PATH_MAX], spool[PATH_MAX]; /* under the root */
 	char cpu[MANAGER_CPU_TEXT];			       /* machine.h; "" when unknown */
+	struct fault bus_lack;	/* why there is no message bus; "": there is, or none is wanted */
 	struct queue *queue;	/* owned; for those who take requests and report (queue.h) */
 	bool mounts_are_synced; /* once since the start (mounts.h) */
 	uint64_t full_until_ns; /* CLOCK_MONOTONIC: the disk was full, leave the spool alone until then */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "manager/act/request.h"
 #include "manager/talk/allowance.h"
 #include "manager/talk/audience.h"
@@ -16,9 +17,20 @@
 #include "manager/talk/report.h"
 #include "manager/talk/utf8.h"
 
+/* How long one answer of the message bus may take, and how often to look for it: more and more rarely. */
+#define BUS_TIMEOUT_S 5
+#define BUS_RETRY_S 5
+#define BUS_RETRY_MOST_S 60
+
+#define LOCAL_NAME "org.freedesktop.DBus.Local"
+#define LOCAL_PATH "/org/freedesktop/DBus/Local"
+
 struct bus {
 	struct manager *manager; /* borrowed */
 	sd_bus *bus;		 /* owned; NULL: no message bus */
+	const char *address;	 /* borrowed; of the message bus; NULL: the system bus if there is one */
+	sd_event_source *retry;	 /* owned */
+	uint64_t retry_s;	 /* until the next look at the message bus */
 	struct peers *peers;	 /* owned: the socket */
 	struct allowance allowance;
 };
@@ -304,21 +316,86 @@ static int bus_connect(const char *address, sd_bus **ret)
 	return r;
 }
 
-static int bus_join(struct bus *bus, const char *address, struct fault *reterr)
+static int retry_arm(struct bus *bus)
 {
-	int r = bus_connect(address, &bus->bus);
+	int r = sd_event_source_set_time_relative(bus->retry, bus->retry_s * 1000000);
 
+	return r < 0 ? r : sd_event_source_set_enabled(bus->retry, SD_EVENT_ONESHOT);
+}
+
+/* The bus has ended the connection: it is being restarted, say. */
+static int on_gone(_unused_ sd_bus_message *m, void *userdata, _unused_ sd_bus_error *error)
+{
+	struct bus *bus = userdata;
+
+	fault_set(&bus->manager->bus_lack, 0, "the message bus has gone");
+	log_warning("the message bus has gone; going on on the socket, and joining it when it is back");
+	bus->retry_s = BUS_RETRY_S;
+	return retry_arm(bus);
+}
+
+static int bus_join(struct bus *bus, struct fault *reterr)
+{
+	const char *address = bus->address ?: "system";
+	_clean_(sd_bus_flush_close_unrefp) sd_bus *joined = NULL;
+	int r = bus_connect(address, &joined);
+
+	if (r >= 0)
+		r = sd_bus_set_method_call_timeout(joined, BUS_TIMEOUT_S * 1000000);
 	if (r < 0)
 		return fault_errno(reterr, r,
 				   "cannot reach the message bus \"%s\"; --bus=none does "
 				   "without",
 				   address);
-	r = sd_bus_add_object_vtable(bus->bus, NULL, BUS_PATH, BUS_INTERFACE, vtable, bus);
+	r = sd_bus_add_object_vtable(joined, NULL, BUS_PATH, BUS_INTERFACE, vtable, bus);
 	if (r >= 0)
-		r = sd_bus_request_name(bus->bus, BUS_NAME, 0);
+		r = sd_bus_match_signal(joined, NULL, LOCAL_NAME, LOCAL_PATH, LOCAL_NAME, "Disconnected",
+					on_gone, bus);
+	if (r >= 0)
+		r = sd_bus_request_name(joined, BUS_NAME, 0);
 	if (r < 0)
 		return fault_errno(reterr, r, "cannot take the name %s on the message bus", BUS_NAME);
-	r = sd_bus_attach_event(bus->bus, bus->manager->event, SD_EVENT_PRIORITY_NORMAL);
+	r = sd_bus_attach_event(joined, bus->manager->event, SD_EVENT_PRIORITY_NORMAL);
+	if (r < 0)
+		return fault_errno(reterr, r, "message bus");
+	bus->bus = TAKE(joined);
+	bus->manager->bus_lack = (struct fault){ "" };
+	return 0;
+}
+
+static int on_retry(_unused_ sd_event_source *source, _unused_ uint64_t usec, void *userdata)
+{
+	struct bus *bus = userdata;
+
+	bus->bus = sd_bus_flush_close_unref(bus->bus);
+	if (bus_join(bus, &bus->manager->bus_lack) == 0) {
+		log_info("joined the message bus");
+		return 0;
+	}
+	bus->retry_s = MIN(2 * bus->retry_s, BUS_RETRY_MOST_S);
+	return retry_arm(bus);
+}
+
+/* Without a system bus morphd works on its socket; one that was asked for by name must be there, and so must its name. */
+static int bus_begin(struct bus *bus, struct fault *reterr)
+{
+	struct fault fault = { "" };
+	int r = sd_event_add_time_relative(bus->manager->event, &bus->retry, CLOCK_MONOTONIC, 0, 0, on_retry,
+					   bus);
+
+	if (r >= 0)
+		r = sd_event_source_set_enabled(bus->retry, SD_EVENT_OFF);
+	if (r < 0)
+		return fault_errno(reterr, r, "message bus");
+	r = bus_join(bus, &fault);
+	if (r == 0)
+		return 0;
+	if (bus->address || r == -EEXIST) /* the name is another morphd's */
+		return fault_set(reterr, r, "%s", fault.text);
+	log_warning("%s; going on on the socket, and joining it when it comes", fault.text);
+	bus->manager->bus_lack = fault;
+	bus->retry_s = BUS_RETRY_S;
+	r = retry_arm(bus);
 	return r < 0 ? fault_errno(reterr, r, "message bus") : 0;
 }
 
@@ -330,9 +407,10 @@ int bus_open(struct manager *manager, const char *address, struct bus **ret, str
 	if (!bus)
 		return fault_errno(reterr, -ENOMEM, "message bus");
 	bus->manager = manager;
+	bus->address = address;
 	r = peers_open(manager, vtable, bus, &bus->peers, reterr);
-	if (r == 0 && strcmp(address, "none") != 0)
-		r = bus_join(bus, address, reterr);
+	if (r == 0 && (!address || strcmp(address, "none") != 0))
+		r = bus_begin(bus, reterr);
 	if (r < 0)
 		return r;
 	*ret = TAKE(bus);
@@ -343,6 +421,7 @@ void bus_free(struct bus *bus)
 {
 	if (!bus)
 		return;
+	sd_event_source_disable_unref(bus->retry);
 	peers_free(bus->peers);
 	sd_bus_flush_close_unref(bus->bus);
 	free(bus);

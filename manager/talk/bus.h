@@ -33,7 +33,11 @@ struct bus;
 
 /**
  * bus_open() - listen on the socket, and join the bus at @address
- * @address: "system", "session", "none", or a D-Bus address
+ * @address: borrowed; "system", "session", "none", or a D-Bus address; NULL: the system bus, if there is one
+ *
+ * Without the system bus, morphd works on its socket, and looks for the bus again by and by; manager->bus_lack says why.
+ * A bus that goes away is joined again when it is back. Errors: the socket; a bus that was named and cannot be reached;
+ * -EEXIST: another morphd has the name.
  */
 int bus_open(struct manager *manager, const char *address, struct bus **ret, struct fault *reterr);
 void bus_free(struct bus *bus); /* accepts NULL */

@@ -154,6 +154,8 @@ static int daemon_append(struct manager *m, const struct audience *audience, sd_
 	if (r >= 0)
 		r = text_append(into, "owners", m->settings.owners);
 	if (r >= 0)
+		r = m->bus_lack.text[0] ? text_append(into, "bus_lack", m->bus_lack.text) : r;
+	if (r >= 0)
 		r = entry_append(into, "automatic", "x", (int64_t)m->settings.automatic);
 	if (r >= 0)
 		r = entry_append(into, "idle", "x", (int64_t)idle);

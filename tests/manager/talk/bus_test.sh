@@ -152,6 +152,37 @@ if command -v python3 >/dev/null; then
 fi
 is "still there" 3000 "$(json status '.modules[0].samples' --socket="$dir/run/socket")"
 
+# ---- the system bus: not there yet, then there, then restarted
+sed "s|/state$|/state3|; s|/run$|/run3|" "$dir/morphd.conf" >"$dir/third.conf"
+late=$dir/late.bus
+DBUS_SYSTEM_BUS_ADDRESS=unix:path=$late "$MORPH_BIN/morphd" --config="$dir/third.conf" 2>"$dir/third.log" &
+third=$!
+pids+=("$third")
+on_socket() { morph status --socket="$dir/run3/socket" "$@"; }
+third_says() { grep -q "$1" "$dir/third.log"; }
+eventually on_socket >/dev/null 2>&1 || fail "morphd without a system bus does not answer: $(cat "$dir/third.log")"
+third_says 'going on on the socket' || fail "morphd does not say that there is no bus"
+on_socket | grep -q 'not on the system bus (cannot reach' || fail "status does not say it"
+late_bus()
+{
+	sed "s|<listen>.*|<listen>unix:path=$late</listen>|" "$dir/bus.conf" >"$dir/late.conf"
+	dbus-daemon --config-file="$dir/late.conf" --nofork --nosyslog >"$dir/bus.log" 2>&1 &
+	late_pid=$!
+	pids+=("$late_pid")
+}
+late_bus
+eventually third_says 'joined the message bus' || fail "morphd does not join a bus that comes later"
+DBUS_SYSTEM_BUS_ADDRESS=unix:path=$late morph status --bus=system >/dev/null || fail "nobody answers on the bus"
+on_socket | grep -q 'not on the system bus' && fail "status still says that there is none"
+kill "$late_pid"
+eventually third_says 'the message bus has gone' || fail "morphd does not notice that the bus has gone"
+rm -f "$late"
+late_bus
+joined_twice() { (($(grep -c 'joined the message bus' "$dir/third.log") == 2)); }
+eventually joined_twice || fail "morphd does not join a bus that was restarted"
+kill "$third"
+wait "$third" || fail "morphd does not end in order"
+
 # ---- the name belongs to one
 sed "s|/state$|/state2|; s|/run$|/run2|" "$dir/morphd.conf" >"$dir/second.conf"
 status=0
