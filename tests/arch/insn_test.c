@@ -2,6 +2,7 @@
 #include "arch/arch.h"
 
 #include <elf.h>
+#include <errno.h>
 
 #include "base/macro.h"
 #include "tests/test.h"
@@ -69,6 +70,44 @@ TEST(x86_control_flow_has_targets)
 	CHECK_INT(indirect.flags, INSN_INDIRECT | INSN_LOADS);
 	CHECK_INT(indirect.target, 0);
 	CHECK_INT(ret.class, INSN_RETURN);
+}
+
+TEST(x86_flow_is_not_cost)
+{
+	CHECK_INT(X86("\x74\x10").flow, INSN_BRANCHES); /* je */
+	CHECK_INT(X86("\xe2\x10").flow, INSN_BRANCHES); /* loop */
+	CHECK_INT(X86("\xe9\x00\x01\x00\x00").flow, INSN_JUMPS);
+	CHECK_INT(X86("\xff\x24\xc7").flow, INSN_JUMPS); /* jmp [rdi + rax * 8] */
+	CHECK_INT(X86("\xe8\xfb\xff\xff\xff").flow, INSN_CALLS);
+	CHECK_INT(X86("\xff\xd0").flow, INSN_CALLS); /* call rax */
+	CHECK_INT(X86("\xc3").flow, INSN_RETURNS);
+	CHECK_INT(X86("\x48\xcf").flow, INSN_RETURNS);	 /* iretq */
+	CHECK_INT(X86("\x0f\x0b").flow, INSN_TRAPS);	 /* ud2, whose cost is that of arithmetic */
+	CHECK_INT(X86("\xcc").flow, INSN_TRAPS);	 /* int3 */
+	CHECK_INT(X86("\xf4").flow, INSN_TRAPS);	 /* hlt */
+	CHECK_INT(X86("\x0f\x05").flow, INSN_FALLS);	 /* syscall */
+	CHECK_INT(X86("\x0f\x01\xd5").flow, INSN_FALLS); /* xend, a jump by its category */
+	CHECK_INT(X86("\x90").flow, INSN_FALLS);
+}
+
+TEST(x86_memory_is_described)
+{
+	struct insn indexed = X86("\x0f\xb7\x44\x8f\xf8");	    /* movzx eax, word [rdi + rcx * 4 - 8] */
+	struct insn relative = X86("\x48\x8b\x05\x10\x00\x00\x00"); /* mov rax, [rip + 16] */
+	struct insn thread = X86("\x64\x48\x8b\x04\x25\x28\x00\x00\x00"); /* mov rax, fs:[40] */
+	struct insn none = X86("\x48\x01\xc8");				  /* add rax, rcx */
+
+	CHECK_INT(indexed.base, 7);
+	CHECK_INT(indexed.index, 1);
+	CHECK_INT(indexed.offset, -8);
+	CHECK_INT(indexed.width, 2);
+	CHECK_INT(relative.base, INSN_NO_REGISTER);
+	CHECK_INT(relative.offset, 0x1017);
+	CHECK_INT(relative.width, 8);
+	CHECK_INT(thread.base, INSN_OTHER_REGISTER);
+	CHECK_INT(thread.offset, 40);
+	CHECK_INT(none.width, 0);
+	CHECK_INT(none.base, INSN_NO_REGISTER);
 }
 
 TEST(x86_classes_by_cost)
@@ -143,6 +182,23 @@ static struct insn a64(uint32_t word)
 	CHECK(insn_decode(EM_AARCH64, bytes, 4, 0x1000, &insn));
 	CHECK_INT(insn.size, 4);
 	return insn;
+}
+
+TEST(architectures_are_a_table)
+{
+	struct fault fault;
+	struct insn insn;
+
+	CHECK_STR(arch_of(EM_X86_64)->name, "x86-64");
+	CHECK_STR(arch_of(EM_AARCH64)->name, "aarch64");
+	CHECK(arch_of(EM_RISCV) == NULL && arch_of(EM_NONE) == NULL);
+	CHECK_INT(arch_require(EM_X86_64, "prog", &fault), 0);
+	CHECK_INT(arch_require(EM_RISCV, "prog", &fault), -ENOTSUP);
+	CHECK_STR(fault.text,
+		  "prog: instructions of ELF machine 243 are not known, only those of x86-64, aarch64");
+	/* ret of x86-64, but the code is another machine's. */
+	CHECK(!insn_decode(EM_RISCV, (const uint8_t *)"\xc3", 1, 0, &insn));
+	CHECK_INT(insn.flow, INSN_UNKNOWN);
 }
 
 TEST(aarch64_groups)
