@@ -38,5 +38,5 @@ bool a64_branch(uint32_t word, uint64_t address, struct insn *ret);
 /** a64_memory() - loads and stores: bit 27 is 1, bit 25 is 0 */
 bool a64_memory(uint32_t word, uint64_t address, struct insn *ret);
 
-/** a64_data() - everything else: arithmetic, vectors, SVE, SME, all of which go on to the next instruction */
+/** a64_data() - everything else: arithmetic, floating point, vectors, SVE, SME; all go on to the next instruction */
 bool a64_data(uint32_t word, struct insn *ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Everything that is neither a branch nor a load or store. Integer instructions are told one by one; of scalar and vector
- * floating point, SVE and SME only the group is, which is what costs depend on: a word of theirs that is not allocated is
+ * Everything that is neither a branch nor a load or store. Integer instructions and scalar floating point are told one by
+ * one; of vectors, SVE and SME only the group is, which is what costs depend on: a word of theirs that is not allocated is
  * taken for its neighbours. All of them go on to the next instruction.
  */
 
@@ -107,31 +107,80 @@ static const struct row registers[] = {
 	{ 0xffe00000, 0x9b600000, INSN_MULTIPLY, DNM | A },        /* maddpt, msubpt */
 };
 
-/* Bits 27..25 are 111: floating point and vectors. The last row is for all that no other tells better. */
+/*
+ * Scalar floating point: bits 30..25 are 001111. Which widths there are depends: `types` has a bit for each value of bits 31
+ * (the general register has 64 bits), 23 and 22.
+ */
+enum {
+	S32 = 1 << 0, D32 = 1 << 1, H32 = 1 << 3,                /* single, double, half */
+	S64 = 1 << 4, D64 = 1 << 5, UPPER64 = 1 << 6, H64 = 1 << 7, /* upper half of a vector */
+	FLOATS = S32 | D32 | H32,
+	BOTH = FLOATS | S64 | D64 | H64,
+	FROM_V = D | N | N_IN_V, /* from a vector register to a general one, and back */
+	TO_V = D | N | D_IN_V,
+	IN_DN = D | N | IN_V,
+	IN_DNM = D | N | M | IN_V,
+};
+
+static const struct {
+	struct row row;
+	uint8_t types;
+} scalars[] = {
+	{ { 0x7f000000, 0x1f000000, INSN_FLOAT,        IN_DNM | A },      FLOATS },       /* fmadd, fmsub, fnmadd, fnmsub */
+	{ { 0x7f20fc00, 0x1e201800, INSN_FLOAT_DIVIDE, IN_DNM },          FLOATS },       /* fdiv */
+	{ { 0x7f208c00, 0x1e200800, INSN_FLOAT,        IN_DNM },          FLOATS },       /* fmul, fadd ... fminnm */
+	{ { 0x7f20fc00, 0x1e208800, INSN_FLOAT,        IN_DNM },          FLOATS },       /* fnmul */
+	{ { 0x7f200c00, 0x1e200c00, INSN_FLOAT,        IN_DNM | READS_NZCV }, FLOATS },   /* fcsel */
+	{ { 0x7f200c00, 0x1e200400, INSN_FLOAT,        NM | READS_NZCV | NZCV | IN_V }, FLOATS }, /* fccmp */
+	{ { 0x7f20fc0f, 0x1e202000, INSN_FLOAT,        NM | NZCV | IN_V }, FLOATS },      /* fcmp */
+	{ { 0x7f20fc0f, 0x1e202008, INSN_FLOAT,        N | NZCV | IN_V }, FLOATS },       /* fcmp with zero */
+	{ { 0x7f201fe0, 0x1e201000, INSN_FLOAT,        D | IN_V },        FLOATS },       /* fmov of a constant */
+	{ { 0x7f3f7c00, 0x1e204000, INSN_FLOAT,        IN_DN },           FLOATS },       /* fmov, fabs */
+	{ { 0x7f3ffc00, 0x1e214000, INSN_FLOAT,        IN_DN },           FLOATS },       /* fneg */
+	{ { 0x7f3ffc00, 0x1e21c000, INSN_FLOAT_DIVIDE, IN_DN },           FLOATS },       /* fsqrt */
+	{ { 0x7f3ffc00, 0x1e224000, INSN_FLOAT,        IN_DN },           D32 | H32 },    /* fcvt to single */
+	{ { 0x7f3ffc00, 0x1e22c000, INSN_FLOAT,        IN_DN },           S32 | H32 },    /* ... double */
+	{ { 0x7f3ffc00, 0x1e234000, INSN_FLOAT,        IN_DN },           D32 },          /* bfcvt */
+	{ { 0x7f3ffc00, 0x1e23c000, INSN_FLOAT,        IN_DN },           S32 | D32 },    /* fcvt to half */
+	{ { 0x7f3f7c00, 0x1e244000, INSN_FLOAT,        IN_DN },           FLOATS },       /* frintn, frintp */
+	{ { 0x7f3f7c00, 0x1e254000, INSN_FLOAT,        IN_DN },           FLOATS },       /* frintm, frintz */
+	{ { 0x7f3ffc00, 0x1e264000, INSN_FLOAT,        IN_DN },           FLOATS },       /* frinta */
+	{ { 0x7f3f7c00, 0x1e274000, INSN_FLOAT,        IN_DN },           FLOATS },       /* frintx, frinti */
+	{ { 0x7f3f7c00, 0x1e284000, INSN_FLOAT,        IN_DN },           S32 | D32 },    /* frint32z, frint32x */
+	{ { 0x7f3f7c00, 0x1e294000, INSN_FLOAT,        IN_DN },           S32 | D32 },    /* frint64z, frint64x */
+	{ { 0x7f3efc00, 0x1e200000, INSN_FLOAT,        FROM_V },          BOTH },         /* fcvtns, fcvtnu */
+	{ { 0x7f3efc00, 0x1e220000, INSN_FLOAT,        TO_V },            BOTH },         /* scvtf, ucvtf */
+	{ { 0x7f3efc00, 0x1e240000, INSN_FLOAT,        FROM_V },          BOTH },         /* fcvtas, fcvtau */
+	{ { 0x7f3ffc00, 0x1e260000, INSN_FLOAT,        FROM_V },          S32 | H32 | D64 | H64 }, /* fmov */
+	{ { 0x7f3ffc00, 0x1e270000, INSN_FLOAT,        TO_V },            S32 | H32 | D64 | H64 },
+	{ { 0x7f3efc00, 0x1e280000, INSN_FLOAT,        FROM_V },          BOTH },         /* fcvtps, fcvtpu */
+	{ { 0x7f3efc00, 0x1e300000, INSN_FLOAT,        FROM_V },          BOTH },         /* fcvtms, fcvtmu */
+	{ { 0x7f3efc00, 0x1e380000, INSN_FLOAT,        FROM_V },          BOTH },         /* fcvtzs, fcvtzu */
+	{ { 0x7f3efc00, 0x1e2a0000, INSN_FLOAT,        IN_DN },           D32 | H32 | S64 | H64 }, /* the same, to vectors */
+	{ { 0x7f3efc00, 0x1e320000, INSN_FLOAT,        IN_DN },           D32 | H32 | S64 | H64 },
+	{ { 0x7f3efc00, 0x1e340000, INSN_FLOAT,        IN_DN },           D32 | H32 | S64 | H64 },
+	{ { 0x7f3efc00, 0x1e360000, INSN_FLOAT,        IN_DN },           D32 | H32 | S64 | H64 },
+	{ { 0x7f3efc00, 0x1e3a0000, INSN_FLOAT,        IN_DN },           D32 | H32 | S64 | H64 },
+	{ { 0x7f3efc00, 0x1e3c0000, INSN_FLOAT,        IN_DN },           D32 | H32 | S64 | H64 },
+	{ { 0x7f3ffc00, 0x1e3e0000, INSN_FLOAT,        FROM_V },          D32 },          /* fjcvtzs */
+	{ { 0x7f3ffc00, 0x1e2e0000, INSN_FLOAT,        FROM_V },          UPPER64 },      /* fmov */
+	{ { 0x7f3ffc00, 0x1e2f0000, INSN_FLOAT,        TO_V | ITSELF },   UPPER64 },
+	{ { 0x7f3e8000, 0x1e028000, INSN_FLOAT,        TO_V },            FLOATS },       /* scvtf, ucvtf, fixed point */
+	{ { 0x7f3e0000, 0x1e020000, INSN_FLOAT,        TO_V },            S64 | D64 | H64 },
+	{ { 0x7f3e8000, 0x1e188000, INSN_FLOAT,        FROM_V },          FLOATS },       /* fcvtzs, fcvtzu, fixed point */
+	{ { 0x7f3e0000, 0x1e180000, INSN_FLOAT,        FROM_V },          S64 | D64 | H64 },
+};
+
+/* Other words whose bits 27..25 are 111: vectors. The last row is for all that no other tells better. */
 static const struct row vectors[] = {
-	{ 0xff3ffc00, 0x1e21c000, INSN_FLOAT_DIVIDE, DN | IN_V },           /* fsqrt */
-	{ 0xff20fc00, 0x1e201800, INSN_FLOAT_DIVIDE, DNM | IN_V },          /* fdiv */
-	{ 0xbfa0fc00, 0x2e20fc00, INSN_FLOAT_DIVIDE, DNM | IN_V },          /* fdiv of vectors */
+	{ 0xbfa0fc00, 0x2e20fc00, INSN_FLOAT_DIVIDE, DNM | IN_V },          /* fdiv */
 	{ 0xbfe0fc00, 0x2e403c00, INSN_FLOAT_DIVIDE, DNM | IN_V },
-	{ 0xbfbffc00, 0x2ea1f800, INSN_FLOAT_DIVIDE, DN | IN_V },           /* fsqrt of vectors */
+	{ 0xbfbffc00, 0x2ea1f800, INSN_FLOAT_DIVIDE, DN | IN_V },           /* fsqrt */
 	{ 0xbffffc00, 0x2ef9f800, INSN_FLOAT_DIVIDE, DN | IN_V },
-	{ 0xff000000, 0x1f000000, INSN_FLOAT,        DNM | A | IN_V },      /* fmadd, fmsub, fnmadd, fnmsub */
-	{ 0xff200c00, 0x1e200800, INSN_FLOAT,        DNM | IN_V },          /* fmul, fadd, fmin ... */
-	{ 0xff200c00, 0x1e200c00, INSN_FLOAT,        DNM | READS_NZCV | IN_V }, /* fcsel */
-	{ 0xff200c00, 0x1e200400, INSN_FLOAT,        NM | READS_NZCV | NZCV | IN_V }, /* fccmp */
-	{ 0xff203c00, 0x1e202000, INSN_FLOAT,        NM | NZCV | IN_V },    /* fcmp */
-	{ 0xff201c00, 0x1e201000, INSN_FLOAT,        D | IN_V },            /* fmov of a constant */
-	{ 0xff207c00, 0x1e204000, INSN_FLOAT,        DN | IN_V },           /* fmov, fabs, fneg, fcvt, frint */
-	{ 0x7f22fc00, 0x1e200000, INSN_FLOAT,        DN | N_IN_V },         /* fcvtzs ... to a general register */
-	{ 0x7f27fc00, 0x1e260000, INSN_FLOAT,        DN | N_IN_V },         /* fmov to a general register */
-	{ 0x7f22fc00, 0x1e220000, INSN_FLOAT,        DN | D_IN_V },         /* scvtf, ucvtf, fmov */
-	{ 0x7f3e0000, 0x1e180000, INSN_FLOAT,        DN | N_IN_V },         /* fcvtzs, fcvtzu, fixed point */
-	{ 0x7f3e0000, 0x1e020000, INSN_FLOAT,        DN | D_IN_V },         /* scvtf, ucvtf, fixed point */
 	{ 0xbfe0ec00, 0x0e002c00, INSN_VECTOR,       DN | N_IN_V },         /* umov, smov */
-	{ 0xffe0ec00, 0x4e002c00, INSN_VECTOR,       DN | N_IN_V },
 	{ 0xbfe0fc00, 0x0e000c00, INSN_VECTOR,       DN | D_IN_V },         /* dup */
 	{ 0xffe0fc00, 0x4e001c00, INSN_VECTOR,       DN | ITSELF | D_IN_V }, /* ins */
-	{ 0x9f20c400, 0x0e20c400, INSN_FLOAT,        DNM | ITSELF | IN_V }, /* fadd, fmul, fmla ... of vectors */
+	{ 0x9f20c400, 0x0e20c400, INSN_FLOAT,        DNM | ITSELF | IN_V }, /* fadd, fmul, fmla ... */
 	{ 0x00000000, 0x00000000, INSN_VECTOR,       DNM | ITSELF | IN_V },
 };
 /* clang-format on */
@@ -173,17 +222,11 @@ static bool scalable_read(uint32_t word, struct insn *ret)
 	return false;
 }
 
-static bool row_read(uint32_t word, const struct row *rows, size_t n, struct insn *ret)
+static void registers_read(uint32_t word, const struct row *row, struct insn *ret)
 {
-	const struct row *row = rows;
-	uint64_t (*d)(uint32_t), (*s)(uint32_t);
+	uint64_t (*d)(uint32_t) = row->registers & D_IN_V ? a64_vector : a64_general;
+	uint64_t (*s)(uint32_t) = row->registers & N_IN_V ? a64_vector : a64_general;
 
-	while (row < rows + n && (word & row->mask) != row->value)
-		row++;
-	if (row == rows + n)
-		return false;
-	d = row->registers & D_IN_V ? a64_vector : a64_general;
-	s = row->registers & N_IN_V ? a64_vector : a64_general;
 	ret->class = row->class;
 	ret->reads = (row->registers & N ? s(word >> 5) : 0) | (row->registers & M ? s(word >> 16) : 0) |
 		     (row->registers & A ? s(word >> 10) : 0) | (row->registers & ITSELF ? d(word) : 0) |
@@ -191,7 +234,28 @@ static bool row_read(uint32_t word, const struct row *rows, size_t n, struct ins
 	ret->writes =
 		(row->registers & D ? d(word) : 0) |
 		(row->registers & NZCV || (row->registers & S && word >> 29 & 1) ? INSN_FLAGS_REGISTER : 0);
-	return true;
+}
+
+static bool row_read(uint32_t word, const struct row *rows, size_t n, struct insn *ret)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((word & rows[i].mask) == rows[i].value) {
+			registers_read(word, &rows[i], ret);
+			return true;
+		}
+	return false;
+}
+
+static bool scalar_read(uint32_t word, struct insn *ret)
+{
+	unsigned type = 1u << (word >> 31 << 2 | a64_field(word, 22, 2));
+
+	for (size_t i = 0; i < ARRAY_SIZE(scalars); i++)
+		if ((word & scalars[i].row.mask) == scalars[i].row.value && scalars[i].types & type) {
+			registers_read(word, &scalars[i].row, ret);
+			return true;
+		}
+	return false;
 }
 
 /* and, orr, eor, ands with an immediate: runs of ones in elements of 2 to 64 bits; all ones are none. */
@@ -217,7 +281,9 @@ bool a64_data(uint32_t word, struct insn *ret)
 	case 5:
 	case 13: return row_read(word, registers, ARRAY_SIZE(registers), ret);
 	case 7:
-	case 15: return row_read(word, vectors, ARRAY_SIZE(vectors), ret);
+	case 15:
+		return a64_field(word, 25, 6) == 0x0f ? scalar_read(word, ret) :
+							row_read(word, vectors, ARRAY_SIZE(vectors), ret);
 	default: return scalable_read(word, ret);
 	}
 }

@@ -57,6 +57,11 @@ TEST(arithmetic_with_registers)
 	group_compare("registers", 0x0e000000, 0x0a000000, 1);
 }
 
+TEST(scalar_floating_point)
+{
+	group_compare("scalar floating point", 0x7e000000, 0x1e000000, 8);
+}
+
 /* Where few bits are free, all of them: branches through registers, exceptions, barriers and hints, undefined. */
 TEST(every_word_of_narrow_encodings)
 {

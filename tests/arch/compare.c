@@ -64,12 +64,12 @@ static void operands_compare(uint32_t word, const struct insn *insn, const struc
 		wrong(word, "registers read", o->text, (long long)insn->reads, (long long)addresses);
 }
 
-/* By bits 28..25, as the manual has it. */
+/* Of integers, by bits 28..25, and scalar floating point. */
 static bool is_arithmetic(uint32_t word)
 {
 	unsigned group = word >> 25 & 15;
 
-	return group == 8 || group == 9 || group == 5 || group == 13;
+	return group == 8 || group == 9 || group == 5 || group == 13 || (word >> 25 & 63) == 15;
 }
 
 void compare_word(uint32_t word, bool is_exact)

@@ -91,13 +91,15 @@ static enum insn_flow flow_of(const char *m, bool *is_indirect)
 static void arithmetic_find(const char *m, struct traits *t)
 {
 	t->has_no_result = MATCHES(m, "cmp", "cmn", "tst", "ccmp", "ccmn", "rmif", "setf8", "setf16", "cmpp",
-				   "auti?sppcr");
+				   "auti?sppcr", "fcmp", "fcmpe", "fccmp", "fccmpe");
 	t->keeps_result = MATCHES(m, "movk", "bfi", "bfxil", "bfc", "bfm", "pac[id][ab]*", "pac[id]z[ab]",
 				  "aut[id][ab]*", "aut[id]z[ab]", "xpac[id]");
 	t->sets_flags = MATCHES(m, "adds", "subs", "ands", "bics", "adcs", "sbcs", "negs", "ngcs", "subps",
-				"cmp", "cmn", "tst", "ccmp", "ccmn", "rmif", "setf8", "setf16", "cmpp");
-	t->reads_flags = MATCHES(m, "csel", "csinc", "csinv", "csneg", "cset", "csetm", "cinc", "cinv",
-				 "cneg", "ccmp", "ccmn", "adc", "adcs", "sbc", "sbcs", "ngc", "ngcs");
+				"cmp", "cmn", "tst", "ccmp", "ccmn", "rmif", "setf8", "setf16", "cmpp",
+				"fcmp", "fcmpe", "fccmp", "fccmpe");
+	t->reads_flags =
+		MATCHES(m, "csel", "csinc", "csinv", "csneg", "cset", "csetm", "cinc", "cinv", "cneg", "ccmp",
+			"ccmn", "adc", "adcs", "sbc", "sbcs", "ngc", "ngcs", "fcsel", "fccmp", "fccmpe");
 }
 
 static void traits_find(const char *m, struct traits *t)
@@ -314,6 +316,7 @@ static void arithmetic_tell(const struct traits *t, struct oracle *o)
 	const char *operands = o->text + strcspn(o->text, " \t");
 	struct registers r = { 0 };
 	size_t first = t->has_no_result ? 0 : 1;
+	bool keeps;
 
 	registers_read(operands, o->text + strlen(o->text), &r);
 	o->has_operands = true;
@@ -321,7 +324,8 @@ static void arithmetic_tell(const struct traits *t, struct oracle *o)
 	o->reads = t->reads_flags ? INSN_FLAGS_REGISTER : 0;
 	if (first && r.n)
 		o->writes |= bit_of(&r, 0);
-	for (size_t i = t->keeps_result ? 0 : first; i < r.n; i++)
+	keeps = t->keeps_result || (r.n && r.kind[0] == 'v'); /* half of a vector */
+	for (size_t i = keeps ? 0 : first; i < r.n; i++)
 		o->reads |= bit_of(&r, i);
 }
 
