@@ -394,7 +394,8 @@ int doctor_run(int argc, char **argv)
 		return r;
 	if (optind != argc)
 		return verb_usage("doctor");
-	support_probe("", NULL, &d.support);
+	support_probe("", &d.support);
+	support_monitor_read(NULL, &d.support);
 	daemon_check(&d);
 	monitor_check(&d);
 	sampling_check(&d);

@@ -179,7 +179,8 @@ int status_run(int argc, char **argv)
 		return verb_usage("status");
 	if (status_read(&options, &status, &fault) < 0)
 		return verb_fail("status", &fault);
-	support_probe("", NULL, &status.support);
+	support_probe("", &status.support);
+	support_monitor_read(NULL, &status.support);
 	if (options.json)
 		status_json(&status);
 	else if (status_print(&status, all) < 0)

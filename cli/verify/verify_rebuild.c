@@ -16,6 +16,7 @@
 #include "base/child.h"
 #include "base/config.h"
 #include "base/file.h"
+#include "base/json_reader.h"
 #include "base/macro.h"
 #include "cli/verify/verify.h"
 #include "manager/keep/path.h"
@@ -27,7 +28,8 @@ struct rebuild {
 	char directory[64]; /* temporary; "": not made */
 	char report[PATH_MAX], profile[PATH_MAX], original[PATH_MAX], binary[PATH_MAX], sidecar[PATH_MAX];
 	char sidecars[PATH_MAX], out[PATH_MAX];
-	char *words[WORDS_MAX]; /* owned */
+	struct json_reader *made; /* owned; what the report says */
+	char *words[WORDS_MAX];	  /* owned */
 	size_t n_words;
 };
 
@@ -45,19 +47,20 @@ static void rebuild_done(struct rebuild *b)
 {
 	if (b->directory[0])
 		file_remove_tree(b->directory, NULL);
+	json_reader_free(b->made);
 	for (size_t i = 0; i < b->n_words; i++)
 		free(b->words[i]);
 }
 
 /* ---- may it be repeated here? ---- */
 
-static int version_check(const char *report, const char *query, const char *what, const char *here,
-			 struct verdict *v)
+static int version_check(struct json_reader *report, const char *name, const char *query, const char *what,
+			 const char *here, struct verdict *v)
 {
-	_clean_(freep) char *made_by = records_text(report, query);
+	_clean_(freep) char *made_by = json_reader_text(report, query);
 
 	if (!made_by)
-		return say(v, -ENODATA, "cannot be repeated: %s does not say which %s made it", report, what);
+		return say(v, -ENODATA, "cannot be repeated: %s does not say which %s made it", name, what);
 	if (strcmp(made_by, here) != 0)
 		return say(v, -ENOTSUP, "cannot be repeated here: it was made by %s %s, and this is %s", what,
 			   made_by, here);
@@ -68,7 +71,7 @@ static int inputs_check(struct rebuild *b, const struct record_program *program,
 			const struct record_generation *g, struct verdict *v)
 {
 	const struct record_generation *shipped = record_generation_find(program, 0);
-	_clean_(freep) char *recorded = records_text(b->report, "$.profile_sha256");
+	_clean_(freep) char *recorded = json_reader_text(b->made, "$.profile_sha256");
 	struct fault fault = { "" };
 
 	if (!shipped || store_check_file(b->original, shipped->digest, &fault) < 0)
@@ -128,10 +131,10 @@ static int directory_make(struct rebuild *b, const char *build_id, struct verdic
 
 static int command_make(struct rebuild *b, struct verdict *v)
 {
-	_clean_(freep) char *cpu = records_text(b->report, "$.cpu"),
-			    *tune = records_text(b->report, "$.tuned_for");
-	_clean_(freep) char *rebased = records_text(b->report, "$.rebased");
-	_clean_(freep) char *layout = records_text(b->report, "$.layout_only");
+	_clean_(freep) char *cpu = json_reader_text(b->made, "$.cpu");
+	_clean_(freep) char *tune = json_reader_text(b->made, "$.tuned_for");
+	_clean_(freep) char *rebased = json_reader_text(b->made, "$.rebased");
+	double layout_only = 0;
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -148,7 +151,7 @@ static int command_make(struct rebuild *b, struct verdict *v)
 	word(b, "--cpu=%s", cpu ? cpu : "shipped");
 	if (cpu && tune)
 		word(b, "--tune=%s", tune);
-	if (layout && strcmp(layout, "1") == 0)
+	if (json_reader_number(b->made, "$.layout_only", &layout_only) && layout_only == 1)
 		word(b, "--layout-only");
 	if (rebased)
 		word(b, "--rebase");
@@ -183,6 +186,7 @@ static int edit(struct rebuild *b, struct verdict *v)
 	_clean_(buffer_donep) struct buffer err = { 0 };
 	struct child_options options = { .reterrout = &err };
 	struct fault fault = { "" };
+	_clean_(json_reader_freep) struct json_reader *again = NULL;
 	char report[PATH_MAX + 8];
 	int r = command_make(b, v);
 
@@ -191,7 +195,8 @@ static int edit(struct rebuild *b, struct verdict *v)
 	if (child_check(b->words, &options, &fault) < 0)
 		return say(v, -ECHILD, "the recorded edit cannot be repeated: %.300s", fault.text);
 	snprintf(report, sizeof(report), "%s.json", b->out);
-	r = version_check(report, "$.llvm", "LLVM", MORPH_LLVM_VERSION, v);
+	again = json_reader_open(report);
+	r = version_check(again, report, "$.llvm", "LLVM", MORPH_LLVM_VERSION, v);
 	return r < 0 ? r : compare(b, v);
 }
 
@@ -211,12 +216,13 @@ int verify_rebuild(const struct settings *settings, const struct record_program 
 	store_generation_path(store, program->build_id, number, "sidecar", b.sidecar);
 	snprintf(b.sidecars, sizeof(b.sidecars), "%s%s", settings->root, settings->sidecar_directory);
 	ret->rebuilt[0] = '\0';
+	b.made = json_reader_open(b.report);
 	r = inputs_check(&b, program, g, ret);
 	if (r < 0 || ret->rebuilt[0])
 		return r;
-	r = version_check(b.report, "$.morph", "Morph", MORPH_VERSION, ret);
+	r = version_check(b.made, b.report, "$.morph", "Morph", MORPH_VERSION, ret);
 	if (r == 0)
-		r = version_check(b.report, "$.llvm", "LLVM", MORPH_LLVM_VERSION, ret);
+		r = version_check(b.made, b.report, "$.llvm", "LLVM", MORPH_LLVM_VERSION, ret);
 	if (r == 0)
 		r = directory_make(&b, program->build_id, ret);
 	return r < 0 ? r : edit(&b, ret);

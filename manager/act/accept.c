@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "manager/keep/answer.h"
+#include "base/json_reader.h"
 #include "manager/keep/digest.h"
 #include "manager/keep/journal.h"
 #include "manager/keep/path.h"
@@ -57,14 +57,14 @@ static int checked_id(struct manager *m, const struct module_row *module, char r
  */
 static void report_read(struct manager *m, struct generation_row *row)
 {
-	_clean_(freep) char *id = NULL, *cpu = NULL;
 	char path[PATH_MAX];
+	_clean_(json_reader_freep) struct json_reader *report =
+		json_reader_open(path_join(m->work, "report.json", path));
+	_clean_(freep) char *id = json_reader_text(report, "$.generation_build_id");
+	_clean_(freep) char *cpu = json_reader_text(report, "$.cpu");
 
-	path_join(m->work, "report.json", path);
-	row->gain_is_known = answer_number(m->state, path, "$.predicted_gain", &row->gain);
-	row->llvm_version = answer_text(m->state, path, "$.llvm");
-	id = answer_text(m->state, path, "$.generation_build_id");
-	cpu = answer_text(m->state, path, "$.cpu");
+	row->gain_is_known = json_reader_number(report, "$.predicted_gain", &row->gain);
+	row->llvm_version = json_reader_text(report, "$.llvm");
 	if (id && !cpu)
 		free(TAKE(row->cpu));
 }
@@ -100,8 +100,9 @@ static int enter(struct manager *m, const struct module_row *module, struct gene
 						.profile_samples = row->profile_samples };
 	char from[PATH_MAX], to[PATH_MAX];
 	/* What did not regenerate and was accepted; read before the report moves into the store. */
-	_clean_(freep) char *rebased =
-		answer_text(m->state, path_join(m->work, "report.json", from), "$.rebased");
+	_clean_(json_reader_freep) struct json_reader *report =
+		json_reader_open(path_join(m->work, "report.json", from));
+	_clean_(freep) char *rebased = json_reader_text(report, "$.rebased");
 	size_t n = 1;
 	int r = sidecar_keep(m, module, reterr);
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "base/json_reader.h"
 #include "base/log.h"
 #include "manager/act/accept.h"
 #include "manager/act/activation.h"
@@ -19,7 +20,6 @@
 #include "manager/decide/decide.h"
 #include "manager/job/command.h"
 #include "manager/job/job.h"
-#include "manager/keep/answer.h"
 #include "manager/keep/journal.h"
 #include "manager/keep/path.h"
 #include "manager/keep/store.h"
@@ -166,15 +166,15 @@ static int stage_start(struct edit *edit, enum stage stage, struct fault *reterr
 /* An edit by what is mostly chance makes programs slower, not faster. */
 static bool profile_is_too_thin(struct edit *edit, char *rettext, size_t size)
 {
-	_clean_(freep) char *verdict = NULL;
-	struct state *state = edit->manager->state;
-	char answer[PATH_MAX];
+	char path[PATH_MAX];
+	_clean_(json_reader_freep) struct json_reader *answer =
+		json_reader_open(work_path(edit, "answer", path));
+	_clean_(freep) char *verdict = json_reader_text(answer, "$.verdict");
 	double missing = 0;
 
-	verdict = answer_text(state, work_path(edit, "answer", answer), "$.verdict");
 	if (!verdict || (strcmp(verdict, "too-few") != 0 && strcmp(verdict, "empty") != 0))
 		return false;
-	if (!answer_number(state, answer, "$.missing_samples", &missing) || !(missing >= 1 && missing < 1e15))
+	if (!json_reader_number(answer, "$.missing_samples", &missing) || !(missing >= 1 && missing < 1e15))
 		missing = 1;
 	edit->needed = (int64_t)missing;
 	snprintf(rettext, size, "postponed: %.0f samples are too few, at least %.0f more are needed",

@@ -16,8 +16,6 @@
 #include "manager/keep/store.h"
 #include "manager/mount/mount_record.h"
 
-#define REPORT_MAX_BYTES (1u << 20)
-
 struct record_program *program_records_add(struct program_records *records, const char *path,
 					   const char *build_id, int64_t generation)
 {
@@ -317,24 +315,4 @@ int program_records_differences(const char *state_directory, const struct progra
 	if (r == 0)
 		rows_compare(&c);
 	return r < 0 ? r : c.n;
-}
-
-char *records_text(const char *path, const char *query)
-{
-	_clean_(file_map_donep) struct file_map map = { 0 };
-	sqlite3_stmt *row = NULL;
-	sqlite3 *db = NULL;
-	char *ret = NULL;
-
-	if (file_map_open(path, &map, NULL) < 0 || map.size > REPORT_MAX_BYTES)
-		return NULL;
-	if (sqlite3_open(":memory:", &db) == SQLITE_OK &&
-	    sqlite3_prepare_v2(db, "SELECT json_extract(?, ?)", -1, &row, NULL) == SQLITE_OK &&
-	    sqlite3_bind_text(row, 1, (const char *)map.data, (int)map.size, SQLITE_STATIC) == SQLITE_OK &&
-	    sqlite3_bind_text(row, 2, query, -1, SQLITE_STATIC) == SQLITE_OK &&
-	    sqlite3_step(row) == SQLITE_ROW && sqlite3_column_text(row, 0))
-		ret = strdup((const char *)sqlite3_column_text(row, 0));
-	sqlite3_finalize(row);
-	sqlite3_close(db);
-	return ret;
 }

@@ -49,6 +49,3 @@ const struct record_generation *record_generation_by_digest(const struct record_
 int program_records_differences(const char *state_directory, const struct program_records *records,
 				void (*say)(void *userdata, const char *sentence), void *userdata,
 				struct fault *reterr);
-
-/** records_text() - the string or number at @query ("$.llvm") of the JSON file @path; NULL; owned by the caller */
-char *records_text(const char *path, const char *query);

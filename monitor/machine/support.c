@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/capability.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -20,8 +19,6 @@
 #include "monitor/machine/perf_event.h"
 #include "monitor/machine/privileges.h"
 
-#define STATUS_FILE "/run/morph/monitor/status.json"
-#define STATUS_MAX_BYTES 65536u
 #define PROBE_PERIOD 1000000000u
 
 static const struct {
@@ -183,89 +180,11 @@ static void clocks_probe(struct support *ret)
 	judge(ret, SUPPORT_USER, clock, ret->clocks[SUPPORT_USER].usable, fault.text);
 }
 
-/* --- a running monitor ---------------------------------------------------------------------------- */
-
-/* The value of a key in our own JSON, which has one member a line. */
-static const char *value_of(const char *text, const char *key)
-{
-	char pattern[64];
-	const char *at;
-
-	snprintf(pattern, sizeof(pattern), "\"%s\": ", key);
-	at = strstr(text, pattern);
-	return at ? at + strlen(pattern) : NULL;
-}
-
-static double number_of(const char *text, const char *key)
-{
-	const char *value = value_of(text, key);
-
-	return value ? strtod(value, NULL) : 0;
-}
-
-static void text_of(const char *text, const char *key, char *ret, size_t size)
-{
-	const char *value = value_of(text, key);
-
-	ret[0] = '\0';
-	if (value && *value == '"')
-		snprintf(ret, size, "%.*s", (int)MIN(strcspn(value + 1, "\"\n"), size - 1), value + 1);
-}
-
-static void monitor_parse(const char *text, struct support *ret)
-{
-	pid_t pid = (pid_t)number_of(text, "pid");
-	const char *lost = value_of(text, "lost");
-
-	ret->monitor_runs = pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
-	if (!ret->monitor_runs)
-		return;
-	text_of(text, "source", ret->monitor_source, sizeof(ret->monitor_source));
-	text_of(text, "source_reason", ret->monitor_reason, sizeof(ret->monitor_reason));
-	text_of(text, "reference_reason", ret->reference_reason, sizeof(ret->reference_reason));
-	ret->budget_percent = number_of(text, "budget_percent");
-	ret->total_percent = number_of(text, "total_percent");
-	ret->tick_percent = number_of(text, "tick_percent");
-	ret->reference_percent = number_of(text, "reference_percent");
-	ret->monitor_percent = number_of(text, "monitor_percent");
-	ret->interrupt_ns = number_of(text, "interrupt_ns");
-	ret->tick_program_ns = number_of(text, "tick_program_ns");
-	ret->clock_program_ns = number_of(text, "clock_program_ns");
-	ret->reference_hz = number_of(text, "reference_hz");
-	ret->main_hz = number_of(text, "clock_hz");
-	if (strcmp(ret->monitor_source, "tick") == 0)
-		ret->main_hz = number_of(text, "tick_hz") / MAX(number_of(text, "tick_divisor"), 1.0);
-	ret->bursts = number_of(text, "bursts");
-	ret->synchronous = number_of(text, "tick_synchronous_modules");
-	ret->fired = number_of(text, "fired") + number_of(text, "fired_reference");
-	ret->user = number_of(text, "user");
-	for (unsigned i = 0; lost && i < 5; i++) {
-		lost = strchr(lost, ':');
-		if (lost)
-			ret->lost += strtod(++lost, NULL);
-	}
-	ret->rss_bytes = number_of(text, "rss_bytes");
-	ret->drains = number_of(text, "drains");
-	ret->lawless_drains = number_of(text, "drains_that_broke_the_law");
-}
-
-static void monitor_read(const char *path, struct support *ret)
-{
-	_clean_(freep) char *text = calloc(1, STATUS_MAX_BYTES);
-	FILE *file = fopen(path, "re");
-
-	if (file && text && fread(text, 1, STATUS_MAX_BYTES - 1, file) > 0)
-		monitor_parse(text, ret);
-	if (file)
-		fclose(file);
-}
-
-void support_probe(const char *root, const char *status_file, struct support *ret)
+void support_probe(const char *root, struct support *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	system_read(root, ret);
 	clocks_probe(ret);
-	monitor_read(status_file ? status_file : STATUS_FILE, ret);
 }
 
 /* --- showing -------------------------------------------------------------------------------------- */

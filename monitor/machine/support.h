@@ -49,11 +49,15 @@ struct support {
 };
 
 /**
- * support_probe() - look around
+ * support_probe() - look around; of a running monitor, nothing is known yet
  * @root: "" on a real system; prefixed to /proc and /sys
- * @status_file: of the monitor; NULL: /run/morph/monitor/status.json
  */
-void support_probe(const char *root, const char *status_file, struct support *ret);
+void support_probe(const char *root, struct support *ret);
+/**
+ * support_monitor_read() - add what a running monitor says of itself
+ * @status_file: its own; NULL: /run/morph/monitor/status.json. Foreign bytes: the monitor's user may write any.
+ */
+void support_monitor_read(const char *status_file, struct support *ret);
 
 /** support_tick_hz() - of the scheduler's tick; 0: unknown */
 double support_tick_hz(void);

@@ -654,14 +654,40 @@ TEST(what_the_monitor_publishes_is_what_support_reads)
 	status.lost[SAMPLE_LOSS_RACE] = 2;
 	status.lost[SAMPLE_LOSS_RING_FULL] = 1;
 	CHECK_INT(status_write(&status, in("status.json"), &fault), 0);
-	support_probe("", in("status.json"), &support);
+	support_probe("", &support);
+	support_monitor_read(in("status.json"), &support);
 	CHECK(support.monitor_runs);
 	CHECK_STR(support.monitor_source, "tick");
 	CHECK(support.interrupt_ns == 1234 && support.tick_program_ns == 56);
 	CHECK(support.main_hz == 125 && support.reference_hz == 15 && support.synchronous == 4);
 	CHECK(support.fired == 10 && support.user == 5 && support.lost == 3);
 	CHECK(fabs(support.budget_percent - 0.1) < 1e-9);
-	support_probe("", in("missing"), &support);
+	support_probe("", &support);
+	support_monitor_read(in("missing"), &support);
+	CHECK(!support.monitor_runs);
+	cleanup();
+}
+
+/* The monitor's user may write anything there, and root looks at it. */
+TEST(a_hostile_status_file_shows_nothing_that_a_terminal_obeys)
+{
+	struct support support;
+
+	fresh_directory();
+	put("status.json",
+	    "{\"pid\": 1, \"source\": \"\\u001b[2Jx\", \"source_reason\": \"\\\"pid\\\": 7, \\u202e\","
+	    " \"samples\": {\"user\": 1e999, \"lost\": {\"race\": {}}}}\n");
+	support_probe("", &support);
+	support_monitor_read(in("status.json"), &support);
+	CHECK(support.monitor_runs);
+	CHECK_STR(support.monitor_source, "\\x1b[2Jx");
+	CHECK_STR(support.monitor_reason, "\"pid\": 7, \\u202e");
+	CHECK(support.user == 0 && support.lost == 0);
+	put("status.json", "{\"pid\": 1e300}");
+	support_monitor_read(in("status.json"), &support);
+	CHECK(!support.monitor_runs);
+	put("status.json", "{\"pid\": 1,");
+	support_monitor_read(in("status.json"), &support);
 	CHECK(!support.monitor_runs);
 	cleanup();
 }
@@ -675,20 +701,20 @@ TEST(what_stands_in_the_way_of_bpf_is_said)
 	CHECK_INT(file_mkdirs(in("sys/kernel/btf"), 0755, NULL), 0);
 	CHECK_INT(file_mkdirs(in("proc"), 0755, NULL), 0);
 	put("proc/kallsyms", "ffffffff81000000 T tick_nohz_handler\n");
-	support_probe(directory, in("missing"), &support);
+	support_probe(directory, &support);
 	CHECK(!support.clocks[SUPPORT_TICK].usable_by_root);
 	CHECK(strstr(support.clocks[SUPPORT_TICK].reason, "BTF"));
 	put("sys/kernel/btf/vmlinux", "");
 	put("sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
-	support_probe(directory, in("missing"), &support);
+	support_probe(directory, &support);
 	CHECK(!support.clocks[SUPPORT_TICK].usable_by_root &&
 	      !support.clocks[SUPPORT_REFERENCE].usable_by_root);
 	CHECK(strstr(support.clocks[SUPPORT_TICK].reason, "locked down"));
 	put("sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
-	support_probe(directory, in("missing"), &support);
+	support_probe(directory, &support);
 	CHECK(support.clocks[SUPPORT_TICK].usable_by_root);
 	put("proc/kallsyms", "ffffffff81000000 T another\n");
-	support_probe(directory, in("missing"), &support);
+	support_probe(directory, &support);
 	CHECK(!support.clocks[SUPPORT_TICK].usable_by_root &&
 	      support.clocks[SUPPORT_REFERENCE].usable_by_root);
 	cleanup();
