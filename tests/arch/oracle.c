@@ -6,14 +6,18 @@
  *	3. the registers before it -> width, what is written
  */
 
+#define _GNU_SOURCE
 #include "tests/arch/oracle.h"
 
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <llvm-c/Disassembler.h>
 #include <llvm-c/Target.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/macro.h"
@@ -368,24 +372,39 @@ void oracle_ask(uint32_t word, uint64_t address, bool is_arithmetic, struct orac
 		operands_tell(traits, ret);
 }
 
+/* llvm-mc's warnings about the words in the file @from, into @to. */
+static void warnings_write(const char *from, int to)
+{
+	char *argv[] = { "llvm-mc", "--disassemble", "--triple=aarch64", "--mattr=+all", (char *)from, NULL };
+	posix_spawn_file_actions_t actions;
+	int status = -1;
+	pid_t pid;
+
+	must(posix_spawn_file_actions_init(&actions) == 0 &&
+		     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0) == 0 &&
+		     posix_spawn_file_actions_adddup2(&actions, to, 2) == 0,
+	     "no memory");
+	must(posix_spawn(&pid, MORPH_LLVM_DIR "/bin/llvm-mc", &actions, NULL, argv, environ) == 0 &&
+		     waitpid(pid, &status, 0) == pid && WIFEXITED(status),
+	     "llvm-mc cannot be run");
+	posix_spawn_file_actions_destroy(&actions);
+}
+
 void oracle_undefined(const uint32_t *words, size_t n, bool *ret)
 {
-	char path[] = "/tmp/morph-oracle.XXXXXX", command[256], line[512];
+	char path[] = "/tmp/morph-oracle.XXXXXX", line[512];
 	int fd = mkstemp(path);
-	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL, *said;
+	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL, *said = tmpfile();
 
-	must(file, "no temporary file");
+	must(file && said, "no temporary file");
 	for (size_t i = 0; i < n; i++) {
 		ret[i] = false;
 		fprintf(file, "0x%x 0x%x 0x%x 0x%x\n", words[i] & 255, words[i] >> 8 & 255,
 			words[i] >> 16 & 255, words[i] >> 24);
 	}
 	must(fclose(file) == 0, "the temporary file cannot be written");
-	snprintf(command, sizeof(command),
-		 MORPH_LLVM_DIR "/bin/llvm-mc --disassemble --triple=aarch64 --mattr=+all %s 2>&1 >/dev/null",
-		 path);
-	said = popen(command, "r");
-	must(said, "llvm-mc cannot be run");
+	warnings_write(path, fileno(said));
+	must(fseek(said, 0, SEEK_SET) == 0, "what llvm-mc said cannot be read");
 	while (fgets(line, sizeof(line), said)) {
 		const char *what = strstr(line, "warning: potentially undefined");
 		size_t number = what ? strtoul(line + strlen(path) + 1, NULL, 10) : 0;
@@ -393,6 +412,6 @@ void oracle_undefined(const uint32_t *words, size_t n, bool *ret)
 		if (number && number <= n)
 			ret[number - 1] = true;
 	}
-	pclose(said);
+	fclose(said);
 	unlink(path);
 }
