@@ -27,6 +27,7 @@
 #include "monitor/machine/privileges.h"
 #include "monitor/monitor.h"
 #include "monitor/observe/observer.h"
+#include "monitor/source_kind.h"
 #include "monitor/status.h"
 
 #define PROGRAM "morph-monitor"
@@ -89,11 +90,13 @@ static const char *setting_of(int option)
 static int usage(FILE *out)
 {
 	fputs("usage: morph-monitor [--spool DIR] [--config FILE] [--run-directory DIR]\n"
-	      "           [--interval TIME] [--source auto|tick|cpu-clock|cycles|perf|user] [--rate HZ]\n"
+	      "           [--interval TIME] [--source SOURCE] [--rate HZ]\n"
 	      "           [--budget SHARE] [--output FILE] [--once] [--duration SECONDS]\n"
 	      "           [--status-file FILE] [--foreground] [--quiet | --verbose]\n"
-	      "See morph-monitor(8).\n",
+	      "See morph-monitor(8).\n"
+	      "\nSources:\n",
 	      out);
+	names_print(out, monitor_source_at);
 	return out == stderr ? EXIT_USAGE : EXIT_DONE;
 }
 
@@ -344,7 +347,7 @@ static int run(const struct monitor_settings *settings, struct fault *reterr)
 		return r;
 	former_report(settings);
 	monitor_status(monitor, &status);
-	r = privileges_drop(status.source >= MONITOR_PERF, settings->output, reterr);
+	r = privileges_drop(source_kind_of(status.source)->is_recorder, settings->output, reterr);
 	if (r < 0)
 		return r;
 	if (status.source_reason[0])
@@ -358,7 +361,7 @@ static int run(const struct monitor_settings *settings, struct fault *reterr)
 	state_write(settings, true);
 	publish(monitor, settings);
 	sd_notify(0, "READY=1");
-	r = loop(monitor, settings, signals, status.source >= MONITOR_PERF, reterr);
+	r = loop(monitor, settings, signals, source_kind_of(status.source)->is_recorder, reterr);
 	if (r == 0)
 		state_write(settings, false);
 	return r;

@@ -38,13 +38,29 @@ const struct config_key monitor_settings_keys[] = {
 	{ NULL },
 };
 
-static const char *const source_names[] = { [MONITOR_AUTO] = "auto",	       [MONITOR_TICK] = "tick",
-					    [MONITOR_CPU_CLOCK] = "cpu-clock", [MONITOR_CYCLES] = "cycles",
-					    [MONITOR_PERF] = "perf",	       [MONITOR_USER] = "user" };
+enum whose { ALL, OWN };
+
+#define ROW(SOURCE, file, name, whose, title) [MONITOR_##SOURCE] = { { name, title }, whose },
+
+static const struct {
+	struct named named;
+	enum whose whose;
+} sources[] = { [MONITOR_AUTO] = { { "auto", "the best one that kernel and privileges allow" }, ALL },
+		MONITOR_SOURCES(ROW) };
+
+struct named monitor_source_at(size_t i)
+{
+	return i < ARRAY_SIZE(sources) ? sources[i].named : (struct named){ NULL, NULL };
+}
+
+bool monitor_source_is_personal(enum monitor_source source)
+{
+	return sources[source].whose == OWN;
+}
 
 const char *monitor_source_name(enum monitor_source source)
 {
-	return source_names[source];
+	return monitor_source_at(source).name;
 }
 
 int monitor_settings_init(struct monitor_settings *settings)
@@ -129,13 +145,12 @@ int monitor_settings_finish(struct monitor_settings *settings, struct fault *ret
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < ARRAY_SIZE(source_names); i++)
-		if (strcmp(settings->source_name, source_names[i]) == 0) {
+	for (size_t i = 0; monitor_source_at(i).name; i++)
+		if (strcmp(settings->source_name, monitor_source_at(i).name) == 0) {
 			settings->source = (enum monitor_source)i;
-			if (settings->source == MONITOR_USER && geteuid() != 0 && user_paths(settings) < 0)
+			if (monitor_source_is_personal(i) && geteuid() != 0 && user_paths(settings) < 0)
 				return fault_errno(reterr, -ENOMEM, "settings");
 			return 0;
 		}
-	return fault_set(reterr, -EINVAL, "source = %s: choose auto, tick, cpu-clock, cycles, perf or user",
-			 settings->source_name);
+	return names_refuse("source", settings->source_name, monitor_source_at, reterr);
 }

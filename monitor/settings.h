@@ -10,6 +10,7 @@
 
 #include "base/config_tree.h"
 #include "base/fault.h"
+#include "base/names.h"
 
 #define MONITOR_CONFIG_NAME "monitor.conf" /* where it is: prefix_config() */
 #define MONITOR_SPOOL "/var/spool/morph"
@@ -18,14 +19,23 @@
 #define MONITOR_USER_SPOOL "morph/spool"
 #define MONITOR_USER_RUN_DIRECTORY "morph/monitor"
 
-enum monitor_source {
-	MONITOR_AUTO, /* the first of the following that works */
-	MONITOR_TICK,
-	MONITOR_CPU_CLOCK, /* BPF on perf's software clock */
-	MONITOR_CYCLES,	   /* BPF on the PMU */
-	MONITOR_PERF,	   /* ring buffers, no BPF */
-	MONITOR_USER,	   /* the user's own processes, no privilege */
-};
+/**
+ * What there is to sample with; "auto" is the first that works of those that are automatic. A new one is source_NAME.c, which
+ * defines source_kind_NAME (source_kind.h), a line here, and its name in morph-monitor(8).
+ *
+ *	enumerator, NAME, by name, whose processes: ALL, or OWN ones without privilege; what it is
+ */
+// clang-format off: a table
+#define MONITOR_SOURCES(source) \
+	source(TICK, tick, "tick", ALL, "the scheduler tick, with the reference clock") \
+	source(CPU_CLOCK, cpu_clock, "cpu-clock", ALL, "BPF on the kernel's software clock, where the tick cannot be hooked") \
+	source(CYCLES, cycles, "cycles", ALL, "BPF on the hardware cycle counter") \
+	source(PERF, perf, "perf", ALL, "perf events in rings, where BPF may not be used") \
+	source(USER, user, "user", OWN, "the same without privilege, for the user's own processes")
+// clang-format on
+
+#define MONITOR_ENUMERATOR(SOURCE, ...) MONITOR_##SOURCE,
+enum monitor_source { MONITOR_AUTO, MONITOR_SOURCES(MONITOR_ENUMERATOR) MONITOR_SOURCE_END };
 
 struct monitor_settings {
 	char *spool;	     /* owned, as all text here */
@@ -63,4 +73,8 @@ int monitor_settings_set(struct monitor_settings *settings, const char *key, con
 /** monitor_settings_finish() - check, and work out budget and source from their texts */
 int monitor_settings_finish(struct monitor_settings *settings, struct fault *reterr);
 
+/** monitor_source_at() - the table, "auto" first: @i is an enum monitor_source */
+struct named monitor_source_at(size_t i);
 const char *monitor_source_name(enum monitor_source source);
+/** monitor_source_is_personal() - of the processes of the user who runs it, without privilege */
+bool monitor_source_is_personal(enum monitor_source source);

@@ -10,6 +10,7 @@
 #include "monitor/machine/cpu_list.h"
 #include "monitor/machine/deny.h"
 #include "monitor/machine/support.h"
+#include "monitor/source_kind.h"
 
 #define REFERENCE_ROWS 4096u
 #define MIN_ROWS 512u
@@ -39,11 +40,18 @@ static void snapshots_for(double samples, unsigned n_cpus, struct sampler_option
 		ret->snapshot_every *= 2;
 }
 
+#define ROW(SOURCE, name, ...) [MONITOR_##SOURCE] = &source_kind_##name,
+
+static const struct source_kind *const kinds[] = { MONITOR_SOURCES(ROW) };
+
+const struct source_kind *source_kind_of(enum monitor_source source)
+{
+	return kinds[source];
+}
+
 enum sample_source source_in_logs(enum monitor_source kind)
 {
-	return kind == MONITOR_TICK   ? SAMPLE_SOURCE_TICK :
-	       kind == MONITOR_CYCLES ? SAMPLE_SOURCE_CYCLES :
-					SAMPLE_SOURCE_CPU_CLOCK;
+	return source_kind_of(kind)->in_logs;
 }
 
 bool source_clock_is_denied(const struct monitor_settings *settings)
@@ -51,12 +59,12 @@ bool source_clock_is_denied(const struct monitor_settings *settings)
 	return deny_reason(DENY_CPU_CLOCK, NULL) && !settings->is_denied_allowed;
 }
 
-static int open_sampler(const struct monitor_settings *settings, double clock_hz, enum monitor_source kind,
-			struct source *ret, struct fault *reterr)
+int source_open_sampler(const struct source_kind *kind, const struct monitor_settings *settings,
+			double clock_hz, struct source *ret, struct fault *reterr)
 {
-	bool is_tick = kind == MONITOR_TICK;
+	bool is_tick = kind->is_tick;
 	struct sampler_options options = {
-		.source = source_in_logs(kind),
+		.source = kind->in_logs,
 		.has_reference = is_tick && !source_clock_is_denied(settings),
 		.no_lifecycle = !settings->lifecycle || settings->output,
 	};
@@ -65,7 +73,7 @@ static int open_sampler(const struct monitor_settings *settings, double clock_hz
 
 	if (deny_reason(DENY_BPF_WALK, NULL))
 		return fault_set(reterr, -EOPNOTSUPP, "%s", deny_reason(DENY_BPF_WALK, NULL));
-	if (kind == MONITOR_CPU_CLOCK && source_clock_is_denied(settings))
+	if (kind->is_cpu_clock && source_clock_is_denied(settings))
 		return fault_set(reterr, -EOPNOTSUPP, "%s", deny_reason(DENY_CPU_CLOCK, NULL));
 	cpu_list_online(&online);
 	options.rate_hz = is_tick ? support_tick_hz() : clock_hz;
@@ -88,8 +96,8 @@ static int open_sampler(const struct monitor_settings *settings, double clock_hz
 	return 0;
 }
 
-static int open_recorder(const struct monitor_settings *settings, double clock_hz, enum monitor_source kind,
-			 struct source *ret, struct fault *reterr)
+int source_open_recorder(const struct source_kind *kind, const struct monitor_settings *settings,
+			 double clock_hz, struct source *ret, struct fault *reterr)
 {
 	struct recorder_options options = { .target = RECORDER_ALL,
 					    .rate_hz = clock_hz,
@@ -97,18 +105,18 @@ static int open_recorder(const struct monitor_settings *settings, double clock_h
 	struct rlimit files;
 	int r;
 
-	if (source_clock_is_denied(settings))
+	if (kind->is_cpu_clock && source_clock_is_denied(settings))
 		return fault_set(reterr, -EOPNOTSUPP, "%s", deny_reason(DENY_CPU_CLOCK, NULL));
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	if (kind == MONITOR_USER)
+	if (monitor_source_is_personal(ret->kind))
 		options.target = RECORDER_TASKS;
 	ret->reference_reason = "the main clock is unbiased itself";
 	ret->sees_kernel_addresses = true;
 	r = recorder_open(&options, &ret->recorder, reterr);
-	if (r == 0 && kind == MONITOR_USER)
+	if (r == 0 && monitor_source_is_personal(ret->kind))
 		r = recorder_add_own(ret->recorder, reterr);
 	return r;
 }
@@ -117,27 +125,27 @@ static int open_one(const struct monitor_settings *settings, double clock_hz, en
 		    struct source *ret, struct fault *reterr)
 {
 	ret->kind = kind;
-	return kind >= MONITOR_PERF ? open_recorder(settings, clock_hz, kind, ret, reterr) :
-				      open_sampler(settings, clock_hz, kind, ret, reterr);
+	return source_kind_of(kind)->open(source_kind_of(kind), settings, clock_hz, ret, reterr);
 }
 
 /* The fallback ladder. A user without privilege gets the last rung only on request. */
 int source_open(const struct monitor_settings *settings, double clock_hz, struct source *ret,
 		struct fault *reterr)
 {
-	static const enum monitor_source ladder[] = { MONITOR_TICK, MONITOR_CPU_CLOCK, MONITOR_PERF };
 	int r = -EINVAL;
 
 	ret->reference_reason = "";
 	if (settings->source != MONITOR_AUTO)
 		return open_one(settings, clock_hz, settings->source, ret, reterr);
-	for (size_t i = 0; i < ARRAY_SIZE(ladder); i++) {
-		r = open_one(settings, clock_hz, ladder[i], ret, reterr);
+	for (unsigned kind = MONITOR_AUTO + 1; kind < MONITOR_SOURCE_END; kind++) {
+		if (!source_kind_of(kind)->is_automatic)
+			continue;
+		r = open_one(settings, clock_hz, kind, ret, reterr);
 		if (r == 0)
 			return 0;
 		/* The first reason is the one to mend. */
 		if (!ret->reason[0])
-			snprintf(ret->reason, sizeof(ret->reason), "%s: %s", monitor_source_name(ladder[i]),
+			snprintf(ret->reason, sizeof(ret->reason), "%s: %s", monitor_source_name(kind),
 				 reterr->text);
 	}
 	return fault_set(reterr, r, "nothing can be sampled: %.500s%s", ret->reason,
@@ -150,9 +158,10 @@ int source_renew(const struct monitor_settings *settings, double clock_hz, struc
 	if (recorder_is_stale(source->recorder)) {
 		/* First: its descriptors and memory may be what the new one needs. */
 		recorder_free(TAKE(source->recorder));
-		return open_recorder(settings, clock_hz, source->kind, source, reterr);
+		return source_kind_of(source->kind)
+			->open(source_kind_of(source->kind), settings, clock_hz, source, reterr);
 	}
-	return source->kind == MONITOR_USER ? recorder_add_own(source->recorder, reterr) : 0;
+	return monitor_source_is_personal(source->kind) ? recorder_add_own(source->recorder, reterr) : 0;
 }
 
 void source_close(struct source *source)
