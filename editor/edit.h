@@ -21,7 +21,7 @@
 
 #include "base/fault.h"
 #include "editor/steps/edit_report.h"
-#include "editor/steps/options.h"
+#include "editor/steps/edit_options.h"
 #include "module/image.h"
 #include "profiles/store/profile.h"
 

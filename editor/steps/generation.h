@@ -12,7 +12,7 @@
 
 #include "base/fault.h"
 #include "editor/steps/edit_report.h"
-#include "editor/steps/options.h"
+#include "editor/steps/edit_options.h"
 #include "module/block_map.h"
 #include "module/image.h"
 #include "module/morph_data.h"

@@ -20,7 +20,7 @@
 #include "editor/ir/ir.h"
 #include "editor/link/placement.h"
 #include "editor/steps/edit_report.h"
-#include "editor/steps/options.h"
+#include "editor/steps/edit_options.h"
 #include "editor/trust/link_map.h"
 #include "editor/trust/references.h"
 #include "module/block_map.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 /**
- * options.h - what one edit is asked for
+ * edit_options.h - what one edit is asked for
  */
 
 #include <stdbool.h>
