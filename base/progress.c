@@ -3,22 +3,14 @@
 #include "base/progress.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 void progress_begin(struct progress *progress, int fd)
 {
-	*progress = (struct progress){ .fd = isatty(fd) ? fd : -1, .start_ns = now_ns() };
+	*progress = (struct progress){ .fd = isatty(fd) ? fd : -1, .start_ns = clock_ns(CLOCK_MONOTONIC) };
 }
 
 void progress_step(struct progress *progress, const char *what, size_t done, size_t total)
@@ -27,7 +19,7 @@ void progress_step(struct progress *progress, const char *what, size_t done, siz
 
 	if (progress->fd < 0)
 		return;
-	now = now_ns();
+	now = clock_ns(CLOCK_MONOTONIC);
 	if (progress->shown_ns && now - progress->shown_ns < 100000000u && done < total)
 		return;
 	progress->shown_ns = now;

@@ -15,15 +15,14 @@
 
 #include "monitor/clock/budget.h"
 #include "monitor/settings.h"
+#include "monitor/source.h"
 #include "profiles/samples/sample_log.h"
 
 struct monitor;
 
 /* What is published. */
 struct monitor_status {
-	enum monitor_source source;
-	const char *source_reason;    /* why not a better one; "" when it is the best; borrowed */
-	const char *reference_reason; /* why there is no reference clock; "" when there is */
+	struct source_found source; /* borrows from the monitor */
 	struct budget_cost cost;
 	struct budget_rates rates;
 	double budget, credit_s, tick_hz, clock_hz;
@@ -37,7 +36,7 @@ struct monitor_status {
 	uint64_t n_logs, n_dropped_files, n_unwritten;
 	uint64_t rss_bytes, cache_hits, n_bursts;
 	double cpu_s, elapsed_s; /* of the monitor */
-	bool is_bursting, sees_kernel_addresses, on_battery;
+	bool is_bursting, on_battery;
 };
 
 /** monitor_open() - step 1; @settings is borrowed. -EBUSY: another one runs; else the reasons of every source */

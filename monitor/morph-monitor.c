@@ -17,9 +17,9 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/config_file.h"
 #include "base/log.h"
@@ -38,14 +38,6 @@
 #define NS_PER_S 1000000000u
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 /* --- options -------------------------------------------------------------------------------------- */
 
@@ -203,7 +195,7 @@ static void former_report(const struct monitor_settings *settings)
 	struct state state = { 0 };
 	char path[PATH_MAX];
 	struct fault fault;
-	uint64_t now = now_ns(CLOCK_REALTIME);
+	uint64_t now = clock_ns(CLOCK_REALTIME);
 
 	run_path(settings, STATE_NAME, path);
 	if (settings->output || config_file_read(path, state_keys, &state, &fault) < 0 || !state.pid)
@@ -226,7 +218,7 @@ static void state_write(const struct monitor_settings *settings, bool is_running
 	if (!file)
 		return;
 	fprintf(file, "pid = %d\ndrained_ns = %" PRIu64 "\n", is_running ? getpid() : 0,
-		now_ns(CLOCK_REALTIME));
+		clock_ns(CLOCK_REALTIME));
 	if (fclose(file) != 0 || rename(new, path) < 0)
 		unlink(new);
 }
@@ -252,8 +244,8 @@ static void publish(struct monitor *monitor, const struct monitor_settings *sett
 		was_said = true;
 	}
 	sd_notifyf(0, "WATCHDOG=1\nSTATUS=%s, %.0f samples, %" PRIu64 " logs, %.4f %% of CPU time",
-		   monitor_source_name(status.source), (double)(status.user + status.kernel), status.n_logs,
-		   status.rates.total_share * 100);
+		   monitor_source_name(status.source.kind), (double)(status.user + status.kernel),
+		   status.n_logs, status.rates.total_share * 100);
 }
 
 static int signals_open(struct fault *reterr)
@@ -273,7 +265,7 @@ static int signals_open(struct fault *reterr)
 
 static int timeout_until(uint64_t when_ns)
 {
-	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	double ms = when_ns > now ? ceil((double)(when_ns - now) / 1e6) : 0;
 
 	return (int)MIN(ms, 60000.0);
@@ -304,7 +296,7 @@ static int wait_once(struct monitor *monitor, int signals, uint64_t end_ns, bool
 			return 1;
 		monitor_requests(monitor);
 	}
-	return now_ns(CLOCK_MONOTONIC) >= end_ns;
+	return clock_ns(CLOCK_MONOTONIC) >= end_ns;
 }
 
 static int loop(struct monitor *monitor, const struct monitor_settings *settings, int signals,
@@ -314,12 +306,12 @@ static int loop(struct monitor *monitor, const struct monitor_settings *settings
 	int r;
 
 	if (settings->duration_s > 0)
-		end_ns = now_ns(CLOCK_MONOTONIC) + (uint64_t)(settings->duration_s * 1e9);
+		end_ns = clock_ns(CLOCK_MONOTONIC) + (uint64_t)(settings->duration_s * 1e9);
 	for (;;) {
 		r = wait_once(monitor, signals, end_ns, is_recorder, reterr);
 		if (r != 0)
 			break;
-		if (now_ns(CLOCK_MONOTONIC) < monitor_next_ns(monitor) || settings->once)
+		if (clock_ns(CLOCK_MONOTONIC) < monitor_next_ns(monitor) || settings->once)
 			continue;
 		r = monitor_cycle(monitor, false, reterr);
 		if (r < 0)
@@ -347,21 +339,22 @@ static int run(const struct monitor_settings *settings, struct fault *reterr)
 		return r;
 	former_report(settings);
 	monitor_status(monitor, &status);
-	r = privileges_drop(source_kind_of(status.source)->is_recorder, settings->output, reterr);
+	r = privileges_drop(source_kind_of(status.source.kind)->is_recorder, settings->output, reterr);
 	if (r < 0)
 		return r;
-	if (status.source_reason[0])
-		log_warning("sampling by %s, because %s", monitor_source_name(status.source),
-			    status.source_reason);
-	log_info("sampling by %s%s%s; an interrupt costs %.1f us here", monitor_source_name(status.source),
-		 *status.reference_reason ? "; no reference clock: " : " with a reference clock",
-		 status.reference_reason, status.cost.interrupt_ns / 1e3);
+	if (status.source.reason[0])
+		log_warning("sampling by %s, because %s", monitor_source_name(status.source.kind),
+			    status.source.reason);
+	log_info("sampling by %s%s%s; an interrupt costs %.1f us here",
+		 monitor_source_name(status.source.kind),
+		 *status.source.reference_reason ? "; no reference clock: " : " with a reference clock",
+		 status.source.reference_reason, status.cost.interrupt_ns / 1e3);
 	if (observer_supported(&unsupported) < 0)
 		log_info("%s", unsupported.text);
 	state_write(settings, true);
 	publish(monitor, settings);
 	sd_notify(0, "READY=1");
-	r = loop(monitor, settings, signals, source_kind_of(status.source)->is_recorder, reterr);
+	r = loop(monitor, settings, signals, source_kind_of(status.source.kind)->is_recorder, reterr);
 	if (r == 0)
 		state_write(settings, false);
 	return r;

@@ -86,13 +86,13 @@ int source_open_sampler(const struct source_kind *kind, const struct monitor_set
 	r = sampler_open(&options, &ret->sampler, reterr);
 	if (r < 0)
 		return r;
-	ret->sees_kernel_addresses = sampler_has_kernel_addresses(ret->sampler);
+	ret->found.sees_kernel_addresses = sampler_has_kernel_addresses(ret->sampler);
 	if (!is_tick)
-		ret->reference_reason = "the main clock is unbiased itself";
+		ret->found.reference_reason = "the main clock is unbiased itself";
 	else if (!options.has_reference)
-		ret->reference_reason = deny_reason(DENY_CPU_CLOCK, NULL);
+		ret->found.reference_reason = deny_reason(DENY_CPU_CLOCK, NULL);
 	else if (!settings->reference)
-		ret->reference_reason = "switched off in the configuration";
+		ret->found.reference_reason = "switched off in the configuration";
 	return 0;
 }
 
@@ -111,12 +111,12 @@ int source_open_recorder(const struct source_kind *kind, const struct monitor_se
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	if (monitor_source_is_personal(ret->kind))
+	if (monitor_source_is_personal(ret->found.kind))
 		options.target = RECORDER_TASKS;
-	ret->reference_reason = "the main clock is unbiased itself";
-	ret->sees_kernel_addresses = true;
+	ret->found.reference_reason = "the main clock is unbiased itself";
+	ret->found.sees_kernel_addresses = true;
 	r = recorder_open(&options, &ret->recorder, reterr);
-	if (r == 0 && monitor_source_is_personal(ret->kind))
+	if (r == 0 && monitor_source_is_personal(ret->found.kind))
 		r = recorder_add_own(ret->recorder, reterr);
 	return r;
 }
@@ -124,7 +124,7 @@ int source_open_recorder(const struct source_kind *kind, const struct monitor_se
 static int open_one(const struct monitor_settings *settings, double clock_hz, enum monitor_source kind,
 		    struct source *ret, struct fault *reterr)
 {
-	ret->kind = kind;
+	ret->found.kind = kind;
 	return source_kind_of(kind)->open(source_kind_of(kind), settings, clock_hz, ret, reterr);
 }
 
@@ -134,7 +134,8 @@ int source_open(const struct monitor_settings *settings, double clock_hz, struct
 {
 	int r = -EINVAL;
 
-	ret->reference_reason = "";
+	ret->found.reference_reason = "";
+	ret->found.reason = ret->reason;
 	if (settings->source != MONITOR_AUTO)
 		return open_one(settings, clock_hz, settings->source, ret, reterr);
 	for (unsigned kind = MONITOR_AUTO + 1; kind < MONITOR_SOURCE_END; kind++) {
@@ -158,10 +159,10 @@ int source_renew(const struct monitor_settings *settings, double clock_hz, struc
 	if (recorder_is_stale(source->recorder)) {
 		/* First: its descriptors and memory may be what the new one needs. */
 		recorder_free(TAKE(source->recorder));
-		return source_kind_of(source->kind)
-			->open(source_kind_of(source->kind), settings, clock_hz, source, reterr);
+		return source_kind_of(source->found.kind)
+			->open(source_kind_of(source->found.kind), settings, clock_hz, source, reterr);
 	}
-	return monitor_source_is_personal(source->kind) ? recorder_add_own(source->recorder, reterr) : 0;
+	return monitor_source_is_personal(source->found.kind) ? recorder_add_own(source->recorder, reterr) : 0;
 }
 
 void source_close(struct source *source)

@@ -9,18 +9,24 @@
 #include "monitor/record/recorder.h"
 #include "monitor/settings.h"
 
-struct source {
+/* What the machine allowed, and why not more. */
+struct source_found {
 	enum monitor_source kind;
+	const char *reason; /* why not a better one; "" when it is the best; borrowed from the source */
+	const char *reference_reason; /* why no reference clock runs beside it; "" when one does; static */
+	bool sees_kernel_addresses;
+};
+
+struct source {
+	struct source_found found;
 	struct sampler *sampler;	   /* owned; NULL: the other one */
 	struct recorder *recorder;	   /* owned */
 	uint32_t capacity[SAMPLER_TABLES]; /* rows per CPU of the sampler's tables */
-	bool sees_kernel_addresses;
-	const char *reference_reason; /* why no reference clock runs beside it; "" when one does; static */
-	char reason[sizeof(struct fault) + 16]; /* why not a better one; "" when it is the best */
+	char reason[sizeof(struct fault) + 16];
 };
 
 /**
- * source_open() - @ret: all zeros before
+ * source_open() - @ret: all zeros before; stays where it is, for found.reason points into it
  * @clock_hz: of sources that have no rate of their own. -EOPNOTSUPP, -EPERM, ...: @reterr has the first reason
  */
 int source_open(const struct monitor_settings *settings, double clock_hz, struct source *ret,

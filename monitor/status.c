@@ -14,14 +14,14 @@
 
 static void clocks_json(const struct monitor_status *status, struct json *json)
 {
-	json_string(json, "source", monitor_source_name(status->source));
-	json_string(json, "source_reason", status->source_reason);
-	json_string(json, "reference_reason", status->reference_reason);
+	json_string(json, "source", monitor_source_name(status->source.kind));
+	json_string(json, "source_reason", status->source.reason);
+	json_string(json, "reference_reason", status->source.reference_reason);
 	json_double(json, "tick_hz", status->tick_hz);
 	json_u64(json, "tick_divisor", status->rates.tick_divisor);
 	json_double(json, "clock_hz", status->clock_hz);
 	json_double(json, "reference_hz", status->rates.reference_hz);
-	json_bool(json, "kernel_addresses", status->sees_kernel_addresses);
+	json_bool(json, "kernel_addresses", status->source.sees_kernel_addresses);
 	json_bool(json, "on_battery", status->on_battery);
 	json_bool(json, "bursting", status->is_bursting);
 	json_u64(json, "bursts", status->n_bursts);

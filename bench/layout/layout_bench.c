@@ -12,8 +12,8 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/table.h"
@@ -43,14 +43,6 @@ struct bench {
 	size_t n_blocks, n_ran;
 	struct place_result place[PLACE_METHOD_END];
 };
-
-static double cpu_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static int fail(const struct fault *fault)
 {
@@ -86,11 +78,11 @@ static int align_run(struct bench *b, const struct layout_graph *graph, enum ali
 	struct align_result *result = &b->align[method];
 	struct block_score score;
 	struct fault fault;
-	double start = cpu_s();
+	double start = clock_s(CLOCK_PROCESS_CPUTIME_ID);
 
 	if (!order || align_order(b->scratch, graph, &options, order, NULL, &fault) < 0)
 		return fail(&fault);
-	result->cpu_s += cpu_s() - start;
+	result->cpu_s += clock_s(CLOCK_PROCESS_CPUTIME_ID) - start;
 	if (block_score(b->scratch, graph, order, &n, 1, NULL, &score, &fault) < 0)
 		return fail(&fault);
 	block_score_add(&result->score, &score);
@@ -109,10 +101,10 @@ static int function_run(struct bench *b, const struct layout_graph *whole)
 
 	if (r < 0 || graph.n_blocks == 0)
 		return r;
-	start = cpu_s();
+	start = clock_s(CLOCK_PROCESS_CPUTIME_ID);
 	if (block_bound(b->scratch, &graph, NULL, 0, &bound, &fault) < 0)
 		return fail(&fault);
-	b->bound_cpu_s += cpu_s() - start;
+	b->bound_cpu_s += clock_s(CLOCK_PROCESS_CPUTIME_ID) - start;
 	b->bound.exttsp += bound.exttsp;
 	b->bound.cost += bound.cost;
 	b->n_blocks += graph.n_blocks;
@@ -155,11 +147,11 @@ static int program_run(struct bench *b)
 		struct place_result *result = &b->place[method];
 		uint32_t *order = arena_array(b->scratch, uint32_t, program->n_nodes);
 		struct fault fault;
-		double start = cpu_s();
+		double start = clock_s(CLOCK_PROCESS_CPUTIME_ID);
 
 		if (!order || place_order(b->scratch, program, &options, order, NULL, &fault) < 0)
 			return fail(&fault);
-		result->cpu_s = cpu_s() - start;
+		result->cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID) - start;
 		if (call_score(b->scratch, program, order, program->n_nodes, &result->score, &fault) < 0)
 			return fail(&fault);
 		if (pages_count(b, program, order, result) < 0)

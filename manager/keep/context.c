@@ -5,17 +5,14 @@
 
 #include <errno.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 
 uint64_t manager_monotonic_ns(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 void manager_log_fault(struct manager *m, int code, const struct fault *fault)

@@ -6,14 +6,12 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 int64_t journal_now_ns(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+	return (int64_t)clock_ns(CLOCK_REALTIME);
 }
 
 static int group_prune(struct state *state, int64_t module, const char *kind, int64_t keep,

@@ -15,9 +15,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "monitor/machine/cpu_list.h"
 #include "monitor/machine/perf_event.h"
 
@@ -240,25 +240,17 @@ static int clocks_open(struct sampler *sampler, struct fault *reterr)
 	return 0;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /*
  * Does the tick really come through the hook? A kernel without high-resolution timers has the handler,
  * but no hrtimer to call it. Spinning keeps the tick of this CPU running.
  */
 static int tick_prove(struct sampler *sampler, struct fault *reterr)
 {
-	uint64_t start = now_ns();
+	uint64_t start = clock_ns(CLOCK_MONOTONIC);
 
 	if (sampler->options.source != SAMPLE_SOURCE_TICK)
 		return 0;
-	while (now_ns() - start < TICK_PROOF_NS)
+	while (clock_ns(CLOCK_MONOTONIC) - start < TICK_PROOF_NS)
 		if (sampler_fired(sampler) > 0)
 			return 0;
 	return fault_set(reterr, -ENODEV,

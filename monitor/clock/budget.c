@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/macro.h"
 #include "monitor/machine/perf_event.h"
 
@@ -63,22 +63,14 @@ double budget_median(double *values, unsigned n)
 	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Holes in a loop that does nothing but read the clock. */
 static unsigned holes(double *ret)
 {
-	uint64_t start = now_ns(), last = start;
+	uint64_t start = clock_ns(CLOCK_MONOTONIC), last = start;
 	unsigned n = 0;
 
 	while (last - start < PROBE_NS && n < MAX_HOLES) {
-		uint64_t now = now_ns();
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 		if (now - last >= HOLE_MIN_NS && now - last <= HOLE_MAX_NS)
 			ret[n++] = (double)(now - last);

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "monitor/identify/hash.h"
 
 #define JITTER 0.25
@@ -60,21 +61,13 @@ bool pace_stat_parse(const char *line, unsigned *retcpu, uint64_t *retbusy, uint
 	return true;
 }
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /*
  * Which CPUs were idle since the last look? Idle time in /proc/stat is exact; the other columns are sampled by the tick, and
  * what is in step with it does not show there. So it is compared with the time that has gone.
  */
 static void idle_find(struct pace *pace, bool *retidle)
 {
-	double now = now_s(), gone = (now - pace->looked_s) * (double)sysconf(_SC_CLK_TCK);
+	double now = clock_s(CLOCK_MONOTONIC), gone = (now - pace->looked_s) * (double)sysconf(_SC_CLK_TCK);
 	FILE *file = fopen("/proc/stat", "re");
 	char line[512];
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "monitor/identify/identity.h"
 #include "monitor/identify/resolver.h"
 
@@ -129,12 +130,7 @@ int lives_watch(struct lives *lives, struct sampler *sampler, const char *list, 
 
 static uint64_t realtime_of(uint64_t monotonic_ns)
 {
-	struct timespec real, mono;
-
-	clock_gettime(CLOCK_REALTIME, &real);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	return (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec -
-	       ((uint64_t)mono.tv_sec * 1000000000u + (uint64_t)mono.tv_nsec - monotonic_ns);
+	return clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - monotonic_ns);
 }
 
 /* What it is called. Watched files are known for sure; others are looked for while they may still be there. */
@@ -192,15 +188,13 @@ static bool has_room(const struct lives *lives, uint32_t user)
 
 static int untold_add(struct lives *lives, uint32_t user, enum lifecycle_kind kind, uint32_t count)
 {
-	struct timespec now;
 	struct lifecycle_event life = {
 		.kind = LIFECYCLE_UNTOLD, .count = count, .value = (int32_t)kind, .user = user
 	};
 
 	if (!count || lives->pending.n_events >= LIFECYCLE_MAX_EVENTS)
 		return 0;
-	clock_gettime(CLOCK_REALTIME, &now);
-	life.time_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	life.time_ns = clock_ns(CLOCK_REALTIME);
 	return lifecycle_add(&lives->pending, &life);
 }
 

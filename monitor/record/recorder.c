@@ -10,22 +10,14 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "monitor/machine/cpu_list.h"
 
 #define SLACK_NS 60000000u
 #define SAMPLE_WAKEUP_BYTES 32768u
 #define BAND_WAKEUP_BYTES 16384u
 #define MAX_RATE_HZ 100000.0
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* --- steps 1 and 2 -------------------------------------------------------------------------------- */
 
@@ -63,7 +55,7 @@ static int ring_drain(struct recorder *recorder, struct perf_ring *ring, bool is
 
 static int drain(struct recorder *recorder, bool all)
 {
-	uint64_t until = all ? UINT64_MAX : now_ns(CLOCK_MONOTONIC) - SLACK_NS;
+	uint64_t until = all ? UINT64_MAX : clock_ns(CLOCK_MONOTONIC) - SLACK_NS;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < recorder->set.n_cpus; i++)
@@ -123,8 +115,8 @@ static int watch(struct recorder *recorder, const struct recorder_options *optio
 	r = recorder_add_targets(recorder, options, reterr);
 	if (r < 0)
 		return r;
-	recorder->start_ns = now_ns(CLOCK_REALTIME);
-	recorder->since_ns = now_ns(CLOCK_MONOTONIC);
+	recorder->start_ns = clock_ns(CLOCK_REALTIME);
+	recorder->since_ns = clock_ns(CLOCK_MONOTONIC);
 	if (options->enable_on_exec)
 		return 0;
 	r = perf_set_enable(&recorder->set, true);
@@ -209,7 +201,7 @@ int recorder_stop(struct recorder *recorder, struct fault *reterr)
 static void head_fill(struct recorder *recorder, struct sample_log *log)
 {
 	const struct recorder_counters *counters = &recorder->counters;
-	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	log->source = recorder->clock == PERF_CLOCK_CYCLES ? SAMPLE_SOURCE_CYCLES : SAMPLE_SOURCE_CPU_CLOCK;
 	log->rate_hz = recorder->rate_hz;
@@ -223,7 +215,7 @@ static void head_fill(struct recorder *recorder, struct sample_log *log)
 	log->attributed = counters->attributed;
 	log->anonymous = counters->anonymous;
 	memcpy(log->lost, counters->lost, sizeof(log->lost));
-	recorder->start_ns = now_ns(CLOCK_REALTIME);
+	recorder->start_ns = clock_ns(CLOCK_REALTIME);
 	recorder->since_ns = now;
 }
 

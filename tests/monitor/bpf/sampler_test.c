@@ -24,6 +24,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "tests/monitor/samples_in.h"
 #include "tests/monitor/watched_jump.h"
 #include "tests/test.h"
 
@@ -150,16 +151,6 @@ static struct sample_log *log_of(struct setup *setup, bool with_reference)
 	if (collector_log(setup->collector, &head, &log, &fault) < 0)
 		FAIL("%s", fault.text);
 	return log;
-}
-
-static uint64_t samples_in(const struct sample_log *log, const char *path)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < log->n_modules; i++)
-		if (strstr(log->modules[i].path, path))
-			sum += log->modules[i].total;
-	return sum;
 }
 
 TEST(the_tick_sees_a_program_in_proportion_to_its_cpu_time)

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "monitor/perf/launch.h"
+#include "tests/monitor/samples_in.h"
 #include "tests/monitor/watched_jump.h"
 #include "tests/test.h"
 
@@ -43,16 +44,6 @@ static struct recorder *opened(const struct recorder_options *options)
 	if (r < 0)
 		FAIL("%s", fault.text);
 	return recorder;
-}
-
-static uint64_t samples_in(const struct sample_log *log, const char *part_of_path)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < log->n_modules; i++)
-		if (strstr(log->modules[i].path, part_of_path))
-			sum += log->modules[i].total;
-	return sum;
 }
 
 static struct sample_log *record_command(char **argv, double rate_hz)
