@@ -21,6 +21,7 @@
 
 #include "base/arena.h"
 #include "base/macro.h"
+#include "base/search.h"
 
 enum { SECTION_NONE, SECTION_SYMBOLS, SECTION_STRINGS, N_SECTIONS };
 
@@ -130,16 +131,8 @@ static int symbols_read(struct link *link)
 /* The one of this name and value, else the first of this name; NULL: there is none. */
 static struct symbol *find_name(const struct link *link, const char *name, uint64_t value)
 {
-	size_t low = 0, high = link->n;
+	size_t low = LOWER_BOUND(0, link->n, middle, strcmp(link->symbols[middle].name, name) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(link->symbols[middle].name, name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (size_t i = low; i < link->n && strcmp(link->symbols[i].name, name) == 0; i++)
 		if (link->symbols[i].value == value)
 			return &link->symbols[i];
@@ -223,17 +216,9 @@ static int global_choose(struct link *link)
  */
 static double slot_note(struct link *link, uint64_t value, bool chosen, double before)
 {
-	size_t low = 0, high = link->n;
+	size_t low = LOWER_BOUND(0, link->n, middle, link->by_value[middle]->value < value);
 	double first = INFINITY;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (link->by_value[middle]->value < value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < link->n && link->by_value[low]->value == value; low++) {
 		struct symbol *symbol = link->by_value[low];
 

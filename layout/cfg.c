@@ -12,6 +12,8 @@
 
 #include <errno.h>
 
+#include "base/search.h"
+
 static int edge_compare(const void *a, const void *b)
 {
 	const struct cfg_edge *x = a, *y = b;
@@ -157,17 +159,7 @@ size_t cfg_expand(const struct cfg *cfg, const uint32_t *nodes, uint32_t *retblo
 /* The first edge from @from to @to or behind: edges are sorted. */
 static uint32_t edge_find(const struct cfg *cfg, uint32_t from, uint32_t to)
 {
-	uint32_t low = cfg->out[from], high = cfg->out[from + 1];
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (cfg->edges[middle].to < to)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)LOWER_BOUND(cfg->out[from], cfg->out[from + 1], middle, cfg->edges[middle].to < to);
 }
 
 double cfg_falls(const struct cfg *cfg, uint32_t from, uint32_t to)

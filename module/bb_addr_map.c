@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/search.h"
 #include "module/array.h"
 
 enum feature {
@@ -197,16 +198,8 @@ static int edges_resolve(struct block_map *map, const struct block_function *f, 
 	qsort(by_id, f->n_blocks, sizeof(*by_id), id_compare);
 	for (size_t i = first_edge; i < map->n_edges; i++) {
 		uint64_t key = (uint64_t)map->edges[i].target << 32;
-		size_t low = 0, high = f->n_blocks;
+		size_t low = LOWER_BOUND(0, f->n_blocks, middle, by_id[middle] < key);
 
-		while (low < high) {
-			size_t middle = (low + high) / 2;
-
-			if (by_id[middle] < key)
-				low = middle + 1;
-			else
-				high = middle;
-		}
 		if (low == f->n_blocks || by_id[low] >> 32 != map->edges[i].target)
 			return fault_set(reterr, -EBADMSG,
 					 "address map damaged: function at %#llx has a successor %u that "

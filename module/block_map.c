@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "module/array.h"
 #include "module/bb_addr_map.h"
 #include "module/block_map_private.h"
@@ -139,18 +140,11 @@ static unsigned symbol_rank(const struct block_map *map, const struct image_symb
 static const struct image_symbol *symbol_at_address(const struct build *b, uint64_t address)
 {
 	const struct image *image = b->image;
-	size_t low = 0, high = image_n_symbols(image);
+	size_t low = LOWER_BOUND(0, image_n_symbols(image), middle,
+				 image_symbol_at(image, middle)->address < address);
 	const struct image_symbol *best = NULL;
 	unsigned best_rank = 0;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (image_symbol_at(image, middle)->address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < image_n_symbols(image); low++) {
 		const struct image_symbol *s = image_symbol_at(image, low);
 		unsigned rank;
@@ -185,25 +179,11 @@ static int functions_name(struct build *b)
 	return 0;
 }
 
-static const struct block_function *function_at(const struct block_map *map, uint64_t address)
-{
-	size_t low = 0, high = map->n_functions;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (map->functions[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < map->n_functions && map->functions[low].address == address ? &map->functions[low] : NULL;
-}
-
 /* 4: a probe belongs to its own function's code; an address just behind it is another function's. */
 static uint32_t probe_block(const struct block_map *map, const struct pseudo_probe *p)
 {
-	const struct block_function *f = function_at(map, p->function);
+	uint32_t at = block_map_function_at(map, p->function);
+	const struct block_function *f = at == BLOCK_NONE ? NULL : &map->functions[at];
 	uint32_t block = block_map_find(map, p->address);
 
 	if (!f || block == BLOCK_NONE || block < f->first_block || block >= f->first_block + f->n_blocks)

@@ -129,6 +129,8 @@ DEFINE_CLEANUP(struct block_map *, block_map_free);
 
 /** block_map_find() - index of the block that contains @address, or BLOCK_NONE. O(log n_blocks) */
 uint32_t block_map_find(const struct block_map *map, uint64_t address);
+/** block_map_function_at() - index of the function that begins at @address, or BLOCK_NONE. O(log n_functions) */
+uint32_t block_map_function_at(const struct block_map *map, uint64_t address);
 /** block_map_function_of() - index of the function that owns block @block. O(log n_functions) */
 uint32_t block_map_function_of(const struct block_map *map, uint32_t block);
 /** block_map_ir_function() - by GUID, or NULL */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "module/block_map_private.h"
 
 const char *block_map_intern(struct block_map *map, const char *s, size_t n)
@@ -65,50 +66,34 @@ int block_map_index(struct block_map *map)
 
 uint32_t block_map_find(const struct block_map *map, uint64_t address)
 {
-	size_t low = 0, high = map->n_blocks;
+	size_t low = LOWER_BOUND(0, map->n_blocks, middle,
+				 map->blocks[map->by_address[middle]].address <= address);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (map->blocks[map->by_address[middle]].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == 0)
 		return BLOCK_NONE;
 	low = map->by_address[low - 1];
 	return address - map->blocks[low].address < map->blocks[low].size ? (uint32_t)low : BLOCK_NONE;
 }
 
+uint32_t block_map_function_at(const struct block_map *map, uint64_t address)
+{
+	size_t at = LOWER_BOUND(0, map->n_functions, middle, map->functions[middle].address < address);
+
+	return at < map->n_functions && map->functions[at].address == address ? (uint32_t)at : BLOCK_NONE;
+}
+
 uint32_t block_map_function_of(const struct block_map *map, uint32_t block)
 {
-	size_t low = 0, high = map->n_functions;
+	size_t low = LOWER_BOUND(0, map->n_functions, middle, map->functions[middle].first_block <= block);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (map->functions[middle].first_block <= block)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	/* Functions without blocks share their first_block with the next one: low - 1 is never such. */
 	return (uint32_t)(low - 1);
 }
 
 const struct block_ir_function *block_map_ir_function(const struct block_map *map, uint64_t guid)
 {
-	size_t low = 0, high = map->n_ir_functions;
+	size_t low = LOWER_BOUND(0, map->n_ir_functions, middle, map->ir_functions[middle].guid < guid);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (map->ir_functions[middle].guid < guid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < map->n_ir_functions && map->ir_functions[low].guid == guid ? &map->ir_functions[low] :
 										  NULL;
 }

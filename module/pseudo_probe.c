@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/search.h"
 #include "module/array.h"
 #include "module/md5.h"
 
@@ -77,18 +78,10 @@ void probe_bases_done(struct probe_bases *bases)
 /* Index of the first base not below (@guid, @address). */
 static size_t bases_bound(const struct probe_bases *bases, uint64_t guid, uint64_t address)
 {
-	size_t low = 0, high = bases->n_bases;
+	const struct probe_base *b = bases->bases;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		const struct probe_base *b = &bases->bases[middle];
-
-		if (b->guid < guid || (b->guid == guid && b->address < address))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return LOWER_BOUND(0, bases->n_bases, i,
+			   b[i].guid < guid || (b[i].guid == guid && b[i].address < address));
 }
 
 /* One outermost group: its probes, and the symbol that they count from. */

@@ -8,6 +8,7 @@
 
 #include "arch/arch.h"
 #include "base/macro.h"
+#include "base/search.h"
 
 #define N_SCALES 400 /* tried for the best, over a factor of 4 either way */
 
@@ -33,17 +34,7 @@ static double block_count(const struct callgrind *callgrind, const struct image 
 
 static size_t jumps_from(const struct callgrind *callgrind, uint64_t address)
 {
-	size_t low = 0, high = callgrind->n_jumps;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (callgrind->jumps[middle].from < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return LOWER_BOUND(0, callgrind->n_jumps, middle, callgrind->jumps[middle].from < address);
 }
 
 /* Jumps to the target, and what is left over for the block behind. */

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/search.h"
 
 #define MAX_OBJECTS 4096
 
@@ -240,16 +241,8 @@ void callgrind_done(struct callgrind *callgrind)
 
 uint64_t callgrind_count_of(const struct callgrind *callgrind, uint64_t address)
 {
-	size_t low = 0, high = callgrind->n_counts;
+	size_t low = LOWER_BOUND(0, callgrind->n_counts, middle, callgrind->counts[middle].address < address);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (callgrind->counts[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < callgrind->n_counts && callgrind->counts[low].address == address ?
 		       callgrind->counts[low].count :
 		       0;

@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/file.h"
+#include "base/search.h"
 
 #define INDENT_PART 8u
 #define INDENT_SYMBOL 16u
@@ -47,16 +48,8 @@ static int by_name(const void *a, const void *b)
 /* The first one of this name; NULL: there is none. */
 static const struct pair *pair_find(const struct pairs *pairs, const char *name)
 {
-	size_t low = 0, high = pairs->n;
+	size_t low = LOWER_BOUND(0, pairs->n, middle, strcmp(pairs->list[middle].name, name) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(pairs->list[middle].name, name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < pairs->n && strcmp(pairs->list[low].name, name) == 0 ? &pairs->list[low] : NULL;
 }
 

@@ -83,30 +83,30 @@ void code_file_free(struct code_file *file)
 	free(file);
 }
 
-bool code_file_address(const struct code_file *file, uint64_t offset, uint64_t *ret)
+/* From offsets in the file to addresses, or back, within the segment of code that holds @at. */
+static bool translate(const struct code_file *file, bool to_address, uint64_t at, uint64_t *ret)
 {
 	for (unsigned i = 0; i < file->n_segments; i++) {
 		const Elf64_Phdr *s = &file->segments[i];
+		uint64_t from = to_address ? s->p_offset : s->p_vaddr;
+		uint64_t to = to_address ? s->p_vaddr : s->p_offset;
 
-		if (s->p_flags & PF_X && offset - s->p_offset < s->p_filesz) {
-			*ret = offset - s->p_offset + s->p_vaddr;
+		if (s->p_flags & PF_X && at - from < s->p_filesz) {
+			*ret = at - from + to;
 			return true;
 		}
 	}
 	return false;
 }
 
+bool code_file_address(const struct code_file *file, uint64_t offset, uint64_t *ret)
+{
+	return translate(file, true, offset, ret);
+}
+
 bool code_file_offset(const struct code_file *file, uint64_t address, uint64_t *ret)
 {
-	for (unsigned i = 0; i < file->n_segments; i++) {
-		const Elf64_Phdr *s = &file->segments[i];
-
-		if (s->p_flags & PF_X && address - s->p_vaddr < s->p_filesz) {
-			*ret = address - s->p_vaddr + s->p_offset;
-			return true;
-		}
-	}
-	return false;
+	return translate(file, false, address, ret);
 }
 
 static const struct page *page_read(struct code_file *file, uint64_t number)

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/search.h"
+
 #define MAX_NOTE_BYTES 65536u
 
 struct area {
@@ -167,18 +169,10 @@ bool kernel_map_is_visible(const struct kernel_map *map)
 
 bool kernel_map_find(const struct kernel_map *map, uint64_t address, uint32_t *retmodule, uint64_t *retoffset)
 {
-	size_t low = 0, high = map->n_areas;
+	size_t low = LOWER_BOUND(0, map->n_areas, middle, map->areas[middle].end <= address);
 
 	if (!map->n_areas)
 		return false;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->areas[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
 	*retmodule = map->generated;
 	*retoffset = 0;
 	if (low < map->n_areas && map->areas[low].start <= address) {

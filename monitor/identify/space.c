@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "monitor/identify/hash.h"
 
 #define MIN_CHAINS 64u
@@ -134,17 +135,7 @@ static void space_remove(struct space_table *table, pid_t pid)
 /* Index of the first range that ends behind @address. */
 static size_t first_after(const struct space *space, uint64_t address)
 {
-	size_t low = 0, high = space->n_ranges;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (space->ranges[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return LOWER_BOUND(0, space->n_ranges, middle, space->ranges[middle].end <= address);
 }
 
 static int space_reserve(struct space *space, size_t more)

@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/search.h"
+
 /* A function symbol; @local: its number, 0 for a global one. */
 struct target {
 	const struct image_symbol *symbol;
@@ -86,16 +88,8 @@ static int targets_collect(const struct image *image, struct target **ret, size_
 
 static const struct target *target_find(const struct target *targets, size_t n, uint64_t address)
 {
-	size_t low = 0, high = n;
+	size_t low = LOWER_BOUND(0, n, middle, targets[middle].symbol->address <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (targets[middle].symbol->address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low || address - targets[low - 1].symbol->address >= targets[low - 1].symbol->size)
 		return NULL;
 	return &targets[low - 1];

@@ -146,27 +146,11 @@ static int all_decode(struct decoding *d, int level)
 	return r;
 }
 
-/* The function whose entry is @address, or UINT32_MAX. */
-static uint32_t function_at(const struct block_map *map, uint64_t address)
-{
-	size_t low = 0, high = map->n_functions;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (map->functions[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < map->n_functions && map->functions[low].address == address ? (uint32_t)low : UINT32_MAX;
-}
-
 static uint32_t callee_of(const struct block_map *map, const struct insn *insn)
 {
 	if (!insn->target)
 		return UINT32_MAX;
-	return function_at(map, insn->target);
+	return block_map_function_at(map, insn->target);
 }
 
 /* Direct calls of block @b, counted, or written to @ret when it is not NULL. */

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/search.h"
+
 /* Copied before a change when more than one process uses it. */
 struct mappings {
 	size_t n_users;
@@ -55,17 +57,7 @@ void address_spaces_free(struct address_spaces *spaces)
 /* Index of the first process whose PID is not below @pid. */
 static size_t process_bound(const struct address_spaces *spaces, uint32_t pid)
 {
-	size_t low = 0, high = spaces->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (spaces->processes[middle].pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return LOWER_BOUND(0, spaces->n, middle, spaces->processes[middle].pid < pid);
 }
 
 static struct process *process_find(const struct address_spaces *spaces, uint32_t pid)
@@ -126,17 +118,7 @@ static struct mappings *mappings_own(struct address_spaces *spaces, struct proce
 /* Index of the first mapping that ends above @address. */
 static size_t mapping_bound(const struct mappings *mappings, uint64_t address)
 {
-	size_t low = 0, high = mappings->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (mappings->at[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return LOWER_BOUND(0, mappings->n, middle, mappings->at[middle].end <= address);
 }
 
 /* Put @new in place of the part of old ones that it covers: at most two pieces of old ones remain.

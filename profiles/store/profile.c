@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "profiles/store/history.h"
 
 struct profile *profile_new(void)
@@ -54,17 +55,7 @@ void profile_free(struct profile *profile)
 /* Index of the first function whose GUID is not below @guid. */
 static size_t lower_bound(const struct profile *profile, uint64_t guid)
 {
-	size_t low = 0, high = profile->n_functions;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (profile->functions[middle].guid < guid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return LOWER_BOUND(0, profile->n_functions, middle, profile->functions[middle].guid < guid);
 }
 
 const struct profile_function *profile_find(const struct profile *profile, uint64_t guid)
