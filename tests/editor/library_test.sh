@@ -4,15 +4,9 @@
 # variables, constructors, assembly of its own, setjmp. Its generation takes its place under the same program.
 set -euo pipefail
 . "$(dirname "$0")/../says.sh"
-export PATH=$MORPH_BIN:$PATH
+. "$(dirname "$0")/work.sh"
 source=$MORPH_SOURCE/tests/programs/library
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-chmod 755 "$work"
-cd "$work"
-export TMPDIR=$work ASAN_OPTIONS=detect_leaks=0
 
-fail() { echo "FAILED: $*" >&2; exit 1; }
 value() { sed -n "s/^ *\"$1\": \([0-9.]*\),*$/\1/p" report.json; }
 exports() { nm -D --defined-only "$1" | awk '{ print $2, $3 }' | sort; }
 cases=0

@@ -4,14 +4,7 @@
 # pointers differ. The text does not show it, an optimizer would believe it. The generation must deny what the program denies.
 set -euo pipefail
 . "$(dirname "$0")/../../attack.sh"
-export PATH=$MORPH_BIN:$PATH
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-chmod 755 "$work"
-cd "$work"
-export TMPDIR=$work ASAN_OPTIONS=detect_leaks=0
-
-fail() { echo "FAILED: $*" >&2; exit 1; }
+. "$(dirname "$0")/../work.sh"
 
 cat >main.c <<-'C'
 	#include <stdio.h>

@@ -4,15 +4,8 @@
 # that is made of it must do the same, or not be made.
 set -euo pipefail
 . "$(dirname "$0")/../../attack.sh"
-export PATH=$MORPH_BIN:$PATH
+. "$(dirname "$0")/../work.sh"
 llvm=$(dirname "$(readlink -f "$(command -v llvm-as-22 || echo /usr/lib/llvm-22/bin/llvm-as)")")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-chmod 755 "$work"
-cd "$work"
-export TMPDIR=$work ASAN_OPTIONS=detect_leaks=0
-
-fail() { echo "FAILED: $*" >&2; exit 1; }
 
 # What is shipped: two modules, each with a function of the same name that is not the same (of which the first one is the
 # program's), and a call of sprintf, which optimizers turn into one of strcpy.
