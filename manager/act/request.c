@@ -27,6 +27,15 @@ static int resolve(struct manager *m, const char *path, char ret[PATH_MAX], stru
 	return 0;
 }
 
+/* What is installed at @path, by its real name @resolved. */
+static int open_at(struct manager *m, const char *path, char resolved[PATH_MAX], struct installed *ret,
+		   struct fault *reterr)
+{
+	int r = resolve(m, path, resolved, reterr);
+
+	return r < 0 ? r : installed_open(m, resolved, ret, reterr);
+}
+
 static int refuse(struct manager *m, const struct installed *in, char reason[DECIDE_REASON_MAX],
 		  struct fault *reterr)
 {
@@ -52,10 +61,8 @@ int request_reoptimize(struct manager *m, const char *path, edit_done done, void
 {
 	char resolved[PATH_MAX], reason[DECIDE_REASON_MAX];
 	struct installed in;
-	int r = resolve(m, path, resolved, reterr);
+	int r = open_at(m, path, resolved, &in, reterr);
 
-	if (r == 0)
-		r = installed_open(m, resolved, &in, reterr);
 	if (r < 0)
 		return r;
 	r = refuse(m, &in, reason, reterr);
@@ -88,10 +95,8 @@ int request_rollback(struct manager *m, const char *path, int64_t number, char *
 	struct target_row target = { 0 };
 	char resolved[PATH_MAX];
 	struct installed in;
-	int r = resolve(m, path, resolved, reterr);
+	int r = open_at(m, path, resolved, &in, reterr);
 
-	if (r == 0)
-		r = installed_open(m, resolved, &in, reterr);
 	if (r < 0)
 		return r;
 	r = activation_switch(m, resolved, number, EVENT_ROLLED_BACK, "by request", reterr);

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "manager/act/request.h"
+#include "manager/talk/address.h"
 #include "manager/talk/allowance.h"
 #include "manager/talk/audience.h"
 #include "manager/talk/bus_name.h"
@@ -238,9 +239,11 @@ static int on_pin(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	return r < 0 ? reply_fault(error, &fault) : sd_bus_reply_method_return(m, "");
 }
 
-static int on_unpin(sd_bus_message *m, void *userdata, sd_bus_error *error)
+/* A change of the program at one path, with nothing to answer. */
+static int change_at(sd_bus_message *m, struct bus *bus,
+		     int (*change)(struct manager *m, const char *path, struct fault *reterr),
+		     sd_bus_error *error)
 {
-	struct bus *bus = userdata;
 	struct fault fault = { "" };
 	const char *path;
 	int r = may_change(bus, m, error);
@@ -250,24 +253,18 @@ static int on_unpin(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	r = sd_bus_message_read(m, "s", &path);
 	if (r < 0)
 		return r;
-	r = request_unpin(bus->manager, path, &fault);
+	r = change(bus->manager, path, &fault);
 	return r < 0 ? reply_fault(error, &fault) : sd_bus_reply_method_return(m, "");
+}
+
+static int on_unpin(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	return change_at(m, userdata, request_unpin, error);
 }
 
 static int on_pardon(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
-	struct bus *bus = userdata;
-	struct fault fault = { "" };
-	const char *path;
-	int r = may_change(bus, m, error);
-
-	if (r <= 0)
-		return r < 0 ? r : 1;
-	r = sd_bus_message_read(m, "s", &path);
-	if (r < 0)
-		return r;
-	r = request_pardon(bus->manager, path, &fault);
-	return r < 0 ? reply_fault(error, &fault) : sd_bus_reply_method_return(m, "");
+	return change_at(m, userdata, request_pardon, error);
 }
 
 #define METHOD(name, in, out, handler) SD_BUS_METHOD(name, in, out, handler, SD_BUS_VTABLE_UNPRIVILEGED)
@@ -293,29 +290,6 @@ static const sd_bus_vtable vtable[] = {
 
 /* ---- the message bus ---- */
 
-static int bus_connect(const char *address, sd_bus **ret)
-{
-	sd_bus *bus = NULL;
-	int r;
-
-	if (strcmp(address, "system") == 0)
-		return sd_bus_open_system(ret);
-	if (strcmp(address, "session") == 0)
-		return sd_bus_open_user(ret);
-	r = sd_bus_new(&bus);
-	if (r >= 0)
-		r = sd_bus_set_address(bus, address);
-	if (r >= 0)
-		r = sd_bus_set_bus_client(bus, 1);
-	if (r >= 0)
-		r = sd_bus_start(bus);
-	if (r < 0)
-		sd_bus_unref(bus);
-	else
-		*ret = bus;
-	return r;
-}
-
 static int retry_arm(struct bus *bus)
 {
 	int r = sd_event_source_set_time_relative(bus->retry, bus->retry_s * 1000000);
@@ -338,7 +312,7 @@ static int bus_join(struct bus *bus, struct fault *reterr)
 {
 	const char *address = bus->address ?: "system";
 	_clean_(sd_bus_flush_close_unrefp) sd_bus *joined = NULL;
-	int r = bus_connect(address, &joined);
+	int r = address_open(address, &joined);
 
 	if (r >= 0)
 		r = sd_bus_set_method_call_timeout(joined, BUS_TIMEOUT_S * 1000000);

@@ -9,14 +9,13 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "manager/talk/address.h"
 #include "manager/talk/bus_name.h"
 
 static int unix_open(const char *path, sd_bus **ret)
 {
 	char address[sizeof("unix:path=") + 3 * sizeof(((struct sockaddr_un *)0)->sun_path)];
-	sd_bus *bus = NULL;
 	size_t at = strlen("unix:path=");
-	int r;
 
 	if (strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path))
 		return -ENAMETOOLONG;
@@ -24,39 +23,7 @@ static int unix_open(const char *path, sd_bus **ret)
 	for (; *path; path++)
 		at += (size_t)sprintf(address + at, strchr(",;=%", *path) ? "%%%02x" : "%c",
 				      (unsigned char)*path);
-	r = sd_bus_new(&bus);
-	if (r >= 0)
-		r = sd_bus_set_address(bus, address);
-	if (r >= 0)
-		r = sd_bus_start(bus);
-	if (r < 0)
-		sd_bus_unref(bus);
-	else
-		*ret = bus;
-	return r;
-}
-
-static int address_open(const char *address, sd_bus **ret)
-{
-	sd_bus *bus = NULL;
-	int r;
-
-	if (strcmp(address, "system") == 0)
-		return sd_bus_open_system(ret);
-	if (strcmp(address, "session") == 0)
-		return sd_bus_open_user(ret);
-	r = sd_bus_new(&bus);
-	if (r >= 0)
-		r = sd_bus_set_address(bus, address);
-	if (r >= 0)
-		r = sd_bus_set_bus_client(bus, 1);
-	if (r >= 0)
-		r = sd_bus_start(bus);
-	if (r < 0)
-		sd_bus_unref(bus);
-	else
-		*ret = bus;
-	return r;
+	return address_connect(address, false, ret);
 }
 
 int client_open(const struct client_options *options, sd_bus **ret, struct fault *reterr)
