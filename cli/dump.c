@@ -5,11 +5,11 @@
 #include "cli/verb.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
 
 #include "base/container.h"
 #include "base/file.h"
+#include "cli/file_verb.h"
 #include "module/block_map.h"
 #include "module/morph_data.h"
 #include "profiles/samples/lifecycle.h"
@@ -154,24 +154,5 @@ static int dump(const char *path, const char *dir, bool as_json, struct fault *r
 
 int dump_run(int argc, char **argv)
 {
-	static const struct option options[] = { { "json", no_argument, NULL, 'j' },
-						 { "sidecar-dir", required_argument, NULL, 'd' },
-						 { "help", no_argument, NULL, 'h' },
-						 { NULL } };
-	const char *dir = NULL;
-	bool as_json = false;
-	struct fault fault;
-	int c;
-
-	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
-		if (c == 'j')
-			as_json = true;
-		else if (c == 'd')
-			dir = optarg;
-		else
-			return c == 'h' ? verb_help("dump") : verb_usage("dump");
-	}
-	if (optind + 1 != argc)
-		return verb_usage("dump");
-	return dump(argv[optind], dir, as_json, &fault) < 0 ? verb_fail("dump", &fault) : VERB_DONE;
+	return file_verb_run("dump", dump, argc, argv);
 }

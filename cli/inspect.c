@@ -5,7 +5,6 @@
 #include "cli/verb.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "cli/file_verb.h"
 #include "module/morph_data.h"
 #include "module/sidecar.h"
 
@@ -157,14 +157,7 @@ static void compiler_json(const struct morph_data *d, struct json *json)
 		json_string(json, NULL, d->options[i]);
 	json_array_end(json);
 	json_string(json, "selftest", d->selftest);
-	json_array_begin(json, "modules");
-	for (size_t i = 0; i < d->n_modules; i++) {
-		json_object_begin(json, NULL);
-		json_string(json, "name", d->modules[i].name);
-		json_u64(json, "bytes", d->modules[i].size);
-		json_object_end(json);
-	}
-	json_array_end(json);
+	morph_data_modules_json(d, json);
 }
 
 static void summary_json(const struct summary *s)
@@ -227,24 +220,5 @@ static int inspect(const char *path, const char *dir, bool as_json, struct fault
 
 int inspect_run(int argc, char **argv)
 {
-	static const struct option options[] = { { "json", no_argument, NULL, 'j' },
-						 { "sidecar-dir", required_argument, NULL, 'd' },
-						 { "help", no_argument, NULL, 'h' },
-						 { NULL } };
-	const char *dir = NULL;
-	bool as_json = false;
-	struct fault fault;
-	int c;
-
-	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
-		if (c == 'j')
-			as_json = true;
-		else if (c == 'd')
-			dir = optarg;
-		else
-			return c == 'h' ? verb_help("inspect") : verb_usage("inspect");
-	}
-	if (optind + 1 != argc)
-		return verb_usage("inspect");
-	return inspect(argv[optind], dir, as_json, &fault) < 0 ? verb_fail("inspect", &fault) : VERB_DONE;
+	return file_verb_run("inspect", inspect, argc, argv);
 }

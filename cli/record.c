@@ -17,11 +17,12 @@
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/prefix.h"
 #include "base/text.h"
+#include "cli/number.h"
 #include "cli/verb.h"
 #include "monitor/machine/privileges.h"
 #include "monitor/perf/launch.h"
@@ -43,25 +44,6 @@ struct request {
 	char **command;	   /* NULL: none */
 	bool quiet, json;  /* json: the summary; on standard error, for standard output is the command's */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static bool number_parse(const char *text, double low, double high, double *ret)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	if (end == text || *end || !(value >= low && value <= high))
-		return false;
-	*ret = value;
-	return true;
-}
 
 static bool pids_parse(const char *text, struct request *request)
 {
@@ -216,11 +198,11 @@ static bool ending_came(const struct ending *ending)
 static int sample(struct recorder *recorder, const struct request *request, const struct ending *ending,
 		  struct fault *reterr)
 {
-	uint64_t start = now_ns();
+	uint64_t start = clock_ns(CLOCK_MONOTONIC);
 	int r = 0;
 
 	while (r == 0) {
-		double left_s = request->duration_s - (double)(now_ns() - start) / 1e9;
+		double left_s = request->duration_s - (double)(clock_ns(CLOCK_MONOTONIC) - start) / 1e9;
 
 		if (left_s <= 0)
 			break;

@@ -14,11 +14,13 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/table.h"
+#include "base/search.h"
 #include "base/text.h"
+#include "cli/number.h"
 #include "cli/verb.h"
 #include "module/image.h"
 #include "monitor/record/recorder.h"
@@ -61,17 +63,6 @@ static void on_interrupt(_unused_ int signal)
 }
 
 /* --- options -------------------------------------------------------------------------------------- */
-
-static bool number_parse(const char *text, double low, double high, double *ret)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	if (end == text || *end || !(value >= low && value <= high))
-		return false;
-	*ret = value;
-	return true;
-}
 
 static int bad_value(const char *option, const char *value)
 {
@@ -184,19 +175,13 @@ static void cache_done(struct image_cache *cache)
 /* The symbol that covers @offset of the file, or NULL. */
 static const char *function_at(const struct image *image, uint64_t offset)
 {
-	size_t low = 0, high = image ? image_n_symbols(image) : 0;
 	uint64_t address;
+	size_t low;
 
 	if (!image || !image_offset_to_address(image, offset, &address))
 		return NULL;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (image_symbol_at(image, middle)->address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = LOWER_BOUND(0, image_n_symbols(image), middle,
+			  image_symbol_at(image, middle)->address <= address);
 	while (low > 0) {
 		const struct image_symbol *symbol = image_symbol_at(image, --low);
 
@@ -371,23 +356,15 @@ static int show(struct recorder *recorder, const struct request *request, struct
 	return 0;
 }
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static int rounds(struct recorder *recorder, const struct request *request, struct image_cache *cache,
 		  struct fault *reterr)
 {
 	int r = 0;
 
 	for (unsigned long i = 0; r == 0 && !interrupted && (!request->rounds || i < request->rounds); i++) {
-		double end_s = now_s() + request->interval_s, left_s;
+		double end_s = clock_s(CLOCK_MONOTONIC) + request->interval_s, left_s;
 
-		while (r == 0 && !interrupted && (left_s = end_s - now_s()) > 0)
+		while (r == 0 && !interrupted && (left_s = end_s - clock_s(CLOCK_MONOTONIC)) > 0)
 			r = recorder_wait(recorder, -1, (int)ceil(MIN(left_s, 0.2) * 1e3), reterr);
 		if (r == 0)
 			r = show(recorder, request, cache, reterr);

@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/fault.h"
+#include "base/json.h"
 #include "base/sha256.h"
 #include "module/block_map.h"
 #include "module/build_id.h"
@@ -76,6 +77,8 @@ int morph_data_unpack(struct morph_data *data, struct fault *reterr);
 /** morph_data_dump() - everything but the IR itself, as text for people and golden files */
 void morph_data_dump(const struct morph_data *data, FILE *out);
 void morph_data_dump_json(const struct morph_data *data, FILE *out);
+/** morph_data_modules_json() - the array "modules" of it: names and sizes of the IR */
+void morph_data_modules_json(const struct morph_data *data, struct json *json);
 void morph_data_free(struct morph_data *data); /* accepts NULL */
 DEFINE_CLEANUP(struct morph_data *, morph_data_free);
 

@@ -61,7 +61,7 @@ void morph_data_dump(const struct morph_data *data, FILE *out)
 	block_map_dump(data->map, out);
 }
 
-static void modules_json(const struct morph_data *data, struct json *json)
+void morph_data_modules_json(const struct morph_data *data, struct json *json)
 {
 	json_array_begin(json, "modules");
 	for (size_t i = 0; i < data->n_modules; i++) {
@@ -109,7 +109,7 @@ void morph_data_dump_json(const struct morph_data *data, FILE *out)
 	for (size_t i = 0; i < data->n_options; i++)
 		json_string(&json, NULL, data->options[i]);
 	json_array_end(&json);
-	modules_json(data, &json);
+	morph_data_modules_json(data, &json);
 	plan_json(data->plan, &json);
 	block_map_json(data->map, &json, "block_map");
 	json_object_end(&json);
