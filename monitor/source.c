@@ -162,7 +162,8 @@ int source_renew(const struct monitor_settings *settings, double clock_hz, struc
 		return source_kind_of(source->found.kind)
 			->open(source_kind_of(source->found.kind), settings, clock_hz, source, reterr);
 	}
-	return monitor_source_is_personal(source->found.kind) ? recorder_add_own(source->recorder, reterr) : 0;
+	return monitor_source_is_personal(source->found.kind) ? recorder_add_own(source->recorder, reterr) :
+								0;
 }
 
 void source_close(struct source *source)
