@@ -131,4 +131,16 @@ function_make fine 10 >"$tree/base/a.c"
 expect scripts/check.exceptions:1 'remove the line'
 printf '# why\n\nfile-lines base/a.c\n' >"$tree/scripts/check.exceptions"
 expect scripts/check.exceptions:3 'no reason'
+
+# figures: sizes, and what stands in two places; five lines are not enough, nor are comments
+tree_make
+seq -f '	int shared%g = 1;' 6 >"$tree/base/a.c"
+{ echo 'int other;'; seq -f '	int  shared%g = 1;' 6; } >"$tree/monitor/main.c"
+seq -f '	int shared%g = 1;' 5 >"$tree/tests/t.c"
+seq -f '/* shared %g */' 9 | tee "$tree/base/a.h" >"$tree/base/b.h"
+figures=$("$check" --figures "$tree")
+[[ $figures == *$'\n1 pairs of places share 6 lines or more:\n  base/a.c:1 and monitor/main.c:2: 6' ]] || {
+	printf 'figures:\n%s\n' "$figures"
+	failed=1
+}
 exit "$failed"
