@@ -73,7 +73,7 @@ class Bench:
 
     def compile_load(self):
         """The worst case for a sampler of places: compilers, one per CPU, that never stop starting."""
-        sources = sorted(glob.glob(self.root + "/base/*.c") + glob.glob(self.root + "/profiles/*.c"))
+        sources = sorted(glob.glob(self.root + "/base/*.c") + glob.glob(self.root + "/profiles/*/*.c"))
         loop = ("while :; do for f in " + " ".join(sources) + "; do " + measure.LLVM + "/clang -O2 -std=gnu17 -w "
                 f"-D_GNU_SOURCE -I{self.root} -I{self.root}/build/release -c $f -o /dev/null; done; done")
         return [self.start("sh", "-c", loop) for _ in range(os.cpu_count())]
