@@ -38,6 +38,10 @@ foreach(file ${tmpfiles})
 	string(REGEX REPLACE ".*/(.*)\\.tmpfiles$" "\\1.conf" name ${file})
 	file(INSTALL ${file} DESTINATION ${CMAKE_INSTALL_PREFIX}/${MORPH_TMPFILES_DIR} RENAME ${name})
 endforeach()
+foreach(file ${sysusers})
+	string(REGEX REPLACE ".*/(.*)\\.sysusers$" "\\1.conf" name ${file})
+	file(INSTALL ${file} DESTINATION ${CMAKE_INSTALL_PREFIX}/${MORPH_SYSUSERS_DIR} RENAME ${name})
+endforeach()
 file(INSTALL ${CMAKE_CURRENT_SOURCE_DIR}/morphd.conf DESTINATION ${MORPH_SYSCONFDIR}/morph)
 
 # What dpkg runs before and after it replaces files (morph-mount(8)).

@@ -34,6 +34,8 @@ def words(*verb):
 def tabled(path, offered):
     """The long options of a source file's table, but for those of which the short form is offered."""
     text = open(path, encoding="utf-8").read()
+    if '"cli/file_verb.h"' in text:  # verbs that show a file share their options
+        text += open(f"{SOURCE}/cli/file_verb.c", encoding="utf-8").read()
     table = re.findall(r'\{\s*"([a-z-]+)",\s*(?:no|required|optional)_argument,\s*NULL,\s*(\S+)', text)
     found = {name for name, value in table if "-" + value.strip("'") not in offered}
     if "DAEMON_OPTIONS" in text:

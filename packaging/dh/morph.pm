@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# dh --with morph, or `Build-Depends: dh-sequence-morph`: what dh(1) runs is built by morph-backend, and what the files of a
+# package carry for Morph goes into a package of its own. See dh_morph(1).
+
+use strict;
+use warnings;
+
+use Cwd qw(getcwd);
+use Debian::Debhelper::Dh_Lib qw(get_buildoption is_cross_compiling mkdirs warning);
+
+# Compilers under the names of the system's, for every build system, and for rules that name one.
+my $masquerade = '/usr/libexec/morph/masquerade';
+# Programs that are hardly ever installed: LTO of all that they link would take most of the build.
+my $skip = join(':', map { "*/$_/*" } qw(test tests testsuite t check example examples fuzz bench benchmark benchmarks CMakeFiles));
+# dh_clean removes it.
+my $report = 'debian/.debhelper/morph-report';
+
+if (get_buildoption('nomorph')) {
+	warning('DEB_BUILD_OPTIONS has nomorph: nothing is built for Morph');
+} elsif (is_cross_compiling()) {
+	warning('cross-compiling: nothing is built for Morph');
+} else {
+	my $path = $ENV{PATH} // '/usr/bin:/bin';
+
+	$ENV{PATH} = "$masquerade:$path" unless grep { $_ eq $masquerade } split(/:/, $path);
+	# Every function that is shipped must be the one that its IR makes; the linker says which is not, and leaves its IR out.
+	$ENV{MORPH_VERIFY} //= 1;
+	$ENV{MORPH_SKIP} //= $skip;
+	# What dwz and debugedit of this distribution read; clang's own choice is DWARF 5.
+	$ENV{"DEB_${_}_APPEND"} = join(' ', grep { defined } $ENV{"DEB_${_}_APPEND"}, '-gdwarf-4') for qw(CFLAGS CXXFLAGS);
+	mkdirs('debian/.debhelper');
+	$ENV{MORPH_REPORT} //= getcwd() . "/$report";
+	insert_before('dh_strip', 'dh_morph');
+	insert_after('dh_gencontrol', 'dh_morph_gencontrol');
+	insert_after('dh_builddeb', 'dh_morph_builddeb');
+}
+
+1;

@@ -1,0 +1,235 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Morph's own packages, from this tree, in a fresh Debian root: they build, lintian finds nothing, they install, one real
+# package is rebuilt with one more line of Build-Depends, sampled, re-optimized by morphd, and is as it was shipped when Morph
+# is removed; purged, Morph leaves nothing behind.
+
+set -uo pipefail
+if [[ ${1:-} != inside ]]; then
+	((EUID == 0)) || { echo "skipped: a Debian root is made and entered, which needs root"; exit 77; }
+	exec unshare --mount --propagation private bash "$0" inside
+fi
+
+# shellcheck source=scripts/common.sh
+. "$MORPH_SOURCE/scripts/common.sh"
+# shellcheck source=scripts/sources.sh
+. "$MORPH_SOURCE/scripts/sources.sh"
+# shellcheck source=tests/package/root.sh
+. "$MORPH_SOURCE/tests/package/root.sh"
+set +e
+work=$(mktemp -d)
+trap 'leave' EXIT
+failed=0
+root=$work/root
+
+leave()
+{
+	[[ -z ${manager:-} ]] || kill "$manager" 2>/dev/null
+	cd / && umount -R -l "$work/root" "$work/layer" 2>/dev/null
+	rm -rf "$work"
+}
+
+fail()
+{
+	printf 'FAILED: %s\n' "$*"
+	failed=1
+}
+
+# must WHAT COMMAND...: nothing that follows makes sense without it
+must()
+{
+	local what=$1
+
+	shift
+	"$@" >"$work/log" 2>&1 || {
+		tail -n 30 "$work/log"
+		printf 'FAILED: %s\n' "$what"
+		exit 1
+	}
+}
+
+step()
+{
+	printf '%4d s: %s\n' "$SECONDS" "$*"
+}
+
+# ---- Morph's packages ----
+
+# The tree as git knows it, so that nothing of a developer's build comes into it.
+tree_copy()
+{
+	mkdir -p "$1"
+	(cd "$MORPH_SOURCE" && git ls-files -z --cached --others --exclude-standard | xargs -0 ls -d 2>/dev/null |
+		tar -c -T - | tar -x -C "$1")
+}
+
+# lintian_check CHANGES: no error, no warning
+lintian_check()
+{
+	local said
+
+	said=$(lintian --allow-root --fail-on none "$1" 2>&1 | grep -E '^[EW]:')
+	[[ -z $said ]] || fail "lintian: $said"
+}
+
+packages_build()
+{
+	mkdir -p "$root/packages"
+	if [[ -n ${MORPH_PACKAGES:-} ]]; then # for work on this test: a directory with packages that are built already
+		cp "$MORPH_PACKAGES"/*.deb "$root/packages/"
+		return
+	fi
+	tree_copy "$work/build/morph"
+	cd "$work/build/morph" || exit 1
+	must "dpkg-buildpackage of Morph" env DEB_BUILD_OPTIONS="nocheck parallel=$JOBS" dpkg-buildpackage -us -uc -b
+	lintian_check "$work"/build/morph_*.changes
+	cp "$work"/build/*.deb "$root/packages/"
+	rm "$root"/packages/*-dbgsym_*
+}
+
+# install NAME...: by apt, of what lies in /packages
+install_packages()
+{
+	local name debs=()
+
+	for name in "$@"; do
+		debs+=("/packages/${name}_"*.deb)
+	done
+	# shellcheck disable=SC2016 # expanded in the root
+	root_run "$root" sh -c 'apt-get -qq -y --no-install-recommends --allow-downgrades install $0' "${debs[*]}"
+}
+
+# ---- a real package, with one more line ----
+
+package=dash
+
+package_rebuild()
+{
+	local dsc
+
+	must "fetching the source of $package" source_fetch "$package"
+	dsc=$(find "$MORPH_CACHE/src/$package" -name '*.dsc' | sort -V | tail -n 1)
+	mkdir "$root/build"
+	must "dpkg-source -x $dsc" dpkg-source --no-check -x "$dsc" "$root/build/$package"
+	sed -i -E '0,/^Build-Depends:/s/^Build-Depends:/& dh-sequence-morph,/' "$root/build/$package/debian/control"
+	must "dpkg-buildpackage of $package" root_run "$root" sh -c "cd /build/$package && dpkg-buildpackage -us -uc -b"
+	cp "$work/log" "$work/$package.log"
+	cp "$root"/build/*.deb "$root/packages/"
+}
+
+# field DEB NAME
+field()
+{
+	dpkg-deb -f "$root"/packages/"$1"_*.deb "$2"
+}
+
+# has_section FILE SECTION
+has_section()
+{
+	readelf -SW "$1" 2>/dev/null | grep -q "\\] $2 "
+}
+
+package_check()
+{
+	local out=$work/unpacked version
+	version=$(field "$package" Version)
+
+	dpkg-deb -x "$root/packages/${package}_"*.deb "$out"
+	dpkg-deb -x "$root/packages/${package}-morph_"*.deb "$out/morph"
+	dpkg-deb -x "$root/packages/${package}-dbgsym_"*.deb "$out/dbgsym"
+	! has_section "$out/bin/dash" .morph || fail "the program still carries its IR"
+	has_section "$out/bin/dash" .note.morph.sidecar || fail "the program does not name its sidecar"
+	! grep -rlq '' "$out"/dbgsym --include='*.debug' ||
+		! has_section "$(find "$out/dbgsym" -name '*.debug' | head -n 1)" .morph || fail "the debug symbols carry IR"
+	[[ $(find "$out/morph/usr/lib/morph/.build-id" -name '*.morph' | wc -l) == 1 ]] || fail "not one sidecar: $(find "$out/morph")"
+	[[ $(field $package-morph Depends) == "$package (= $version)" ]] || fail "Depends: $(field $package-morph Depends)"
+	[[ $(field $package-morph Auto-Built-Package) == morph-ir ]] || fail "no Auto-Built-Package"
+	[[ $(field $package-morph Morph-LLVM) == 22.* ]] || fail "Morph-LLVM: $(field $package-morph Morph-LLVM)"
+	[[ -n $(field $package-morph Build-Ids) ]] || fail "no Build-Ids"
+	grep -q "^ .*${package}-morph_.*\\.deb" "$root"/build/*.changes || fail "the changes file lacks ${package}-morph"
+	grep -q '1 of 1 programs and libraries carry IR' "$work/$package.log" || fail "dh_morph did not say what it found"
+	cp "$root"/build/*.changes "$root"/build/*.deb "$work/"
+	said=$(lintian --allow-root --fail-on none "$work"/"$package"*.changes 2>&1 | grep -E '^[EW]: [^ ]*-morph')
+	[[ -z $said ]] || fail "lintian on $package-morph: $said"
+}
+
+# ---- what a machine does with it ----
+
+# What dash has to do, and the output that it gives.
+script='i=0; s=0; while [ $i -lt 150000 ]; do i=$((i + 1)); case $i in *7*) s=$((s + i % 13)) ;; *) : "${i#1}" ;; esac; done; echo $s'
+
+manager_start()
+{
+	root_start "$root" morphd --bus=none --set=automatic=no --set=worker_socket=/none --set=minimum_samples=1 >"$work/manager.log" 2>&1
+	manager=$!
+	for _ in $(seq 100); do
+		root_run "$root" morph status >/dev/null 2>&1 && return
+		sleep 0.1
+	done
+	cat "$work/manager.log"
+	fail "morphd does not answer"
+}
+
+reoptimize()
+{
+	local expected said
+
+	expected=$(root_run "$root" dash -c "$script")
+	cp "$root/bin/dash" "$work/shipped"
+	manager_start
+	must "sampling" root_run "$root" morph record --files -F 1999 -o /tmp/dash.samples -- dash -c "$script"
+	mv "$root/tmp/dash.samples" "$root/var/spool/morph/"
+	for _ in $(seq 100); do
+		root_run "$root" morph status --json | jq -e '.modules | length > 0' >/dev/null && break
+		sleep 0.2
+	done
+	said=$(root_run "$root" morph reoptimize /usr/bin/dash 2>&1) || { fail "reoptimize: $said"; cat "$work/manager.log"; return; }
+	! cmp -s "$root/bin/dash" "$work/shipped" || fail "no new generation is in place: $said"
+	[[ $(root_run "$root" dash -c "$script") == "$expected" ]] || fail "the new generation gives another output"
+	kill "$manager"
+	wait "$manager"
+	manager=
+}
+
+step "a Debian root"
+root_new "$work"
+root_mounts "$root"
+step "Morph's packages"
+packages_build
+root_state "$root" >"$work/before"
+step "installing them"
+must "installing Morph" install_packages morph morph-cli
+[[ $(root_run "$root" morph --version) == "morph 0."* ]] || fail "morph --version"
+for unit in morphd.service morph-monitor.service morph-worker.socket morph-mount.socket; do
+	root_run "$root" systemctl is-enabled $unit >/dev/null || fail "$unit is not enabled"
+done
+root_run "$root" getent passwd morph-edit >/dev/null || fail "no user morph-edit"
+must "installing the sequence" install_packages morph-backend dh-morph
+
+step "rebuilding $package"
+package_rebuild
+package_check
+
+step "installing $package, sampling it, optimizing it"
+must "installing $package" install_packages "$package" "$package-morph"
+reoptimize
+
+step "an upgrade keeps what morphd knows"
+must "installing again" root_run "$root" sh -c 'dpkg -i /packages/morph_*.deb /packages/morph-cli_*.deb'
+[[ -s $root/var/lib/morph/state.db ]] || fail "the upgrade lost the state"
+! cmp -s "$root/bin/dash" "$work/shipped" || fail "the upgrade rolled $package back"
+
+step "removing"
+must "apt-get remove" root_run "$root" apt-get -qq -y remove morph
+cmp "$root/bin/dash" "$work/shipped" || fail "$package is not as it was shipped"
+[[ -z $(root_run "$root" dpkg --verify "$package") ]] || fail "dpkg --verify: $(root_run "$root" dpkg --verify "$package")"
+must "apt-get purge" root_run "$root" apt-get -qq -y purge morph morph-cli morph-backend dh-morph "$package-morph"
+# The rebuilt package stays: its program is another than the distribution's.
+rm -rf "$root/build" "$root/packages"
+root_state "$root" >"$work/after"
+others='(^|[ /])(bin/dash|usr/share/(doc|man)/.*dash.*)( |$)'
+diff <(grep -vE "$others" "$work/before") <(grep -vE "$others" "$work/after") >"$work/diff" ||
+	fail "left behind (>) or missing (<): $(grep '^[<>]' "$work/diff" | head -n 20)"
+step "done"
+exit $failed
