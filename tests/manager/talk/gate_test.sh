@@ -43,15 +43,17 @@ call()
 	nobody "$dir/public/manager-call" "$socket" "$@" || true
 }
 
-# The rows themselves, not what morphd says of them.
+# The rows themselves, not what morphd says of them; but for what it thinks of a program, which it notes by itself.
 rows()
 {
 	python3 - "$dir/state/state.db" <<-'END'
 		import sqlite3, sys
 		db = sqlite3.connect(sys.argv[1])
 		for table in ("module", "target", "generation", "refusal", "event", "pin", "swap"):
-		    for row in db.execute(f"SELECT * FROM {table} ORDER BY 1"):
-		        print(table, row)
+		    rows = db.execute(f"SELECT * FROM {table} ORDER BY 1")
+		    names = [column[0] for column in rows.description]
+		    for row in rows:
+		        print(table, [value for name, value in zip(names, row) if name not in ("verdict", "verdict_ns")])
 	END
 }
 
