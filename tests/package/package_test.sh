@@ -154,6 +154,17 @@ package_check()
 	[[ -z $said ]] || fail "lintian on $package-morph: $said"
 }
 
+# The example for packagers' own tests, in the root that has the packages; it says itself what it skips.
+autopkgtest_run()
+{
+	local status
+
+	cp "$MORPH_SOURCE/debian/tests/sequence" "$root/tmp/sequence"
+	root_run "$root" /tmp/sequence >"$work/log" 2>&1
+	status=$?
+	((status == 0)) || { tail -n 20 "$work/log"; fail "debian/tests/sequence ended with status $status"; }
+}
+
 # ---- what a machine does with it ----
 
 # What dash has to do, and the output that it gives.
@@ -210,6 +221,7 @@ must "installing the sequence" install_packages morph-backend dh-morph
 step "rebuilding $package"
 package_rebuild
 package_check
+autopkgtest_run
 
 step "installing $package, sampling it, optimizing it"
 must "installing $package" install_packages "$package" "$package-morph"
