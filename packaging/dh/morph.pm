@@ -28,7 +28,11 @@ if (get_buildoption('nomorph')) {
 	$ENV{MORPH_VERIFY} //= 1;
 	$ENV{MORPH_SKIP} //= $skip;
 	# What dwz and debugedit of this distribution read; clang's own choice is DWARF 5.
-	$ENV{"DEB_${_}_APPEND"} = join(' ', grep { defined } $ENV{"DEB_${_}_APPEND"}, '-gdwarf-4') for qw(CFLAGS CXXFLAGS);
+	for my $flags (qw(CFLAGS CXXFLAGS)) {
+		for my $name ("DEB_${flags}_APPEND", exists($ENV{$flags}) ? $flags : ()) { # dh may have set them by now
+			$ENV{$name} = join(' ', grep { defined } $ENV{$name}, '-gdwarf-4');
+		}
+	}
 	mkdirs('debian/.debhelper');
 	$ENV{MORPH_REPORT} //= getcwd() . "/$report";
 	insert_before('dh_strip', 'dh_morph');

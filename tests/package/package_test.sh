@@ -203,6 +203,28 @@ reoptimize()
 	manager=
 }
 
+# The root as a machine of its own, with its systemd; what happens there is in booted.sh.
+booted_run()
+{
+	umount -R -l "$root"/{proc,sys,dev,run,tmp}
+	cp "$MORPH_SOURCE/tests/package/booted.sh" "$root/booted.sh"
+	printf '%s\n' '[Unit]' 'After=multi-user.target dbus.service' '[Service]' 'Type=oneshot' 'ExecStart=bash /booted.sh' \
+		'ExecStopPost=systemctl --no-block poweroff' >"$root/etc/systemd/system/booted.service"
+	mkdir -p "$root/etc/systemd/system/default.target.wants"
+	ln -s ../booted.service "$root/etc/systemd/system/default.target.wants/"
+	timeout 300 systemd-nspawn -q --register=no --keep-unit -b -D "$root" --machine="morph-$$" --capability=all \
+		--system-call-filter="bpf perf_event_open" --bind=/sys/kernel --bind=/sys/fs/bpf --console=pipe \
+		</dev/null >"$work/boot.log" 2>&1
+	if [[ $(tail -n 1 "$root/result" 2>/dev/null) != done ]]; then
+		tail -n 20 "$work/boot.log"
+		[[ -e $root/booted.log ]] && tail -n 20 "$root/booted.log"
+		fail "the machine did not come to its end"
+	elif [[ $(cat "$root/result") != done ]]; then
+		tail -n 40 "$root/booted.log"
+		fail "booted: $(sed '$d' "$root/result")"
+	fi
+}
+
 step "a Debian root"
 root_new "$work"
 root_mounts "$root"
@@ -238,10 +260,12 @@ cmp "$root/bin/dash" "$work/shipped" || fail "$package is not as it was shipped"
 [[ -z $(root_run "$root" dpkg --verify "$package") ]] || fail "dpkg --verify: $(root_run "$root" dpkg --verify "$package")"
 must "apt-get purge" root_run "$root" apt-get -qq -y purge morph morph-cli morph-backend dh-morph "$package-morph"
 # The rebuilt package stays: its program is another than the distribution's.
-rm -rf "$root/build" "$root/packages"
+rm -rf "$root/build"
 root_state "$root" >"$work/after"
 others='(^|[ /])(bin/dash|usr/share/(doc|man)/.*dash.*)( |$)'
 diff <(grep -vE "$others" "$work/before") <(grep -vE "$others" "$work/after") >"$work/diff" ||
 	fail "left behind (>) or missing (<): $(grep '^[<>]' "$work/diff" | head -n 20)"
+step "the same on a machine that is booted"
+booted_run
 step "done"
 exit $failed
