@@ -5,10 +5,12 @@
 
 #include <asm/ioctls.h>
 #include <errno.h>
+#include <linux/netlink.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <seccomp.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "base/macro.h"
 
@@ -43,6 +45,14 @@ static const char *const allowed_calls[] = {
 	"sysinfo", "uname", "getrandom", "getcpu"
 };
 
+/* For a client of the network; bind() is what libc does to a netlink socket. */
+static const char *const network_calls[] = { "connect",	   "bind",	 "sendto",	"recvfrom",
+					     "sendmsg",	   "recvmsg",	 "sendmmsg",	"recvmmsg",
+					     "getsockopt", "setsockopt", "getsockname", "getpeername",
+					     "shutdown" };
+static const int network_families[] = { AF_INET, AF_INET6, AF_NETLINK };
+#define SOCKET_TYPE 0xfu /* the rest of the argument: flags */
+
 /* Requests that change nothing outside of the process. Not among them: TIOCSTI, which types into a terminal. */
 static const uint32_t allowed_ioctls[] = { TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX };
 
@@ -62,16 +72,45 @@ static int allow_requests(scmp_filter_ctx filter, int call, unsigned argument, c
 	return r;
 }
 
-static int rules_add(scmp_filter_ctx filter)
+static int allow_calls(scmp_filter_ctx filter, const char *const *names, size_t n)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(allowed_calls); i++) {
-		int call = seccomp_syscall_resolve_name(allowed_calls[i]);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		int call = seccomp_syscall_resolve_name(names[i]);
 
 		if (call >= 0) /* negative: this architecture, or this libseccomp, has no such call */
 			r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
 	}
+	return r;
+}
+
+/* Streams and datagrams; libc's socketpair(AF_UNIX), by which libcurl's resolver wakes it, leads nowhere else. */
+static int network_rules_add(scmp_filter_ctx filter)
+{
+	int r = allow_calls(filter, network_calls, ARRAY_SIZE(network_calls));
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(network_families); i++)
+		for (unsigned type = SOCK_STREAM; r == 0 && type <= SOCK_RAW; type++) {
+			bool is_netlink = network_families[i] == AF_NETLINK;
+
+			if (type == SOCK_RAW && !is_netlink)
+				continue;
+			r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), is_netlink ? 3 : 2,
+					     SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)network_families[i]),
+					     SCMP_A1(SCMP_CMP_MASKED_EQ, SOCKET_TYPE, type),
+					     SCMP_A2(SCMP_CMP_EQ, NETLINK_ROUTE));
+		}
+	if (r == 0)
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1,
+				     SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+	return r;
+}
+
+static int rules_add(scmp_filter_ctx filter)
+{
+	int r = allow_calls(filter, allowed_calls, ARRAY_SIZE(allowed_calls));
+
 	/* No new namespaces: clone's flags can be looked at, clone3's cannot, so libc must use clone. */
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
@@ -96,11 +135,13 @@ static int rules_add(scmp_filter_ctx filter)
 	return r;
 }
 
-int calls_filter(struct fault *reterr)
+int calls_filter(bool network, struct fault *reterr)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int r = filter ? rules_add(filter) : -ENOMEM;
 
+	if (r == 0 && network)
+		r = network_rules_add(filter);
 	if (r == 0)
 		r = seccomp_load(filter);
 	if (filter)

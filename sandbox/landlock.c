@@ -87,7 +87,7 @@ static int rule_add(int ruleset, const char *path, uint64_t rights)
 	return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0 ? -errno : 0;
 }
 
-int landlock_enter(const char *directory, const char *const *readable, struct fault *reterr)
+int landlock_enter(const char *directory, const char *const *readable, bool network, struct fault *reterr)
 {
 	struct ruleset_attr attr = { 0 };
 	_clean_(fd_closep) int ruleset = -1;
@@ -102,6 +102,8 @@ int landlock_enter(const char *directory, const char *const *readable, struct fa
 		attr.scoped |= levels[i].attr.scoped;
 		in_directory |= levels[i].in_directory;
 	}
+	if (network)
+		attr.net &= ~NET_CONNECT_TCP;
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 	if (ruleset < 0)
 		return fault_errno(reterr, -errno, "sandbox: landlock: no rules can be made");

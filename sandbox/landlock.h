@@ -21,7 +21,8 @@ const char *landlock_lacks(int abi);
 /**
  * landlock_enter() - for this process and its future children, for good
  * @directory: the one place that may be written
+ * @network:   TCP may be connected to; listening stays forbidden
  * @readable:  NULL-terminated: further paths that may be read and executed; missing ones are skipped
  * Return: the kernel's interface, 0 when it has none; -errno with @reterr
  */
-int landlock_enter(const char *directory, const char *const *readable, struct fault *reterr);
+int landlock_enter(const char *directory, const char *const *readable, bool network, struct fault *reterr);

@@ -96,11 +96,11 @@ static int walls_raise(struct run *run, struct fault *reterr)
 	if (r < 0)
 		return r;
 	run->report.user = o->uid != (uid_t)-1;
-	r = landlock_enter(o->directory, o->readable, reterr);
+	r = landlock_enter(o->directory, o->readable, o->network, reterr);
 	if (r < 0)
 		return r;
 	run->report.landlock = r;
-	r = calls_filter(reterr);
+	r = calls_filter(o->network, reterr);
 	run->report.seccomp = r == 0;
 	return r;
 }
@@ -180,7 +180,7 @@ _noreturn_ static void keeper_main(struct run *run, pid_t caller)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != caller)
 		_exit(1);
 	stdio_open(run);
-	spaces_enter(&run->report.spaces);
+	spaces_enter(run->options->network, &run->report.spaces);
 	pid = fork();
 	if (pid == 0) {
 		close_except((int[]){ run->news[1], run->life[0], run->options->keep_fd }, 3);

@@ -34,6 +34,7 @@ struct sandbox_options {
 	const char *const *readable; /* NULL-terminated: what may be read and executed besides */
 	struct sandbox_limits limits;
 	unsigned timeout_s; /* of the clock on the wall; 0: none */
+	bool network;	    /* as a client, by IP: the caller's own network */
 	int keep_fd;	    /* the one descriptor that stays open inside; -1: none */
 	int (*tick)(
 		void *userdata); /* called four times a second and after signals; not 0: end it. May be NULL */

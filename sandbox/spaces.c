@@ -40,13 +40,14 @@ static int user_map(uid_t uid, gid_t gid)
 	return r < 0 ? r : file_put("/proc/self/gid_map", groups);
 }
 
-int spaces_enter(struct spaces *ret)
+int spaces_enter(bool network, struct spaces *ret)
 {
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
+	int flags = network ? SPACES & ~CLONE_NEWNET : SPACES;
 
 	*ret = (struct spaces){ 0 };
-	if (unshare(uid == 0 ? SPACES : SPACES | CLONE_NEWUSER) < 0)
+	if (unshare(uid == 0 ? flags : flags | CLONE_NEWUSER) < 0)
 		ret->error = errno;
 	else if (uid != 0)
 		ret->error = -user_map(uid, gid);

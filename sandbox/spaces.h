@@ -22,9 +22,10 @@ struct spaces {
 
 /**
  * spaces_enter() - the calling process's next child is the first one in the new namespaces
+ * @network: stay in the one of the network
  * Return: 0, also when there are none (then @ret->error says why)
  */
-int spaces_enter(struct spaces *ret);
+int spaces_enter(bool network, struct spaces *ret);
 
 /** spaces_furnish() - by that first child: mounts, host name. @directory stays writable and becomes the working directory */
 void spaces_furnish(const char *directory, struct spaces *spaces);

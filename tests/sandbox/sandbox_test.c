@@ -7,13 +7,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -230,6 +233,68 @@ TEST(all_die_with_a_caller_that_is_killed)
 	ATTACK("sandbox-outlives-killed-caller", n == 0);
 	close(life[0]);
 	file_remove_tree(directory, NULL);
+}
+
+static struct sockaddr_in loopback;
+
+static bool connects(int family, const void *address, socklen_t size)
+{
+	int fd = socket(family, SOCK_STREAM, 0);
+	bool ret = fd >= 0 && connect(fd, address, size) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* A bit for each of what worked. */
+static int talk(void *userdata)
+{
+	const struct sockaddr_un *local = userdata;
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	int listening = socket(AF_INET, SOCK_STREAM, 0);
+
+	any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return (connects(AF_INET, &loopback, sizeof(loopback)) ? 1 : 0) |
+	       (connects(AF_UNIX, local, sizeof(*local)) ? 2 : 0) |
+	       (listening >= 0 && bind(listening, (struct sockaddr *)&any, sizeof(any)) == 0 ? 4 : 0) |
+	       (listening >= 0 && listen(listening, 1) == 0 ? 8 : 0) |
+	       (socket(AF_INET, SOCK_RAW, IPPROTO_TCP) >= 0 || socket(AF_PACKET, SOCK_RAW, 0) >= 0 ? 16 : 0) |
+	       (open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0 ? 32 : 0);
+}
+
+TEST(with_a_network_one_can_ask_and_nothing_more)
+{
+	struct sockaddr_un local = { .sun_family = AF_UNIX };
+	int inet = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0),
+	    unix_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t size = sizeof(loopback);
+
+	loopback = (struct sockaddr_in){ .sin_family = AF_INET };
+	loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	CHECK(bind(inet, (struct sockaddr *)&loopback, size) == 0 && listen(inet, 8) == 0);
+	CHECK(getsockname(inet, (struct sockaddr *)&loopback, &size) == 0);
+	for (int network = 0; network < 2; network++) {
+		struct sandbox_options options = options_make();
+		struct sandbox_report walls;
+		int status = 0;
+
+		/* Where the sandbox may go, and its user may. */
+		snprintf(local.sun_path, sizeof(local.sun_path), "%.64s/socket", directory);
+		if (network == 0)
+			CHECK(bind(unix_fd, (struct sockaddr *)&local, sizeof(local)) == 0 &&
+			      listen(unix_fd, 8) == 0 && chmod(local.sun_path, 0777) == 0);
+		CHECK(connects(AF_INET, &loopback, sizeof(loopback)));
+		options.network = network;
+		options.userdata = &local;
+		CHECK_INT(run(&options, talk, &walls, &status), 0);
+		if (network)
+			ATTACK("sandbox-network-only-to-ask", WIFEXITED(status) && WEXITSTATUS(status) == 1);
+		else
+			ATTACK("sandbox-network-not-given", WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	}
+	close(inet);
+	close(unix_fd);
 }
 
 TEST(older_kernels_lack_something_and_it_is_said)
