@@ -15,6 +15,7 @@
 #include "base/macro.h"
 
 #define ALIGNMENT 8u
+#define NOTE_ALIGNMENT 4u /* of its fields, too: gabi, "Note Section" */
 
 struct editor {
 	const struct image *image;
@@ -198,7 +199,8 @@ static int sections_add(struct editor *e, const struct image_new_section *sectio
 		Elf64_Shdr section = { .sh_name = (uint32_t)names.size,
 				       .sh_type = sections[i].type,
 				       .sh_size = sections[i].size,
-				       .sh_addralign = ALIGNMENT };
+				       .sh_addralign =
+					       sections[i].type == SHT_NOTE ? NOTE_ALIGNMENT : ALIGNMENT };
 
 		if (has_kept(e, sections[i].name))
 			return fault_set(reterr, -EBADMSG, "%s: has a section %s already",
