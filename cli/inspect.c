@@ -63,7 +63,7 @@ static void summary_make(const struct image *image, const struct morph_data *dat
 
 	if (section && section->data) {
 		s.data_bytes = section->size;
-	} else if (sidecar_path(image_build_id(image), dir, s.path, sizeof(s.path)) == 0 &&
+	} else if (sidecar_locate(image_build_id(image), dir, s.path, sizeof(s.path)) == 0 &&
 		   stat(s.path, &st) == 0) {
 		s.data_bytes = (uint64_t)st.st_size;
 	}

@@ -18,6 +18,7 @@ int cc_run(int argc, char **argv);
 int cxx_run(int argc, char **argv);
 int inspect_run(int argc, char **argv);
 int split_run(int argc, char **argv);
+int fetch_run(int argc, char **argv);
 int record_run(int argc, char **argv);
 int top_run(int argc, char **argv);
 int profile_run(int argc, char **argv);
@@ -42,6 +43,8 @@ const struct verb verbs[] = {
 	{ "inspect", inspect_run, "FILE [--json] [--sidecar-dir DIR]", "what a program carries for Morph" },
 	{ "split", split_run, "FILE [-o SIDECAR | --dir DIR] [--keep] [--json]",
 	  "move a program's Morph data into a sidecar" },
+	{ "fetch", fetch_run, "PROGRAM [-o SIDECAR | --dir DIR] [--url URL]... [--json]",
+	  "get a program's sidecar from debuginfod servers" },
 	{ "record", record_run,
 	  "[-o FILE] [-F HZ] [--duration S] [--clock NAME] [--files] [--quiet] [--json]\n"
 	  "                    (COMMAND [ARG...] | -p PID | -G CGROUP | -a)",

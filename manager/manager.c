@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "manager/act/activation.h"
 #include "manager/act/automatic.h"
+#include "manager/act/fetch.h"
 #include "manager/act/housekeeping.h"
 #include "manager/act/queue.h"
 #include "manager/act/rebuild.h"
@@ -137,6 +138,7 @@ void manager_free(struct manager *m)
 	if (!m)
 		return;
 	queue_free(m->queue);
+	fetch_stop(m->fetch);
 	state_free(m->state);
 	sd_event_unref(m->event);
 	settings_done(&m->settings);
@@ -164,6 +166,8 @@ void manager_tick(struct manager *m, struct manager_clock *clock)
 		clock->housekeeping_ns = now + HOUSEKEEPING_INTERVAL_NS;
 		r = housekeeping(m, queue_module(m->queue), &fault);
 	}
+	if (r == 0)
+		r = fetch_tick(m, &fault);
 	if (r == 0)
 		r = automatic_edits(m, m->queue, &fault);
 	if (r < 0)

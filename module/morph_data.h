@@ -84,8 +84,8 @@ DEFINE_CLEANUP(struct morph_data *, morph_data_free);
 
 /**
  * morph_data_load() - of an opened file: its section, else the sidecar for its build ID
- * @sidecar_dir: NULL for SIDECAR_DIR
- * Return: 0; -ENODATA when the file carries nothing and no sidecar exists; -EBADMSG when what was
+ * @sidecar_dir: NULL for SIDECAR_DIR and SIDECAR_FETCHED_DIR
+ * Return: 0; -ENODATA when the file carries nothing and names no sidecar; -ENOENT when the one that it names is not there; -EBADMSG when what was
  * found is damaged, belongs to another build ID, or is not the sidecar that the file names, or
  * would take more than four times the memory that they take on the disk; @reterr says which.
  */

@@ -12,13 +12,21 @@
 #include "base/bytes.h"
 #include "base/fault.h"
 #include "base/file.h"
+#include "base/sha256.h"
 #include "module/image.h"
 
 #define SIDECAR_DIR "/usr/lib/morph/.build-id"
+#define SIDECAR_FETCHED_DIR "/var/lib/morph/sidecars" /* what morphd or root fetched (morph-fetch) */
 #define SIDECAR_NOTE_SECTION ".note.morph.sidecar"
 
 /** sidecar_path() - @dir: NULL for SIDECAR_DIR. Return: 0; -ENODATA: no build ID; -ENAMETOOLONG */
 int sidecar_path(const struct build_id *id, const char *dir, char *ret, size_t size);
+
+/**
+ * sidecar_locate() - the path of the sidecar that is there: in @dir, or, @dir being NULL, in SIDECAR_DIR or SIDECAR_FETCHED_DIR
+ * Return: 0; -ENOENT: in none, @ret being the first; -ENODATA, -ENAMETOOLONG as sidecar_path()
+ */
+int sidecar_locate(const struct build_id *id, const char *dir, char *ret, size_t size);
 
 /**
  * sidecar_split() - @image's file without its section .morph, and with the note of a sidecar of @bytes, into @ret
@@ -34,8 +42,12 @@ int sidecar_split(const struct image *image, const void *bytes, size_t size, str
 int sidecar_check(const struct image *image, const void *bytes, size_t size, const char *path,
 		  struct fault *reterr);
 
+/** sidecar_named() - the SHA-256 of the sidecar that @image names. Return: 0; -ENODATA: it names none */
+int sidecar_named(const struct image *image, uint8_t ret[SHA256_BYTES]);
+
 /**
- * sidecar_open() - the sidecar that @image names, from @dir (NULL: SIDECAR_DIR), checked
- * Return: 0; -ENODATA: there is none, the file carries no Morph data at all; other -errno as sidecar_check(), with @reterr
+ * sidecar_open() - the sidecar that @image names, from @dir (NULL: SIDECAR_DIR, else SIDECAR_FETCHED_DIR), checked
+ * Return: 0; -ENODATA: the file names none, and so carries no Morph data at all; -ENOENT: the one that it names is not there;
+ * other -errno as sidecar_check(), with @reterr
  */
 int sidecar_open(const struct image *image, const char *dir, struct file_map *ret, struct fault *reterr);

@@ -19,11 +19,11 @@ PACKAGES_BUILD=(
 	gcc libc6-dev cmake ninja-build pkg-config
 	clang-22 lld-22 llvm-22 llvm-22-dev llvm-22-linker-tools
 	bpftool libbpf-dev libelf-dev zlib1g-dev libsqlite3-dev libsystemd-dev libzydis-dev
-	libxxhash-dev libseccomp-dev libcap-dev libssl-dev
+	libxxhash-dev libseccomp-dev libcap-dev libssl-dev libcurl4-openssl-dev
 )
 # shellcheck disable=SC2034
 PACKAGES_TEST=(
-	binutils bolt-22 clang-format-22 clang-tidy-22 dbus debsums dpkg-dev file g++ golang-go jq libclang-rt-22-dev
+	binutils bolt-22 clang-format-22 clang-tidy-22 dbus debsums debuginfod dpkg-dev file g++ golang-go jq libclang-rt-22-dev
 	linux-perf make procps protobuf-compiler python3 util-linux valgrind
 	fish libc6-dev-arm64-cross man-db zsh
 	build-essential debhelper lintian mmdebstrap rpm systemd-container # tests/package

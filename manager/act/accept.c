@@ -15,6 +15,7 @@
 #include "manager/keep/journal.h"
 #include "manager/keep/path.h"
 #include "manager/keep/store.h"
+#include "manager/program/sidecars.h"
 #include "module/build_id.h"
 
 static int open_made(const char *path, struct stat *st, struct fault *reterr)
@@ -72,12 +73,10 @@ static void report_read(struct manager *m, struct generation_row *row)
 /* Morph data that the package has in a file of its own may be gone when somebody wants to repeat the edit. */
 static int sidecar_keep(struct manager *m, const struct module_row *module, struct fault *reterr)
 {
-	char name[NAME_MAX + 1], directory[PATH_MAX], from[PATH_MAX], to[PATH_MAX];
+	char directory[PATH_MAX], from[PATH_MAX], to[PATH_MAX];
 
-	if (snprintf(name, sizeof(name), "%.2s/%s.morph", module->key, module->key + 2) >=
-		    (int)sizeof(name) ||
-	    !settings_path(&m->settings, m->settings.sidecar_directory, directory) ||
-	    access(path_join(directory, name, from), R_OK) < 0)
+	if (!sidecars_directory(&m->settings, module->key, directory) ||
+	    !sidecars_file(directory, module->key, from) || access(from, R_OK) < 0)
 		return 0;
 	return file_copy(from, path_join(m->work, "sidecar", to), reterr);
 }

@@ -24,6 +24,7 @@
 #include "manager/keep/path.h"
 #include "manager/keep/store.h"
 #include "manager/program/shipped.h"
+#include "manager/program/sidecars.h"
 
 #define CHECK_COMMAND "morph-check {original} {output}" /* prints the build ID of what was made */
 
@@ -312,7 +313,7 @@ static int words_of(struct edit *edit, char ***ret, struct fault *reterr)
 				  edit->input.carried,
 				  settings_may_rebase(settings, edit->module.path) ? rebase : none };
 
-	if (!settings_path(settings, settings->sidecar_directory, sidecar_path))
+	if (!sidecars_directory(settings, edit->module.key, sidecar_path))
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", settings->root);
 	return command_words(edit->stage == STAGE_PROFILE ? settings->profile_command :
 			     edit->stage == STAGE_EDITOR  ? settings->editor_command :
@@ -385,7 +386,7 @@ static int stage_start(struct edit *edit, enum stage stage, struct fault *reterr
 	if (r < 0)
 		return r;
 	files_of(edit, files);
-	readable[0] = settings_path(settings, settings->sidecar_directory, sidecars);
+	readable[0] = sidecars_directory(settings, edit->module.key, sidecars);
 	readable[readable[0] ? 1 : 0] = directory_of(words[0], beside);
 	request.words = words;
 	request.files = files->files;

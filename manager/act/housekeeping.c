@@ -4,11 +4,13 @@
 #include "manager/act/housekeeping.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "manager/keep/catalog.h"
 #include "manager/keep/journal.h"
 #include "manager/keep/store.h"
+#include "manager/program/sidecars.h"
 
 /* Files whose counts are kept (pending.h) have bounds of their own, for each group of users. */
 #define COUNTED "carries <> 1 AND id NOT IN (SELECT module FROM pending_file)"
@@ -107,6 +109,15 @@ static int generations_drop(struct manager *m, int64_t busy, struct fault *reter
 	}
 }
 
+/* The sidecar that was fetched for a build. */
+static void fetched_drop(const struct manager *m, const char *build_id)
+{
+	char directory[PATH_MAX], path[PATH_MAX];
+
+	if (sidecars_fetched(&m->settings, directory) && sidecars_file(directory, build_id, path))
+		unlink(path);
+}
+
 static int modules_drop(struct manager *m, int64_t busy, struct fault *reterr)
 {
 	for (;;) {
@@ -124,6 +135,8 @@ static int modules_drop(struct manager *m, int64_t busy, struct fault *reterr)
 		/* First the store: a row without files is deleted next time, files without a row never. */
 		if (r == 0)
 			r = store_drop_module(m->store, module.key, reterr);
+		if (r == 0)
+			fetched_drop(m, module.key);
 		if (r == 0)
 			r = state_do(m->state, reterr, "DELETE FROM module WHERE id = ?", "i", id);
 		if (r == 0)

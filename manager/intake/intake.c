@@ -147,7 +147,7 @@ static int module_look(struct manager *m, const struct sample_module *from, cons
 	if (r == 0)
 		installed_done(&in);
 	if (r < 0 && e.carries != CARRIES_YES && r == -ENODATA)
-		return module_note(m, from, key, CARRIES_NO, e.note, reterr);
+		return module_note(m, from, key, e.carries, e.note, reterr);
 	if (r < 0)
 		return apart_note(m, from, key, fault.text, reterr);
 	return journal_event(m->state, in.module.id, from->path, EVENT_SEEN, reterr,
@@ -212,8 +212,8 @@ static int module_take(struct manager *m, const struct sample_log *log, const st
 	r = module_get_by_key(m->state, key, &module, reterr);
 	if (r == 0)
 		r = tally_count(m->state, &module, from->total, reterr);
-	if (r == 0 && module.carries == CARRIES_REFUSED && from->build_id.size >= BUILD_ID_MIN &&
-	    file_identity_is_known(&from->file))
+	if (r == 0 && (module.carries == CARRIES_REFUSED || module.carries == CARRIES_ELSEWHERE) &&
+	    from->build_id.size >= BUILD_ID_MIN && file_identity_is_known(&from->file))
 		r = pending_add(m->state, module.id, from, reterr);
 	module_row_done(&module);
 	return r;

@@ -33,6 +33,8 @@ struct job {
 	void *userdata;
 	struct job_order order; /* only its descriptors and counts after the start */
 	char *paths[JOB_FILES]; /* owned; of outputs */
+	char *place;		/* owned */
+	uint64_t timeout_s;
 	int socket;
 	pid_t pid; /* 0: a service of systemd's */
 	uid_t uid; /* of @pid; (uid_t)-1: ours */
@@ -118,7 +120,7 @@ static void process_end(struct job *job)
 	else
 		kill(-job->pid, SIGKILL);
 	job->pid = 0;
-	file_remove_tree(path_join(job->manager->work, PLACE, place), NULL);
+	file_remove_tree(path_join(job->place, PLACE, place), NULL);
 }
 
 void job_free(struct job *job)
@@ -130,6 +132,7 @@ void job_free(struct job *job)
 	job_order_close(&job->order);
 	for (size_t i = 0; i < JOB_FILES; i++)
 		free(job->paths[i]);
+	free(job->place);
 	sd_event_source_disable_unref(job->answer);
 	sd_event_source_disable_unref(job->timer);
 	free(job);
@@ -142,7 +145,7 @@ DEFINE_CLEANUP(struct job *, job_free);
  */
 static int output_take(const struct job *job, int fd, const char *path, struct fault *reterr)
 {
-	const uint64_t max = job->manager->settings.edit_file_bytes;
+	const uint64_t max = job->order.header.file_bytes;
 	_clean_(fd_closep) int to = -1;
 	char bytes[1 << 16];
 	uint64_t at = 0;
@@ -214,15 +217,14 @@ static int on_timeout(_unused_ sd_event_source *source, _unused_ uint64_t usec, 
 
 /* ---- its start ---- */
 
-static int service_connect(const struct settings *settings)
+static int service_connect(const struct settings *settings, const char *socket_path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	_clean_(fd_closep) int fd = -1;
 	char path[PATH_MAX];
 	int ret;
 
-	if (!settings_path(settings, settings->worker_socket, path) ||
-	    strlen(path) >= sizeof(address.sun_path))
+	if (!settings_path(settings, socket_path, path) || strlen(path) >= sizeof(address.sun_path))
 		return -ENOENT;
 	strcpy(address.sun_path, path);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -249,7 +251,8 @@ _noreturn_ static void worker_exec(const struct job *job, const char *worker, co
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
 	if (job->uid != (uid_t)-1) {
-		unshare(CLONE_NEWNET);
+		if (!(job->order.header.flags & JOB_NETWORK))
+			unshare(CLONE_NEWNET);
 		if (setgroups(0, NULL) < 0 || setresgid(job->uid, job->uid, job->uid) < 0 ||
 		    setresuid(job->uid, job->uid, job->uid) < 0)
 			error = -errno;
@@ -270,7 +273,7 @@ static int place_make(struct job *job, char ret[PATH_MAX], struct fault *reterr)
 	_clean_(fd_closep) int fd = -1;
 	int r;
 
-	path_join(job->manager->work, PLACE, ret);
+	path_join(job->place, PLACE, ret);
 	r = file_remove_tree(ret, reterr);
 	if (r < 0)
 		return r;
@@ -318,15 +321,15 @@ static int worker_spawn(struct job *job, struct fault *reterr)
 }
 
 /* A file without a name, for the worker to write. */
-static int output_open(const struct manager *m)
+static int output_open(const char *place)
 {
-	int fd = open(m->work, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int fd = open(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	char path[PATH_MAX];
 
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
 		return fd < 0 ? -errno : fd;
 	/* This file system has no files without names. */
-	fd = mkostemp(path_join(m->work, "output.XXXXXX", path), O_CLOEXEC);
+	fd = mkostemp(path_join(place, "output.XXXXXX", path), O_CLOEXEC);
 	if (fd >= 0)
 		unlink(path);
 	return fd < 0 ? -errno : fd;
@@ -341,7 +344,7 @@ static int file_add(struct job *job, const struct job_file *file, struct fault *
 
 	if (i == JOB_FILES)
 		return fault_set(reterr, -E2BIG, "too many files for one edit");
-	fd = file->is_output ? output_open(job->manager) : open(file->path, O_RDONLY | O_CLOEXEC);
+	fd = file->is_output ? output_open(job->place) : open(file->path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return fault_errno(reterr, file->is_output ? fd : -errno, "%s", file->path);
 	order->names[i] = file->name;
@@ -362,11 +365,12 @@ static int order_fill(struct job *job, const struct job_request *request, struct
 	int r = 0;
 
 	*h = (struct job_header){ .magic = JOB_MAGIC,
-				  .flags = request->in_sandbox ? JOB_IN_SANDBOX : 0,
+				  .flags = (request->in_sandbox ? JOB_IN_SANDBOX : 0u) |
+					   (request->network ? JOB_NETWORK : 0u),
 				  .memory_bytes = settings->edit_memory_bytes,
-				  .file_bytes = settings->edit_file_bytes,
-				  .cpu_s = (uint32_t)MIN(settings->edit_timeout_s, 1u << 30),
-				  .timeout_s = (uint32_t)MIN(settings->edit_timeout_s, 1u << 30) };
+				  .file_bytes = request->file_bytes ?: settings->edit_file_bytes,
+				  .cpu_s = (uint32_t)MIN(job->timeout_s, 1u << 30),
+				  .timeout_s = (uint32_t)MIN(job->timeout_s, 1u << 30) };
 	for (; request->words[h->n_words] && h->n_words < JOB_WORDS; h->n_words++)
 		order->words[h->n_words] = request->words[h->n_words];
 	for (; request->readable && request->readable[h->n_readable] && h->n_readable < JOB_FILES;
@@ -381,7 +385,7 @@ static int order_fill(struct job *job, const struct job_request *request, struct
 
 static int watch(struct job *job, struct fault *reterr)
 {
-	uint64_t timeout_us = job->manager->settings.edit_timeout_s * 1000000;
+	uint64_t timeout_us = job->timeout_s * 1000000;
 	sd_event *event = job->manager->event;
 	int r = sd_event_add_io(event, &job->answer, job->socket, EPOLLIN | EPOLLHUP, on_answer, job);
 
@@ -402,10 +406,16 @@ int job_start(struct manager *m, const struct job_request *request, job_done don
 	*job = (struct job){
 		.manager = m, .done = done, .userdata = userdata, .socket = -1, .uid = (uid_t)-1
 	};
+	job->timeout_s = request->timeout_s ?: m->settings.edit_timeout_s;
+	job->place = strdup(request->place ?: m->work);
+	if (!job->place)
+		return fault_errno(reterr, -ENOMEM, "job");
 	r = order_fill(job, request, reterr);
 	if (r < 0)
 		return r;
-	r = geteuid() == 0 ? service_connect(&m->settings) : -ENOENT;
+	r = geteuid() == 0 ? service_connect(&m->settings, request->network ? m->settings.fetch_socket :
+									      m->settings.worker_socket) :
+			     -ENOENT;
 	if (r >= 0)
 		job->socket = r;
 	else

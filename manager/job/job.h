@@ -32,6 +32,11 @@ struct job_request {
 	const char *const
 		*readable; /* NULL-terminated, absolute: what it may read besides the system; NULL: nothing */
 	bool in_sandbox;   /* else the command makes one of its own */
+	bool network;	   /* it is a client of the network, and a service of morph-fetch.socket */
+	const char
+		*place; /* directory for what is under way, the caller's alone; NULL: where edits are made */
+	uint64_t file_bytes; /* of what it writes; 0: as for edits */
+	uint64_t timeout_s;  /* 0: as for edits */
 };
 
 struct job_end {

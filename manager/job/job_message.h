@@ -24,7 +24,10 @@
 #define JOB_FILES 64u /* inputs and outputs together */
 #define JOB_NAME_BYTES 64u
 
-enum job_flag { JOB_IN_SANDBOX = 1 }; /* else the command makes a sandbox of its own */
+enum job_flag {
+	JOB_IN_SANDBOX = 1, /* else the command makes a sandbox of its own */
+	JOB_NETWORK = 2,    /* which the sandbox leaves open */
+};
 
 struct job_header {
 	uint32_t magic, flags;

@@ -189,6 +189,7 @@ static int run_in_sandbox(struct worker *w, struct job_answer *answer, struct fa
 					   .directory = w->directory,
 					   .readable = readable,
 					   .timeout_s = w->order.header.timeout_s,
+					   .network = w->order.header.flags & JOB_NETWORK,
 					   .keep_fd = -1,
 					   .tick = on_tick,
 					   .userdata = w };

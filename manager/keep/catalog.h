@@ -18,7 +18,8 @@ enum carries {
 	CARRIES_UNKNOWN = 0, /* not looked at yet */
 	CARRIES_YES = 1,     /* Morph data: it can be optimized */
 	CARRIES_NO = 2,
-	CARRIES_REFUSED = 3, /* not looked at: not there, another build, an owner not allowed */
+	CARRIES_REFUSED = 3,   /* not looked at: not there, another build, an owner not allowed */
+	CARRIES_ELSEWHERE = 4, /* in a sidecar that is not installed */
 };
 
 struct module_row {

@@ -16,6 +16,7 @@
 
 #define MANAGER_CPU_TEXT 1024
 
+struct fetch;
 struct queue;
 
 struct manager {
@@ -26,6 +27,7 @@ struct manager {
 	char cpu[MANAGER_CPU_TEXT];			       /* machine.h; "" when unknown */
 	struct fault bus_lack;	/* why there is no message bus; "": there is, or none is wanted */
 	struct queue *queue;	/* owned; for those who take requests and report (queue.h) */
+	struct fetch *fetch;	/* owned; the one under way (fetch.h), or NULL */
 	bool mounts_are_synced; /* once since the start (mounts.h) */
 	uint64_t full_until_ns; /* CLOCK_MONOTONIC: the disk was full, leave the spool alone until then */
 };

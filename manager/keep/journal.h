@@ -20,6 +20,7 @@
 /* Kinds of events; docs/format-store.md lists when each is written. */
 #define EVENT_SEEN "seen"
 #define EVENT_DAMAGED "damaged"
+#define EVENT_FETCHED "fetched"
 #define EVENT_STARTED "started"
 #define EVENT_FAILED "failed"
 #define EVENT_BUILT "built"

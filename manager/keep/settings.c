@@ -33,6 +33,14 @@ const struct config_key settings_keys[] = {
 	    "First and last user ID for jobs that morphd starts itself, where systemd does not."),
 	KEY("worker_socket", CONFIG_TEXT, worker_socket, 0, 0,
 	    "Where systemd starts a service for each job."),
+	KEY("debuginfod_urls", CONFIG_TEXT, debuginfod_urls, 0, 0,
+	    "Debuginfod servers, separated by blanks, that sidecars which are not installed are asked of, or "
+	    "none."),
+	KEY("fetch_socket", CONFIG_TEXT, fetch_socket, 0, 0,
+	    "Where systemd starts a service, with a network, for each such question."),
+	KEY("fetch_size", CONFIG_BYTES, fetch_bytes, 4096, 0x1p32, "The largest sidecar that is taken."),
+	KEY("fetch_timeout", CONFIG_DURATION, fetch_timeout_s, 1, 86400,
+	    "How long it may take to ask all servers for one sidecar."),
 	KEY("edit_timeout", CONFIG_DURATION, edit_timeout_s, 1, 86400,
 	    "How long each of the two commands may take, wall-clock and CPU time."),
 	KEY("edit_memory", CONFIG_BYTES, edit_memory_bytes, 0, 0x1p50,
@@ -93,6 +101,10 @@ static const char *const defaults[][2] = {
 			    "{rebase} --force --selftest -o {output} --report {report}" },
 	{ "worker_users", "61184-65519" },
 	{ "worker_socket", "/run/morph/worker" },
+	{ "debuginfod_urls", "none" },
+	{ "fetch_socket", "/run/morph/fetch" },
+	{ "fetch_size", "64M" },
+	{ "fetch_timeout", "2min" },
 	{ "edit_timeout", "30min" },
 	{ "edit_memory", "8G" },
 	{ "edit_file_size", "2G" },
@@ -158,6 +170,12 @@ int settings_check(const struct settings *settings, struct fault *reterr)
 bool settings_mounts(const struct settings *settings)
 {
 	return strcmp(settings->activation, "mount") == 0;
+}
+
+bool settings_fetches(const struct settings *settings)
+{
+	return settings->debuginfod_urls[strspn(settings->debuginfod_urls, " \t")] &&
+	       strcmp(settings->debuginfod_urls, "none") != 0;
 }
 
 bool settings_owner_is_allowed(const struct settings *settings, unsigned uid)

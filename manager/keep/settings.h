@@ -27,7 +27,11 @@ struct settings {
 	char *editor_command;
 	char *worker_users;  /* two numbers: user IDs for jobs, when morphd is root and starts them itself */
 	char *worker_socket; /* where systemd starts a service for each job */
-	uint64_t edit_timeout_s; /* of one command */
+	char *debuginfod_urls;	  /* words: servers of sidecars; "none" */
+	char *fetch_socket;	  /* where systemd starts a service for each fetch */
+	uint64_t fetch_bytes;	  /* of a sidecar, at most */
+	uint64_t fetch_timeout_s; /* of one fetch, all servers together */
+	uint64_t edit_timeout_s;  /* of one command */
 	uint64_t edit_memory_bytes;
 	uint64_t edit_file_bytes;
 
@@ -67,6 +71,9 @@ int settings_check(const struct settings *settings, struct fault *reterr);
 
 /** settings_mounts() - are generations mounted over packaged files, instead of put in their place? */
 bool settings_mounts(const struct settings *settings);
+
+/** settings_fetches() - are sidecars that are not installed asked of servers? */
+bool settings_fetches(const struct settings *settings);
 
 /** settings_owner_is_allowed() - may files of user @uid be optimized? Our own always may. */
 bool settings_owner_is_allowed(const struct settings *settings, unsigned uid);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "manager/keep/path.h"
 #include "manager/keep/store.h"
+#include "manager/program/sidecars.h"
 #include "module/image.h"
 #include "module/morph_data.h"
 #include "profiles/store/carry.h"
@@ -88,7 +89,7 @@ static int new_profile(struct manager *m, const struct profile *old, const struc
 
 	if (r == 0)
 		r = morph_data_load(image,
-				    settings_path(&m->settings, m->settings.sidecar_directory, sidecars),
+				    sidecars_directory(&m->settings, in->examination.build_id, sidecars),
 				    &data, reterr);
 	return r < 0 ? r : carry_profile(old, data->map, image_build_id(image), ret, retreport, reterr);
 }

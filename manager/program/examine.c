@@ -9,8 +9,10 @@
 
 #include "base/macro.h"
 #include "manager/place/place.h"
+#include "manager/program/sidecars.h"
 #include "module/image.h"
 #include "module/morph_data.h"
+#include "module/sidecar.h"
 
 static void say(struct examination *e, enum carries carries, const char *note)
 {
@@ -23,11 +25,15 @@ static void look_inside(const struct settings *settings, const struct image *ima
 	struct morph_peek data = { 0 };
 	char sidecars[PATH_MAX];
 	struct fault fault = { "" };
-	int r = morph_data_peek(image, settings_path(settings, settings->sidecar_directory, sidecars), &data,
-				&fault);
+	int r = morph_data_peek(image, sidecars_directory(settings, e->build_id, sidecars), &data, &fault);
 
 	if (r == -ENODATA)
 		say(e, CARRIES_NO, "it carries no Morph data; build it with `morph cc`");
+	else if (r == -ENOENT && sidecar_named(image, e->sidecar) == 0)
+		say(e, CARRIES_ELSEWHERE,
+		    "its Morph data is a sidecar that is not installed; install the package that has it, or "
+		    "set "
+		    "debuginfod_urls in morphd.conf");
 	else if (r < 0)
 		say(e, CARRIES_NO, fault.text);
 	else if (data.origin.size)

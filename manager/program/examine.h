@@ -11,14 +11,16 @@
 #include "manager/place/replace.h"
 #include "manager/keep/catalog.h"
 #include "manager/keep/settings.h"
+#include "base/sha256.h"
 #include "module/build_id.h"
 
 struct examination {
 	struct replacement file;	  /* open */
 	char build_id[BUILD_ID_MAX_TEXT]; /* "" when it has none */
 	enum carries carries;
-	bool is_misplaced; /* place.h refuses it: nothing was read; the note says why */
-	char note[256];	   /* why not CARRIES_YES */
+	bool is_misplaced;	       /* place.h refuses it: nothing was read; the note says why */
+	char note[256];		       /* why not CARRIES_YES */
+	uint8_t sidecar[SHA256_BYTES]; /* of CARRIES_ELSEWHERE: what it must be */
 	char llvm_version[64];
 };
 

@@ -44,6 +44,11 @@ sed "s|^ExecStart=.*|ExecStart=$MORPH_BIN/morphd|; /^Documentation=/d" "$units/m
 for unit in morph-worker.socket morph-worker@.service; do
 	sed "s|^ExecStart=[^ ]*|ExecStart=$MORPH_BIN/morph-worker|; /^Documentation=/d" "$units/$unit" >"$dir/$unit"
 done
+for unit in morph-fetch.socket morph-fetch@.service; do
+	sed "s|^ExecStart=[^ ]*|ExecStart=$MORPH_BIN/morph-worker|; /^Documentation=/d" "$units/$unit" >"$dir/$unit"
+done
+systemd-analyze verify "$dir/morph-fetch.socket" "$dir/morph-fetch@1.service" >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
+! grep -E "morph-fetch" "$dir/verify" || fail "$(cat "$dir/verify")"
 systemd-analyze verify "$dir/morphd.service" "$dir/morph-worker.socket" "$dir/morph-worker@1.service" >"$dir/verify" 2>&1 ||
 	fail "$(cat "$dir/verify")"
 ! grep -E "morph-worker" "$dir/verify" || fail "$(cat "$dir/verify")"
@@ -58,6 +63,10 @@ systemd-analyze verify "$dir/mount/morph-mount.socket" "$dir/mount/morph-mount@1
 ! grep -E '^(Protect(System|Home|Kernel|ControlGroups|Proc|Clock)|Private(Tmp|Devices|Network|Mounts|Users)|ReadWritePaths|ReadOnlyPaths|InaccessiblePaths|BindPaths|RootDirectory|RuntimeDirectory|StateDirectory)' \
 	"$units/morph-mount@.service" || fail "the helper would mount in a namespace of its own"
 grep -q '^CapabilityBoundingSet=CAP_SYS_ADMIN$' "$units/morph-mount@.service" || fail "the helper's capabilities"
+grep -q '^SocketMode=0600$' "$units/morph-fetch.socket" || fail "who may have something fetched"
+grep -q '^DynamicUser=yes$' "$units/morph-fetch@.service" || fail "the user of a fetch"
+grep -q '^InaccessiblePaths=.*-/var/lib/morph' "$units/morph-fetch@.service" || fail "what a fetch may see"
+! grep -q '^Requires=.*morph-fetch' "$units/morphd.service" || fail "a network must be the operator's choice"
 for hook in suspend resume; do
 	grep -q "morph-mount $hook || :\$" "$units/dpkg.cfg" || fail "dpkg's hook $hook must never stop an installation"
 done
@@ -72,6 +81,7 @@ exposed()
 }
 exposed "$dir/morphd.service" 15
 exposed "$dir/morph-worker@.service" 25
+exposed "$dir/morph-fetch@.service" 40
 sed "s|^ExecStart=.*|ExecStart=$MORPH_BIN/morph-monitor|; /^Documentation=/d" "$units/morph-monitor.service" \
 	>"$dir/morph-monitor.service"
 systemd-analyze verify "$dir/morph-monitor.service" >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
