@@ -88,9 +88,22 @@ static int ask(void *userdata)
 static int ask_in_sandbox(struct fetching *f, const struct passwd *user, struct fault *reterr)
 {
 	char beside[PATH_MAX];
-	const char *const readable[] = { "/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/proc", "/dev/urandom",
-					 "/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf",
-					 "/etc/gai.conf", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", beside, NULL };
+	const char *const readable[] = { "/usr",
+					 "/lib",
+					 "/lib64",
+					 "/bin",
+					 "/etc/ld.so.cache",
+					 "/proc",
+					 "/dev/urandom",
+					 "/etc/resolv.conf",
+					 "/etc/hosts",
+					 "/etc/host.conf",
+					 "/etc/nsswitch.conf",
+					 "/etc/gai.conf",
+					 "/etc/ssl/certs",
+					 "/etc/ssl/openssl.cnf",
+					 beside,
+					 NULL };
 	const struct sandbox_options options = { .uid = user ? user->pw_uid : (uid_t)-1,
 						 .gid = user ? user->pw_gid : (gid_t)-1,
 						 .directory = f->place,
@@ -134,7 +147,8 @@ static int directory_of(const struct fetching *f, char ret[PATH_MAX], struct fau
 	else if (home && *home)
 		n = snprintf(ret, PATH_MAX, "%s/.cache/morph/sidecars", home);
 	else
-		return fault_set(reterr, -ENOENT, "there is no $HOME to keep a sidecar in; say where with --dir");
+		return fault_set(reterr, -ENOENT,
+				 "there is no $HOME to keep a sidecar in; say where with --dir");
 	return n < PATH_MAX ? 0 : fault_errno(reterr, -ENAMETOOLONG, "%.100s", ret);
 }
 
@@ -165,7 +179,8 @@ static void result_show(const struct fetching *f, const char *name, const char *
 	if (!f->json) {
 		printf("%s\n", SHOWN(name));
 		if (*directory && strcmp(directory, SIDECAR_FETCHED_DIR) != 0)
-			fprintf(stderr, "morph fetch: say --sidecar-dir %s where it is needed\n", SHOWN(directory));
+			fprintf(stderr, "morph fetch: say --sidecar-dir %s where it is needed\n",
+				SHOWN(directory));
 		return;
 	}
 	json_object_begin(&json, NULL);
@@ -218,13 +233,14 @@ static int named(struct fetching *f, const struct image *image, struct fault *re
 	uint8_t hash[SHA256_BYTES];
 
 	if (section && section->data)
-		return fault_set(reterr, -EEXIST, "%s: carries its Morph data itself; nothing is to be fetched",
-				 f->path);
+		return fault_set(reterr, -EEXIST,
+				 "%s: carries its Morph data itself; nothing is to be fetched", f->path);
 	if (sidecar_named(image, hash) < 0 || image_build_id(image)->size < BUILD_ID_MIN_BYTES)
-		return fault_set(reterr, -ENODATA,
-				 "%s: names no sidecar, so nothing that a server has could be believed; build it "
-				 "with morph cc",
-				 f->path);
+		return fault_set(
+			reterr, -ENODATA,
+			"%s: names no sidecar, so nothing that a server has could be believed; build it "
+			"with morph cc",
+			f->path);
 	sha256_text(hash, f->sha256);
 	build_id_text(image_build_id(image), f->build_id);
 	return prefix_program(PREFIX_LIBEXEC, "morph-fetch", f->program, reterr);

@@ -91,7 +91,8 @@ int main(int argc, char **argv)
 	log_init("morph-fetch", LOG_LEVEL_INFO);
 	options_parse(argc, argv, &o);
 	if (o.bad) {
-		fputs("usage: morph-fetch --build-id HEX --sha256 HEX -o FILE [--limit BYTES] [--timeout SECONDS] URL...\n"
+		fputs("usage: morph-fetch --build-id HEX --sha256 HEX -o FILE [--limit BYTES] [--timeout "
+		      "SECONDS] URL...\n"
 		      "(`morph fetch` and morphd start it)\n",
 		      stderr);
 		return 2;

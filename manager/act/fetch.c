@@ -92,7 +92,8 @@ static int program_take(struct manager *m, const char *path, const char *what, s
 /* Its row stood for a file that could not be known; counts are adopted from it (pending.h). */
 static int row_settle(struct manager *m, int64_t module, struct fault *reterr)
 {
-	return module_set_carries(m->state, module, CARRIES_REFUSED, "its file is known by now", NULL, reterr);
+	return module_set_carries(m->state, module, CARRIES_REFUSED, "its file is known by now", NULL,
+				  reterr);
 }
 
 static int counts_take(struct manager *m, const char *path, struct fault *reterr)
@@ -149,7 +150,9 @@ static void on_job(void *userdata, const struct job_end *end)
 	failure = failure_of(f, end, text, sizeof(text));
 	if (!failure && sidecar_take(f, &fault) < 0)
 		failure = fault.text;
-	if (!failure && (program_take(m, f->path, "its sidecar was fetched, and is the one that it names", &fault) < 0 || row_settle(m, f->module, &fault) < 0))
+	if (!failure &&
+	    (program_take(m, f->path, "its sidecar was fetched, and is the one that it names", &fault) < 0 ||
+	     row_settle(m, f->module, &fault) < 0))
 		failure = fault.text;
 	if (failure)
 		r = failure_note(m, f->module, f->path, failure, &database);
@@ -165,15 +168,16 @@ static void on_job(void *userdata, const struct job_end *end)
 
 static int job_run(struct fetch *f, struct fault *reterr)
 {
-	static const char *const readable[] = { "/etc/resolv.conf",	"/etc/hosts",	"/etc/host.conf",
-						"/etc/nsswitch.conf",	"/etc/gai.conf", "/etc/ssl/certs",
+	static const char *const readable[] = { "/etc/resolv.conf",	"/etc/hosts",
+						"/etc/host.conf",	"/etc/nsswitch.conf",
+						"/etc/gai.conf",	"/etc/ssl/certs",
 						"/etc/ssl/openssl.cnf", NULL };
 	const struct settings *settings = &f->manager->settings;
 	_clean_(freep) char *urls = strdup(settings->debuginfod_urls);
 	char hash[SHA256_TEXT], limit[32], timeout[32], sidecar[PATH_MAX], log[PATH_MAX], *rest = NULL;
-	const char *words[16 + URLS_MAX] = { "morph-fetch", "--build-id", f->build_id,	 "--sha256",
-					     hash,	    "-o",	  "sidecar",	 "--limit",
-					     limit,	    "--timeout",  timeout,	 "--" };
+	const char *words[16 + URLS_MAX] = { "morph-fetch", "--build-id", f->build_id, "--sha256",
+					     hash,	    "-o",	  "sidecar",   "--limit",
+					     limit,	    "--timeout",  timeout,     "--" };
 	const struct job_file files[] = { { "sidecar", path_join(f->place, "sidecar", sidecar), true },
 					  { "log", path_join(f->place, "log", log), true } };
 	const struct job_request request = { .words = (char *const *)words,
@@ -228,11 +232,12 @@ static int fetch_start(struct manager *m, int64_t module, const struct examinati
 static int64_t candidate(struct manager *m, struct fault *reterr)
 {
 	int64_t id = 0;
-	int r = state_integer(m->state, &id, reterr,
-			      "SELECT id FROM module WHERE carries = ?1 AND samples >= ?2 AND (failures = 0 OR "
-			      "edit_ns + (?3 << min(failures - 1, ?4)) < ?5) ORDER BY samples DESC LIMIT 1",
-			      "iiiii", (int64_t)CARRIES_ELSEWHERE, (int64_t)m->settings.minimum_samples,
-			      (int64_t)(WAIT_S * 1000000000), (int64_t)WAIT_DOUBLINGS, journal_now_ns());
+	int r = state_integer(
+		m->state, &id, reterr,
+		"SELECT id FROM module WHERE carries = ?1 AND samples >= ?2 AND (failures = 0 OR "
+		"edit_ns + (?3 << min(failures - 1, ?4)) < ?5) ORDER BY samples DESC LIMIT 1",
+		"iiiii", (int64_t)CARRIES_ELSEWHERE, (int64_t)m->settings.minimum_samples,
+		(int64_t)(WAIT_S * 1000000000), (int64_t)WAIT_DOUBLINGS, journal_now_ns());
 
 	return r == -ENOENT ? 0 : r < 0 ? r : id;
 }

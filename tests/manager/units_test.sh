@@ -14,7 +14,11 @@ fail()
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-units=$MORPH_BIN/../systemd
+units=$dir/units # as an installation in /usr has them
+mkdir "$units"
+for template in "$MORPH_SOURCE"/systemd/*.in; do
+	sed 's|@MORPH_SBINDIR@|/usr/sbin|; s|@MORPH_LIBEXECDIR@|/usr/libexec|' "$template" >"$units/$(basename "$template" .in)"
+done
 
 # ---- every key has its default in the sample, and the sample is right
 : >"$dir/empty"
