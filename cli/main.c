@@ -34,6 +34,7 @@ int config_run(int argc, char **argv);
 int doctor_run(int argc, char **argv);
 int dump_run(int argc, char **argv);
 int verify_run(int argc, char **argv);
+int translate_run(int argc, char **argv);
 
 const struct verb verbs[] = {
 	{ "cc", cc_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...",
@@ -85,6 +86,11 @@ const struct verb verbs[] = {
 	  "(PATH... | --all) [--rebuild] [--json] [--root=DIR] [--config=FILE] [--socket=PATH | "
 	  "--bus=ADDRESS]",
 	  "what differs from the packages, and is that Morph's doing?" },
+	{ "translate", translate_run,
+	  "PATH [--shipped FILE | --store DIR] [--from-shipped] [--base HEX] [--file-offsets]\n"
+	  "                       [--return-addresses] [--name NAME] [--sidecar-dir DIR] [--json] "
+	  "[ADDRESS|LINE...]",
+	  "addresses of an optimized program in terms of the shipped one" },
 	{ "doctor", doctor_run, "[--json] [--socket=PATH | --bus=ADDRESS]",
 	  "does everything that Morph needs work here?" },
 	{ "config", config_run, "[KEY...] [--explain] [--json] [--root=DIR]",

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "cli/shipped.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/prefix.h"
+#include "manager/keep/path.h"
+#include "manager/keep/settings.h"
+#include "manager/keep/store.h"
+#include "module/morph_data.h"
+
+int store_find(char ret[PATH_MAX], struct fault *reterr)
+{
+	struct settings settings = { 0 };
+	char config[PATH_MAX], state[PATH_MAX];
+	int r = settings_init(&settings);
+
+	if (r < 0)
+		return fault_errno(reterr, r, "the configuration");
+	prefix_config(SETTINGS_NAME, config);
+	r = config_tree_read(config, settings_keys, &settings, NULL, reterr);
+	if (r == -ENOENT || r == -EACCES)
+		r = 0;
+	if (r == 0 && (!settings_path(&settings, settings.state_directory, state) ||
+		       !path_join(state, "store", ret)[0]))
+		r = fault_errno(reterr, -ENAMETOOLONG, "%s", settings.root);
+	settings_done(&settings);
+	return r;
+}
+
+int shipped_find(const char *path, const char *store, char ret[PATH_MAX], struct fault *reterr)
+{
+	_clean_(image_freep) struct image *image = NULL;
+	char configured[PATH_MAX], id[BUILD_ID_MAX_TEXT];
+	struct morph_peek peek;
+	int r = image_open(path, &image, reterr);
+
+	if (r == 0)
+		r = morph_data_peek(image, NULL, &peek, reterr);
+	if (r < 0)
+		return r;
+	if (!peek.origin.size)
+		return fault_set(reterr, -EINVAL, "%s: is a shipped file, no generation of one", path);
+	if (!store) {
+		r = store_find(configured, reterr);
+		store = configured;
+	}
+	if (r < 0)
+		return r;
+	store_path(store, build_id_text(&peek.origin, id), "original", ret);
+	if (access(ret, R_OK) < 0)
+		return fault_errno(reterr, -errno, "%s: the shipped file, %s; name it with --shipped=FILE", path, ret);
+	return 0;
+}

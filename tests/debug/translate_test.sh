@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Addresses of a generation in terms of the shipped file: `morph translate` on real programs, by addresses and by reports.
+set -euo pipefail
+. "$(dirname "$0")/../says.sh"
+. "$(dirname "$0")/../editor/work.sh"
+programs=$MORPH_SOURCE/tests/programs
+
+# edited NAME TRAINING: NAME.new from ./NAME
+edited()
+{
+	morph record -F 4000 -o "$1.samples" -- "./$1" "$2" >/dev/null 2>&1
+	morph profile "$1" "$1.samples" -o "$1.prof" >/dev/null
+	morph optimize "$1" --force --profile "$1.prof" -o "$1.new"
+}
+
+# translated NAME ARGUMENT...
+translated() { morph translate "$1.new" --shipped "$1" "${@:2}"; }
+
+# right NAME: every instruction of the generation, against what the disassemblies of both say
+right()
+{
+	objdump -dw --no-show-raw-insn "$1" >shipped.s
+	objdump -dw --no-show-raw-insn "$1.new" >generation.s
+	grep -oP '^ +\K[0-9a-f]+(?=:)' generation.s >addresses.txt
+	xargs morph translate "$1.new" --shipped "$1" --json <addresses.txt >translated.json
+	python3 - <<-'PYTHON'
+		import collections, json, re, sys
+
+		def read(path):
+		    return {int(m[1], 16): m[2] for m in re.finditer(r"^ +([0-9a-f]+):\t([a-z0-9]+)", open(path).read(), re.M)}
+
+		shipped, generation = read("shipped.s"), read("generation.s")
+		kinds, wrong, other = collections.Counter(), [], 0
+		for one in json.load(open("translated.json"))["addresses"]:
+		    kinds[one["known"]] += 1
+		    if one["known"] == "none":
+		        continue
+		    new, old = (one[side]["address"] for side in ("generation", "shipped"))
+		    if old not in shipped:
+		        wrong.append(f"{new:x} -> {old:x} is no instruction")
+		    elif one["known"] == "kept" and generation[new] != shipped[old]:
+		        wrong.append(f"{new:x} {generation[new]} -> {old:x} {shipped[old]}, kept")
+		    elif one["known"] == "instruction" and generation[new] != shipped[old]:
+		        other += 1
+		print("  ", dict(kinds), f"{other} of another mnemonic")
+		known = sum(n for kind, n in kinds.items() if kind in ("block", "instruction", "kept"))
+		if wrong or kinds["kept"] < 20 or kinds["instruction"] < 40 or kinds["near"] > known * 0.05 or other > known * 0.1:
+		    sys.exit("\n".join(wrong) or f"too little is known: {kinds}, {other}")
+	PYTHON
+}
+
+echo "every instruction of a generation is found in the shipped file"
+morph cc -O2 -o vm "$programs/vm/vm.c" "$programs/vm/main.c"
+edited vm 1000000
+right vm
+echo "also where callees were copied, and of C++"
+morph c++ -O2 "$programs/shapes/main.cpp" "$programs/shapes/shapes.cpp" -o shapes
+edited shapes 1000000
+right shapes
+
+echo "and back: what stands for an instruction leads to it"
+address=$(nm vm | sed -n 's/ T vm_run$//p')
+translated vm --from-shipped "$address" | tee back.txt | says "^0x0*${address#${address%%[!0]*}} vm_run+0x0 .* -> 0x[0-9a-f]* vm_run+0x0 .*\[instruction\]" ||
+	fail "$(cat back.txt)"
+there=$(sed -n 's/.*-> 0x\([0-9a-f]*\) .*/\1/p' back.txt | head -n 1)
+translated vm "$there" | says " -> 0x${address##*(0)}\|vm_run+0x0" || fail "$(translated vm "$there")"
+
+echo "addresses of the process, offsets of the file, returns"
+[ "$(translated vm --base 555555554000 "$(printf %x $((0x$there + 0x555555554000)))")" = "$(translated vm "$there")" ] ||
+	fail "with a base: $(translated vm --base 555555554000 "$there")"
+offset=$(translated vm --json "$there" | jq '.addresses[0].generation.file_offset')
+[ "$(translated vm --file-offsets "$(printf %x "$offset")")" = "$(translated vm "$there")" ] || fail "offset $offset"
+translated vm --return-addresses "$(printf %x $((0x$there + 1)))" | says 'vm_run+0x0 (block' || fail "a return address"
+
+echo "lines of reports"
+translated vm "./vm.new(vm_run+0x0) [0x55]" | says 'vm_run+0x0 (' || fail "backtrace_symbols(3)"
+translated vm "#0  0x0000555 vm_run (vm.new + 0x$there)" | says 'vm_run+0x0 (' || fail "systemd-coredump"
+printf '%s\n' "Stack trace of thread 7:" "#0  0x55 raise (libc.so.6 + 0x1234)" "#1  0x55 f (vm.new + 0x$(printf %x $((0x$there + 1))))" |
+	morph translate vm.new --shipped vm >lines.txt
+[ "$(grep -c ' -> ' lines.txt)" = 1 ] && says 'vm_run+0x0 (' <lines.txt || fail "a report: $(cat lines.txt)"
+cp vm.new binary
+morph translate binary --shipped vm --name prog "prog(+0x$there)" | says 'vm_run+0x0 (' || fail "--name"
+
+echo "the shipped file is found in the store, by build ID"
+id=$(readelf -n vm | sed -n 's/.*Build ID: //p')
+mkdir -p "store/${id:0:2}/${id:2}"
+cp vm "store/${id:0:2}/${id:2}/original"
+morph translate vm.new --store store "$there" | says 'vm_run+0x0 (' || fail "--store"
+
+# refused STATUS TEXT ARGUMENT...
+refused()
+{
+	local status=0
+
+	morph translate "${@:3}" >out.txt 2>err.txt </dev/null || status=$?
+	[ $status -eq "$1" ] && grep -q -- "$2" err.txt || fail "not \"$2\": $status, $(cat err.txt)"
+}
+echo "what cannot be translated is refused, with what to do"
+refused 1 "no generation" vm "$there"
+refused 1 "was made from build ID" vm.new --shipped shapes "$there"
+refused 1 "--shipped" vm.new --store none "$there"
+refused 1 "is no address of vm.new" vm.new --shipped vm "libc.so.6(+0x10)"
+refused 1 "no line of the input" vm.new --shipped vm
+refused 2 "usage" vm.new --base xyz "$there"
+echo "6 passed, 0 failed"
