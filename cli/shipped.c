@@ -53,6 +53,7 @@ int shipped_find(const char *path, const char *store, char ret[PATH_MAX], struct
 		return r;
 	store_path(store, build_id_text(&peek.origin, id), "original", ret);
 	if (access(ret, R_OK) < 0)
-		return fault_errno(reterr, -errno, "%s: the shipped file, %s; name it with --shipped=FILE", path, ret);
+		return fault_errno(reterr, -errno, "%s: the shipped file, %s; name it with --shipped=FILE",
+				   path, ret);
 	return 0;
 }

@@ -112,8 +112,8 @@ static int translate(struct translate *t, uint64_t address, bool is_return, stru
 	struct match_insn insn;
 
 	if (t->file_offsets && !image_offset_to_address(image, address, &address))
-		return fault_set(reterr, -EINVAL, "%s: no code is at file offset 0x%" PRIx64, image_path(image),
-				 address);
+		return fault_set(reterr, -EINVAL, "%s: no code is at file offset 0x%" PRIx64,
+				 image_path(image), address);
 	t->n_found++;
 	address -= is_return; /* the call, not what follows it */
 	if (t->from_shipped)
@@ -134,8 +134,10 @@ static int text_translate(struct translate *t, const char *text, bool strict, st
 	if (crash_line_find(text, t->name, image, t->base, &line))
 		return translate(t, line.address, line.is_return || t->returns, reterr);
 	if (strict)
-		return fault_set(reterr, -EINVAL, "\"%s\" is no address of %s; give a hexadecimal number, or a line of "
-						  "a crash report that names it (--name)", text, t->name);
+		return fault_set(reterr, -EINVAL,
+				 "\"%s\" is no address of %s; give a hexadecimal number, or a line of "
+				 "a crash report that names it (--name)",
+				 text, t->name);
 	return 0;
 }
 
@@ -152,8 +154,10 @@ static int input_translate(struct translate *t, struct fault *reterr)
 		fflush(stdout);
 	}
 	if (r == 0 && !t->n_found)
-		r = fault_set(reterr, -ENODATA, "no line of the input names an address of %s; if reports call it "
-						"something else, say so with --name", t->name);
+		r = fault_set(reterr, -ENODATA,
+			      "no line of the input names an address of %s; if reports call it "
+			      "something else, say so with --name",
+			      t->name);
 	return r;
 }
 

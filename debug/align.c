@@ -54,13 +54,14 @@ static unsigned likeness(const struct code_insn *a, const struct code_insn *b)
 		return a->callee && b->callee ? (a->callee == b->callee ? 12 : 0) : 6;
 	if (x->flags != y->flags || x->width != y->width)
 		return 0;
-	return 2 + 4 * is_same_bytes(a, b) + (x->flags != 0) * (2 * (x->offset == y->offset) + (x->base == y->base)) +
+	return 2 + 4 * is_same_bytes(a, b) +
+	       (x->flags != 0) * (2 * (x->offset == y->offset) + (x->base == y->base)) +
 	       (x->reads == y->reads) + (x->writes == y->writes);
 }
 
 /* Pairs [a, a + n) with [b, b + m). @score: (n + 1) * (m + 1) numbers, of the best from (i, j) to the ends. */
-static void pairs_find(const struct code_insn *a, size_t n, const struct code_insn *b, size_t m, uint32_t *score,
-		       size_t shift, uint32_t *ret)
+static void pairs_find(const struct code_insn *a, size_t n, const struct code_insn *b, size_t m,
+		       uint32_t *score, size_t shift, uint32_t *ret)
 {
 	size_t row = m + 1, i, j;
 

@@ -16,7 +16,7 @@ struct code_insn {
 	uint64_t address;
 	const uint8_t *bytes; /* borrowed from the image */
 	uint32_t block;	      /* of its file's map */
-	uint32_t callee;      /* what a direct call leads to, as a number that both sides share; 0: not known */
+	uint32_t callee; /* what a direct call leads to, as a number that both sides share; 0: not known */
 	struct insn insn;
 };
 

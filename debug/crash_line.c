@@ -56,7 +56,8 @@ static uint64_t lowest_address(const struct image *image)
 	uint64_t low = UINT64_MAX;
 
 	for (size_t i = 0; i < image_n_segments(image); i++)
-		if (image_segment_at(image, i)->p_type == PT_LOAD && image_segment_at(image, i)->p_vaddr < low)
+		if (image_segment_at(image, i)->p_type == PT_LOAD &&
+		    image_segment_at(image, i)->p_vaddr < low)
 			low = image_segment_at(image, i)->p_vaddr;
 	return low == UINT64_MAX ? 0 : low & ~4095ull;
 }
@@ -80,7 +81,8 @@ static bool is_word(char c)
 }
 
 /* WORD+0xOFFSET or WORD + 0xOFFSET, where the sign stands at @plus. */
-static bool sum_find(const char *text, const char *plus, const char *name, const struct image *image, uint64_t *ret)
+static bool sum_find(const char *text, const char *plus, const char *name, const struct image *image,
+		     uint64_t *ret)
 {
 	bool spaced = plus > text && plus[-1] == ' ' && plus[1] == ' ';
 	const char *end, *word_end = plus - spaced, *word = word_end;

@@ -33,8 +33,9 @@ void match_free(struct match *match)
 	free(match);
 }
 
-int match_new(const struct image *generation, const struct block_map *generation_map, const struct image *shipped,
-	      const struct block_map *shipped_map, struct match **ret, struct fault *reterr)
+int match_new(const struct image *generation, const struct block_map *generation_map,
+	      const struct image *shipped, const struct block_map *shipped_map, struct match **ret,
+	      struct fault *reterr)
 {
 	_clean_(match_freep) struct match *match = NULL;
 	int r = arch_require(image_machine(shipped), image_path(shipped), reterr);
@@ -42,8 +43,8 @@ int match_new(const struct image *generation, const struct block_map *generation
 	if (r < 0)
 		return r;
 	if (image_machine(generation) != image_machine(shipped))
-		return fault_set(reterr, -ENOTSUP, "%s: is for another architecture than %s", image_path(generation),
-				 image_path(shipped));
+		return fault_set(reterr, -ENOTSUP, "%s: is for another architecture than %s",
+				 image_path(generation), image_path(shipped));
 	match = calloc(1, sizeof(*match));
 	if (match) {
 		*match = (struct match){ generation, shipped, generation_map, shipped_map };
@@ -102,8 +103,8 @@ static int shipped_code(const struct match *match, uint32_t block, struct code *
 	for (uint32_t i = 0; i < list->n && r == 0; i++) {
 		uint32_t target = match->targets[list->first + i];
 
-		r = code_add(ret, match->shipped, match->to->blocks[target].address, match->to->blocks[target].size,
-			     target);
+		r = code_add(ret, match->shipped, match->to->blocks[target].address,
+			     match->to->blocks[target].size, target);
 	}
 	callees_name(ret, match->to, NULL);
 	return r;
@@ -122,7 +123,8 @@ static void kept_pair(const struct match *match, uint32_t block, struct match_in
 	}
 }
 
-static int insns_pair(const struct match *match, uint32_t block, const struct code *code, struct match_insn *insns)
+static int insns_pair(const struct match *match, uint32_t block, const struct code *code,
+		      struct match_insn *insns)
 {
 	_clean_(code_done) struct code shipped = { 0 };
 	_clean_(freep) uint32_t *pairs = calloc(code->n + 1, sizeof(*pairs));

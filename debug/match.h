@@ -52,8 +52,9 @@ struct match;
  * All four are borrowed and must outlive the match. Return: 0; -ENOTSUP: an architecture that is not known, or two;
  * -ENOMEM; with @reterr. Cost: O(P log P) for P probes.
  */
-int match_new(const struct image *generation, const struct block_map *generation_map, const struct image *shipped,
-	      const struct block_map *shipped_map, struct match **ret, struct fault *reterr);
+int match_new(const struct image *generation, const struct block_map *generation_map,
+	      const struct image *shipped, const struct block_map *shipped_map, struct match **ret,
+	      struct fault *reterr);
 void match_free(struct match *match); /* accepts NULL */
 DEFINE_CLEANUP(struct match *, match_free);
 

@@ -67,7 +67,8 @@ static bool is_same_block(const struct block_map *a, const struct block *x, cons
 	for (uint32_t i = 0; i < x->n_probes; i++)
 		if (a->probes[x->first_probe + i].index != b->probes[y->first_probe + i].index)
 			return false;
-	return memcmp(&a->calls[x->first_call], &b->calls[y->first_call], x->n_calls * sizeof(*a->calls)) == 0;
+	return memcmp(&a->calls[x->first_call], &b->calls[y->first_call], x->n_calls * sizeof(*a->calls)) ==
+	       0;
 }
 
 /* The same instructions, but for the addresses in them. No memory: no. */
@@ -81,8 +82,9 @@ static bool is_same_code(const struct match *match, const struct block *x, const
 	for (size_t i = 0; i < a.n; i++) {
 		const struct insn *p = &a.insns[i].insn, *q = &b.insns[i].insn;
 
-		if (p->size != q->size || p->class != q->class || p->flow != q->flow || p->flags != q->flags ||
-		    p->reads != q->reads || p->writes != q->writes || p->width != q->width)
+		if (p->size != q->size || p->class != q->class || p->flow != q->flow ||
+		    p->flags != q->flags || p->reads != q->reads || p->writes != q->writes ||
+		    p->width != q->width)
 			return false;
 	}
 	return true;
@@ -90,7 +92,8 @@ static bool is_same_code(const struct match *match, const struct block *x, const
 
 static bool is_same_shape(const struct match *match, uint32_t function, uint32_t shipped)
 {
-	const struct block_function *f = &match->from->functions[function], *g = &match->to->functions[shipped];
+	const struct block_function *f = &match->from->functions[function],
+				    *g = &match->to->functions[shipped];
 
 	if (f->n_blocks != g->n_blocks)
 		return false;
@@ -134,7 +137,8 @@ static void function_find(struct match *match, const struct order *order, uint32
 
 	*ret = BLOCK_NONE;
 	at = LOWER_BOUND(0, n, i, strcmp(name_of(match->to, order->by_name[i]), f->name ?: "") < 0);
-	for (size_t i = at; f->name && i < n && strcmp(name_of(match->to, order->by_name[i]), f->name) == 0; i++)
+	for (size_t i = at; f->name && i < n && strcmp(name_of(match->to, order->by_name[i]), f->name) == 0;
+	     i++)
 		if (is_same_shape(match, function, order->by_name[i])) {
 			*ret = order->by_name[i];
 			match->kept[function] = true;
@@ -144,7 +148,8 @@ static void function_find(struct match *match, const struct order *order, uint32
 		*ret = find_by_guid(match, order, guid);
 	if (*ret == BLOCK_NONE)
 		*ret = find_by_guid(match, order, f->guid);
-	if (*ret == BLOCK_NONE && f->name && at < n && strcmp(name_of(match->to, order->by_name[at]), f->name) == 0)
+	if (*ret == BLOCK_NONE && f->name && at < n &&
+	    strcmp(name_of(match->to, order->by_name[at]), f->name) == 0)
 		*ret = order->by_name[at];
 }
 

@@ -75,8 +75,8 @@ static int64_t likelihood(const struct match *match, uint32_t block, uint32_t sh
 
 	for (uint32_t i = 0; i < MIN(y->n_probes, MOST_CANDIDATES); i++)
 		shared += has_probe(match->from, x, &match->to->probes[y->first_probe + i]);
-	return 8 * shared - 4 * more + 2 * (own != BLOCK_NONE && block_map_function_of(match->to, shipped) == own) +
-	       (x->id == y->id);
+	return 8 * shared - 4 * more +
+	       2 * (own != BLOCK_NONE && block_map_function_of(match->to, shipped) == own) + (x->id == y->id);
 }
 
 static int target_add(struct match *match, uint32_t block, uint32_t shipped)

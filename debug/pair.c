@@ -24,7 +24,8 @@ static int origin_check(const struct pair *pair, struct fault *reterr)
 				 image_path(pair->generation));
 	if (!build_id_is_equal(&pair->generation_data->origin, &pair->shipped_data->build_id))
 		return fault_set(reterr, -EINVAL, "%s: was made from build ID %s; %s has %s",
-				 image_path(pair->generation), build_id_text(&pair->generation_data->origin, origin),
+				 image_path(pair->generation),
+				 build_id_text(&pair->generation_data->origin, origin),
 				 image_path(pair->shipped), build_id_text(&pair->shipped_data->build_id, id));
 	return 0;
 }
@@ -44,8 +45,8 @@ int pair_open(const char *generation, const char *shipped, const char *sidecar_d
 	if (r == 0)
 		r = origin_check(&pair, reterr);
 	if (r == 0)
-		r = match_new(pair.generation, pair.generation_data->map, pair.shipped, pair.shipped_data->map,
-			      &pair.match, reterr);
+		r = match_new(pair.generation, pair.generation_data->map, pair.shipped,
+			      pair.shipped_data->map, &pair.match, reterr);
 	if (r < 0)
 		pair_done(&pair);
 	else

@@ -25,9 +25,10 @@ void pair_done(struct pair *pair);
 
 /* Where an address is, in words. */
 struct place_name {
-	const char *function;	  /* borrowed: of the block map, else of the symbol table; NULL: not known */
-	uint64_t function_offset; /* from the function's first address, may be behind other functions: cold parts */
-	uint32_t block;		  /* the compiler's ID; BLOCK_NONE */
+	const char *function; /* borrowed: of the block map, else of the symbol table; NULL: not known */
+	uint64_t
+		function_offset; /* from the function's first address, may be behind other functions: cold parts */
+	uint32_t block;		 /* the compiler's ID; BLOCK_NONE */
 	uint64_t block_offset;
 };
 

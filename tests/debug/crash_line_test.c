@@ -54,13 +54,16 @@ TEST(the_kernels_line_counts_from_the_code_in_memory)
 	char text[200];
 
 	for (size_t i = 0; i < image_n_segments(image); i++)
-		if (image_segment_at(image, i)->p_type == PT_LOAD && image_segment_at(image, i)->p_flags & PF_X)
+		if (image_segment_at(image, i)->p_type == PT_LOAD &&
+		    image_segment_at(image, i)->p_flags & PF_X)
 			code = image_segment_at(image, i);
 	CHECK(code);
-	snprintf(text, sizeof(text), "prog[7]: segfault at 0 ip %016llx sp 7ffd error 4 in prog[%llx+1000000]",
+	snprintf(text, sizeof(text),
+		 "prog[7]: segfault at 0 ip %016llx sp 7ffd error 4 in prog[%llx+1000000]",
 		 0x555500000000ull + (of_main - (code->p_vaddr & ~4095ull)), 0x555500000000ull);
 	CHECK(names(text, of_main, false));
-	snprintf(text, sizeof(text), "prog[7]: segfault at 0 ip 0000555500000001 sp 7ffd error 4 in prog[%llx,55550000+1000]",
+	snprintf(text, sizeof(text),
+		 "prog[7]: segfault at 0 ip 0000555500000001 sp 7ffd error 4 in prog[%llx,55550000+1000]",
 		 (unsigned long long)(of_main - code->p_vaddr + code->p_offset));
 	CHECK(names(text, of_main, false));
 }
@@ -77,9 +80,16 @@ TEST(lines_about_other_files_name_nothing)
 TEST(lines_that_say_too_much_name_nothing)
 {
 	static const char *const lines[] = {
-		"0x12345678123456789", "prog(+0x)", "prog(+0x123456781234567890)", "+", "(+", "+ 0x", "x ip  in prog[+]",
+		"0x12345678123456789",
+		"prog(+0x)",
+		"prog(+0x123456781234567890)",
+		"+",
+		"(+",
+		"+ 0x",
+		"x ip  in prog[+]",
 		"prog[7]: segfault ip ffffffffffffffff sp 0 in prog[0+ffffffffffffffff]",
-		"prog[7]: segfault ip 5 sp 0 in prog[ffffffffffffffff,0+1]", "prog[7]: segfault ip 5 sp 0 in prog[",
+		"prog[7]: segfault ip 5 sp 0 in prog[ffffffffffffffff,0+1]",
+		"prog[7]: segfault ip 5 sp 0 in prog[",
 	};
 	bool none = true;
 
