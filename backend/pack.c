@@ -339,6 +339,7 @@ int pack(const struct ld_line *line, const struct buffer *trace, struct buffer *
 	p.data = calloc(1, sizeof(*p.data));
 	if (!p.data)
 		return fault_errno(reterr, -ENOMEM, "%s", line->output);
+	p.data->image = p.image;
 	r = modules_read(&p, ir);
 	if (r == 0)
 		r = modules_reduce(&p);

@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/fault.h"
+#include "module/bitcode_prior.h"
 
 struct bitcode_span {
 	const uint8_t *bytes;
@@ -22,7 +23,8 @@ struct bitcode_span {
 };
 
 /** bitcode_pack() - append the packed form of @n modules to @ret; 0 or -ENOMEM. Deterministic. */
-int bitcode_pack(const struct bitcode_span *modules, size_t n, struct buffer *ret);
+int bitcode_pack(const struct bitcode_span *modules, size_t n, const struct bitcode_prior *prior,
+		 struct buffer *ret);
 
 /**
  * bitcode_unpack() - foreign bytes: all that bitcode_pack() wrote
@@ -30,5 +32,5 @@ int bitcode_pack(const struct bitcode_span *modules, size_t n, struct buffer *re
  * @ret:   the modules one behind the other, owned by the caller
  * Return: 0; -EBADMSG with @reterr; -ENOMEM.
  */
-int bitcode_unpack(const void *bytes, size_t size, const size_t *sizes, size_t n, struct buffer *ret,
-		   struct fault *reterr);
+int bitcode_unpack(const void *bytes, size_t size, const struct bitcode_prior *prior, const size_t *sizes,
+		   size_t n, struct buffer *ret, struct fault *reterr);

@@ -119,6 +119,16 @@ static bool definition_walk(struct bitstream_walk *w)
 	return false;
 }
 
+static bool char6(struct bitstream_walk *w, enum primitive_role role, uint64_t *ret)
+{
+	bool ok;
+
+	w->is_char6 = true;
+	ok = fixed(w, role, 6, ret);
+	w->is_char6 = false;
+	return ok;
+}
+
 static void value_note(struct bitstream_walk *w, uint64_t v)
 {
 	if (w->n_values < BITSTREAM_RECORD_KEPT)
@@ -139,7 +149,7 @@ static bool scalar_walk(struct bitstream_walk *w, const struct abbreviation_oper
 	else if (op->kind == ABBREVIATION_VBR)
 		ok = vbr(w, role, (unsigned)op->value, &v);
 	else if (op->kind == ABBREVIATION_CHAR6)
-		ok = fixed(w, role, 6, &v);
+		ok = char6(w, role, &v);
 	if (ok)
 		value_note(w, v);
 	return ok;

@@ -71,6 +71,7 @@ struct bitstream_walk {
 	uint64_t values[BITSTREAM_RECORD_KEPT]; /* the leading ones */
 	uint64_t last, before_last;		/* the latest two values */
 	bool in_array;
+	bool is_char6; /* the value that is walked */
 	/* private */
 	struct abbreviation **owned;
 	size_t n_owned, owned_capacity;

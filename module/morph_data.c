@@ -2,7 +2,7 @@
 
 /*
  * The payload, in order: build ID, versions and options of the codegen, block map, link plan, names and
- * sizes of the modules, and their IR, packed. Texts and blocks of bytes carry their length (ULEB128).
+ * sizes of the modules, their SHA-256, and their IR, packed. Texts and blocks of bytes carry their length (ULEB128).
  */
 
 #define _GNU_SOURCE
@@ -42,15 +42,40 @@ static int blocks_encode(const struct morph_data *data, struct buffer *out)
 	return 0;
 }
 
+static int prior_make(const struct morph_data *data, struct bitcode_prior *ret)
+{
+	return bitcode_prior_make(data->image, data->map, data->plan, ret);
+}
+
+static int ir_hash(const struct bitcode_span *modules, size_t n, uint8_t ret[SHA256_BYTES])
+{
+	_clean_(sha256_freep) struct sha256 *hash = sha256_new();
+
+	if (!hash)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		sha256_add(hash, modules[i].bytes, modules[i].size);
+	return sha256_end(hash, ret);
+}
+
 static int ir_encode(const struct morph_data *data, struct buffer *out)
 {
 	_clean_(freep) struct bitcode_span *spans = calloc(MAX(data->n_modules, 1u), sizeof(*spans));
+	_clean_(bitcode_prior_done) struct bitcode_prior prior = { 0 };
+	uint8_t hash[SHA256_BYTES];
+	int r = spans ? 0 : -ENOMEM;
 
-	if (!spans)
-		return -ENOMEM;
+	if (r < 0 || !data->n_modules)
+		return r;
 	for (size_t i = 0; i < data->n_modules; i++)
 		spans[i] = (struct bitcode_span){ data->modules[i].bitcode, data->modules[i].size };
-	return bitcode_pack(spans, data->n_modules, out);
+	r = ir_hash(spans, data->n_modules, hash);
+	if (r == 0)
+		r = prior_make(data, &prior);
+	if (r < 0)
+		return r;
+	buffer_bytes(out, hash, sizeof(hash));
+	return bitcode_pack(spans, data->n_modules, &prior, out);
 }
 
 /* Everything but the IR. */
@@ -221,6 +246,7 @@ static int modules_decode(struct morph_data *data, struct reader *in, struct fau
 			return r;
 		module->size = reader_uleb(in);
 	}
+	data->ir_hash = n ? reader_bytes(in, SHA256_BYTES) : NULL;
 	if (in->bad)
 		return damaged("modules", reterr);
 	data->n_packed = reader_left(in);
@@ -258,22 +284,58 @@ int morph_data_decode(const void *container, size_t size, struct morph_data **re
 	return decode(container, size, CONTAINER_MAX_BYTES, ret, reterr);
 }
 
+/* What comes out depends on both, and nobody can tell which of them was changed. */
+static int ir_differs(const struct morph_data *data, struct fault *reterr)
+{
+	return fault_set(
+		reterr, -EBADMSG,
+		"%s: its IR is damaged, or was packed beside other loaded bytes; install program and "
+		"Morph data as they were built",
+		data->image ? image_path(data->image) : ".morph data");
+}
+
+static int ir_check(const struct morph_data *data, struct fault *reterr)
+{
+	const struct bitcode_span all = { data->ir.data, data->ir.size };
+	uint8_t hash[SHA256_BYTES];
+
+	if (ir_hash(&all, 1, hash) < 0)
+		return fault_errno(reterr, -ENOMEM, ".morph data");
+	return memcmp(hash, data->ir_hash, sizeof(hash)) == 0 ? 0 : ir_differs(data, reterr);
+}
+
+static int ir_unpack(struct morph_data *data, const size_t *sizes, struct fault *reterr)
+{
+	_clean_(bitcode_prior_done) struct bitcode_prior prior = { 0 };
+	int r = prior_make(data, &prior);
+
+	if (r < 0)
+		return fault_errno(reterr, r, ".morph data");
+	r = bitcode_unpack(data->packed, data->n_packed, &prior, sizes, data->n_modules, &data->ir, reterr);
+	if (r == 0)
+		return ir_check(data, reterr);
+	return r == -EBADMSG ? ir_differs(data, reterr) : fault_prefix(reterr, r, ".morph data");
+}
+
 int morph_data_unpack(struct morph_data *data, struct fault *reterr)
 {
 	_clean_(freep) size_t *sizes = NULL;
 	size_t at = 0;
 	int r;
 
-	if (data->ir.data)
+	if (data->ir.data || !data->n_modules)
 		return 0;
-	sizes = calloc(MAX(data->n_modules, 1u), sizeof(*sizes));
+	sizes = calloc(data->n_modules, sizeof(*sizes));
 	if (!sizes)
 		return fault_errno(reterr, -ENOMEM, ".morph data");
 	for (size_t i = 0; i < data->n_modules; i++)
 		sizes[i] = data->modules[i].size;
-	r = bitcode_unpack(data->packed, data->n_packed, sizes, data->n_modules, &data->ir, reterr);
-	if (r < 0)
-		return fault_prefix(reterr, r, ".morph data");
+	r = ir_unpack(data, sizes, reterr);
+	if (r < 0) {
+		buffer_done(&data->ir);
+		data->ir = (struct buffer){ 0 };
+		return r;
+	}
 	for (size_t i = 0; i < data->n_modules; at += sizes[i++])
 		data->modules[i].bitcode = data->ir.data + at;
 	return 0;
@@ -345,6 +407,7 @@ int morph_data_load(const struct image *image, const char *sidecar_dir, struct m
 		return fault_set(reterr, -EBADMSG,
 				 "%s: its Morph data is of another build; build it again with morph cc",
 				 image_path(image));
+	data->image = image;
 	*ret = TAKE(data);
 	return 0;
 }

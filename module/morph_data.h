@@ -21,7 +21,7 @@
 #include "module/image.h"
 #include "module/link_plan.h"
 
-#define MORPH_DATA_VERSION 5u
+#define MORPH_DATA_VERSION 6u
 #define MORPH_SECTION ".morph"
 
 enum morph_lto { MORPH_LTO_THIN = 1, MORPH_LTO_FULL = 2 };
@@ -50,27 +50,35 @@ struct morph_data {
 	size_t n_options;
 	struct block_map *map;	      /* of the shipped file; owned */
 	struct link_plan *plan;	      /* owned */
+	const struct image *image;    /* borrowed; the file that carries this, beside whose loaded bytes IR is
+					 packed and unpacked; NULL: none is known */
 	struct morph_module *modules; /* in the linker's order */
 	size_t n_modules;
-	struct buffer payload; /* owned; what the plan and @packed borrow */
-	const uint8_t *packed; /* the IR as the container holds it */
+	struct buffer payload;	/* owned; what the plan and @packed borrow */
+	const uint8_t *ir_hash; /* SHA-256 of the modules, SHA256_BYTES; NULL where there are none */
+	const uint8_t *packed;	/* the IR as the container holds it */
 	size_t n_packed;
 	struct buffer ir; /* owned; all modules */
 };
 
-/** morph_data_encode() - deterministic; 0 or -ENOMEM, -EFBIG */
+/**
+ * morph_data_encode() - deterministic; 0 or -ENOMEM, -EFBIG
+ * What of the IR stands in @data's image, block map or link plan takes next to nothing (bitcode_prior.h).
+ */
 int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer);
 /**
  * morph_data_hash() - of all that @data says, but for its build ID: IR, link plan, options, self-test, block map
  * @data's modules must be there, or unpacked. What was hashed before in @hash counts, too. Return: 0 or -ENOMEM
  */
 int morph_data_hash(const struct morph_data *data, struct sha256 *hash);
-/** morph_data_decode() - foreign bytes; -EBADMSG, -EPROTONOSUPPORT, -ENOMEM with @reterr */
+/** morph_data_decode() - foreign bytes; -EBADMSG, -EPROTONOSUPPORT, -ENOMEM with @reterr; no image is known */
 int morph_data_decode(const void *container, size_t size, struct morph_data **ret, struct fault *reterr);
 /**
  * morph_data_unpack() - the IR of data that was decoded, for those who compile it
  * Most readers want the block map alone, and unpacking takes fifty times as long as everything else
  * (4 s a million bytes). Does nothing the second time.
+ * The image must still be open. What comes out is compared with its SHA-256: IR that was packed beside other
+ * loaded bytes, or is damaged, is an error.
  * Return: 0; -EBADMSG, -ENOMEM with @reterr.
  */
 int morph_data_unpack(struct morph_data *data, struct fault *reterr);
@@ -84,6 +92,7 @@ DEFINE_CLEANUP(struct morph_data *, morph_data_free);
 
 /**
  * morph_data_load() - of an opened file: its section, else the sidecar for its build ID
+ * @image:       must outlive what is returned, as far as that is unpacked
  * @sidecar_dir: NULL for SIDECAR_DIR and SIDECAR_FETCHED_DIR
  * Return: 0; -ENODATA when the file carries nothing and names no sidecar; -ENOENT when the one that it names is not there; -EBADMSG when what was
  * found is damaged, belongs to another build ID, or is not the sidecar that the file names, or

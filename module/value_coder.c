@@ -26,17 +26,21 @@
 #define GUESS_STEPS 16u
 #define MAX_LINE_BITS 20u /* 32 MiB */
 #define WEIGHT_ONE 8192
+#define FLAG_GROUP 0x5f1a6000u
+#define MIN_CHANCE 49152u /* of 65536, to ask whether a number is the guess */
 #define WEIGHT_MAX (4 * WEIGHT_ONE - 1)
 #define LEARNING_RATE 7
-#define KINDS 1024u
+#define KINDS VALUE_KINDS
 #define PREFIX_BITS 16u /* groups beyond are told apart by their place alone */
 #define N_INPUTS (VALUE_CONTEXTS + VALUE_GUESSES + 1)
-#define N_PADDED 8u /* for vector instructions */
+#define N_PADDED 16u /* for vector instructions */
 
 struct learned {
 	int16_t weights[KINDS][N_PADDED];
 	uint16_t trust[KINDS][VALUE_GUESSES][GUESS_STEPS]
 		      [2]; /* probability of a 1 where the guess has 0, 1 */
+	int16_t flag_weights[KINDS][N_PADDED];
+	uint16_t hits[KINDS][VALUE_GUESSES]; /* probability that the guess is the number */
 };
 
 struct value_coder {
@@ -118,7 +122,9 @@ static void tables_make(void)
 	}
 	for (unsigned s = 0; s < KINDS; s++)
 		for (unsigned i = 0; i < N_INPUTS; i++)
-			nothing_learned.weights[s][i] = WEIGHT_ONE / 3;
+			nothing_learned.weights[s][i] = nothing_learned.flag_weights[s][i] = WEIGHT_ONE / 5;
+	for (size_t i = 0; i < sizeof(nothing_learned.hits) / 2; i++)
+		(&nothing_learned.hits[0][0])[i] = 1u << 15;
 	for (size_t i = 0; i < sizeof(nothing_learned.trust) / 2; i++)
 		(&nothing_learned.trust[0][0][0][0])[i] = 1u << 15;
 }
@@ -142,7 +148,7 @@ struct value_coder *value_coder_new(const void *in, size_t size, size_t volume)
 	_clean_(value_coder_freep) struct value_coder *c = calloc(1, sizeof(*c));
 	unsigned bits = 12;
 
-	while (bits < MAX_LINE_BITS && ((size_t)1 << bits) < volume)
+	while (bits < MAX_LINE_BITS && ((size_t)1 << bits) < 2 * volume)
 		bits++;
 	call_once(&tables_made, tables_make);
 	if (!c)
@@ -229,30 +235,33 @@ static void group_open(struct value_coder *c, uint32_t group)
 	}
 }
 
-/* The mixed prediction for @node of the group, 1 to 4095 of 4096; fills the inputs. */
-static int predict(struct value_coder *c, const int16_t *weights, unsigned node)
+/* The mixed prediction from the inputs, 1 to 4095 of 4096. */
+static int mix(struct value_coder *c, const int16_t *weights)
 {
-	int32_t dot = 32 * weights[N_INPUTS - 1];
+	int32_t dot = 0;
 
-	/* One by one: a vector instruction would wait until all of these have been stored. */
-	for (unsigned i = 0; i < VALUE_CONTEXTS; i++) {
-		c->inputs[i] = input_table[c->group[i][node]];
-		dot += c->inputs[i] * weights[i];
-	}
-	for (unsigned i = 0; i < VALUE_GUESSES; i++) {
-		c->inputs[VALUE_CONTEXTS + i] = c->guess[i] ? input_table[*c->guess[i]] : (int16_t)0;
-		dot += c->inputs[VALUE_CONTEXTS + i] * weights[VALUE_CONTEXTS + i];
-	}
 	c->inputs[N_INPUTS - 1] = 32;
+	for (unsigned i = 0; i < N_INPUTS; i++)
+		dot += c->inputs[i] * weights[i];
 	dot >>= 13;
 	return squash_table[dot < -2047 ? 1 : dot > 2047 ? 4095 : dot + 2048];
 }
 
-static void learn(struct value_coder *c, int16_t *weights, int p, unsigned node, bool bit)
+/* For @node of the group. */
+static int predict(struct value_coder *c, const int16_t *weights, unsigned node)
+{
+	for (unsigned i = 0; i < VALUE_CONTEXTS; i++)
+		c->inputs[i] = input_table[c->group[i][node]];
+	for (unsigned i = 0; i < VALUE_GUESSES; i++)
+		c->inputs[VALUE_CONTEXTS + i] = c->guess[i] ? input_table[*c->guess[i]] : (int16_t)0;
+	return mix(c, weights);
+}
+
+/* input x error / 2^17, rounded; in 16 bits, so that one vector instruction does eight */
+static void weights_learn(const struct value_coder *c, int16_t *weights, int p, bool bit)
 {
 	int16_t error = (int16_t)(((bit << 12) - p) * LEARNING_RATE);
 
-	/* input x error / 2^17, rounded; in 16 bits, so that one vector instruction does eight */
 	for (unsigned i = 0; i < N_PADDED; i++) {
 		int16_t step = (int16_t)(((c->inputs[i] * error >> 16) + 1) >> 1);
 		int16_t low = (int16_t)(-WEIGHT_MAX - MIN(step, 0)),
@@ -260,6 +269,11 @@ static void learn(struct value_coder *c, int16_t *weights, int p, unsigned node,
 
 		weights[i] = (int16_t)(MAX(MIN(weights[i], high), low) + step);
 	}
+}
+
+static void learn(struct value_coder *c, int16_t *weights, int p, unsigned node, bool bit)
+{
+	weights_learn(c, weights, p, bit);
 	for (unsigned i = 0; i < VALUE_CONTEXTS; i++)
 		c->group[i][node] = learned_table[bit][c->group[i][node]];
 	for (unsigned i = 0; i < VALUE_GUESSES; i++)
@@ -267,19 +281,26 @@ static void learn(struct value_coder *c, int16_t *weights, int p, unsigned node,
 			*c->guess[i] = learned_table[bit][*c->guess[i]];
 }
 
+static bool mixed_code(struct value_coder *c, int p, bool bit)
+{
+	uint32_t coded = (uint32_t)p * 16 + 8;
+
+	return bit_code(c, coded < 32 ? 32 : coded > 65504 ? 65504 : coded, bit);
+}
+
 /* @guessed: the guesses' decisions here */
 static bool decision(struct value_coder *c, unsigned node, bool bit, const bool *guessed)
 {
-	unsigned kind = c->facts->kind % KINDS, step = c->step < GUESS_STEPS ? c->step : GUESS_STEPS - 1;
-	int16_t *weights = c->learned.weights[kind];
-	uint32_t coded;
+	unsigned step = c->step < GUESS_STEPS ? c->step : GUESS_STEPS - 1;
+	int16_t *weights = c->learned.weights[c->facts->kind % KINDS];
 	int p;
 
 	for (unsigned i = 0; i < VALUE_GUESSES; i++)
-		c->guess[i] = c->is_wrong[i] ? NULL : &c->learned.trust[kind][i][step][guessed[i]];
+		c->guess[i] = c->is_wrong[i] ?
+				      NULL :
+				      &c->learned.trust[c->facts->sources[i] % KINDS][i][step][guessed[i]];
 	p = predict(c, weights, node);
-	coded = (uint32_t)p * 16 + 8;
-	bit = bit_code(c, coded < 32 ? 32 : coded > 65504 ? 65504 : coded, bit);
+	bit = mixed_code(c, p, bit);
 	learn(c, weights, p, node, bit);
 	for (unsigned i = 0; i < VALUE_GUESSES; i++)
 		c->is_wrong[i] |= guessed[i] != bit;
@@ -366,22 +387,86 @@ static uint64_t short_code(struct value_coder *c, unsigned width, unsigned value
 	       group_code(c, 9 + high, width - high_bits, value & ((1u << (width - high_bits)) - 1), guesses);
 }
 
-bool value_coder_run(struct value_coder *c, const struct value_facts *facts, uint64_t *value)
+static uint16_t *hits_of(struct value_coder *c, unsigned guess)
+{
+	return &c->learned.hits[c->facts->sources[guess] % KINDS][guess];
+}
+
+/* The guess that has been right most often, VALUE_GUESSES: none that is worth asking. */
+static unsigned guess_best(struct value_coder *c)
+{
+	unsigned best = VALUE_GUESSES;
+	uint32_t chance = MIN_CHANCE;
+
+	for (unsigned i = 0; i < VALUE_GUESSES; i++)
+		if (!c->is_wrong[i] && *hits_of(c, i) >= chance) {
+			chance = *hits_of(c, i) + 1;
+			best = i;
+		}
+	return best;
+}
+
+/* Is the number the best guess? That is one decision, and most often the only one. */
+static bool hit_code(struct value_coder *c, unsigned best, bool is_hit)
+{
+	int16_t *weights = c->learned.flag_weights[c->facts->kind % KINDS];
+	uint64_t v = c->facts->guesses[best];
+	int p;
+
+	group_open(c, FLAG_GROUP ^ (uint32_t)v * 0x85ebca6bu ^ (uint32_t)(v >> 32));
+	for (unsigned i = 0; i < VALUE_CONTEXTS; i++)
+		c->inputs[i] = input_table[c->group[i][1]];
+	for (unsigned i = 0; i < VALUE_GUESSES; i++) {
+		int16_t input = c->is_wrong[i] ? (int16_t)0 : input_table[*hits_of(c, i)];
+
+		c->inputs[VALUE_CONTEXTS + i] = (int16_t)(c->facts->guesses[i] == v ? input : -input);
+	}
+	p = mix(c, weights);
+	is_hit = mixed_code(c, p, is_hit);
+	weights_learn(c, weights, p, is_hit);
+	for (unsigned i = 0; i < VALUE_CONTEXTS; i++)
+		c->group[i][1] = learned_table[is_hit][c->group[i][1]];
+	return is_hit;
+}
+
+/* Digit by digit. */
+static bool digits_code(struct value_coder *c, uint64_t *value)
 {
 	unsigned length;
 
-	c->facts = facts;
-	c->step = 0;
-	memset(c->is_wrong, 0, sizeof(c->is_wrong));
-	if (facts->width) {
-		*value = short_code(c, facts->width, c->decodes ? 0 : (unsigned)*value);
-		return c->n_beyond <= 8;
+	if (c->facts->width) {
+		*value = short_code(c, c->facts->width, c->decodes ? 0 : (unsigned)*value);
+		return true;
 	}
 	length = length_code(c, length_of(c->decodes ? 0 : *value));
-	if (length > 64 || c->n_beyond > 8)
+	if (length > 64)
 		return false;
 	*value = length ? mantissa_code(c, length, *value) : 0;
 	return true;
+}
+
+bool value_coder_run(struct value_coder *c, const struct value_facts *facts, uint64_t *value)
+{
+	unsigned best;
+	bool is_hit = false, ok = true;
+
+	c->facts = facts;
+	c->step = 0;
+	memcpy(c->is_wrong, facts->is_none, sizeof(c->is_wrong));
+	best = guess_best(c);
+	if (best < VALUE_GUESSES) {
+		is_hit = hit_code(c, best, !c->decodes && *value == facts->guesses[best]);
+		for (unsigned i = 0; i < VALUE_GUESSES; i++)
+			c->is_wrong[i] |= facts->guesses[i] == facts->guesses[best];
+	}
+	if (is_hit)
+		*value = facts->guesses[best];
+	else
+		ok = digits_code(c, value);
+	for (unsigned i = 0; i < VALUE_GUESSES; i++)
+		if (!facts->is_none[i])
+			*hits_of(c, i) = learned_table[facts->guesses[i] == *value][*hits_of(c, i)];
+	return ok && c->n_beyond <= 8;
 }
 
 int value_coder_end(struct value_coder *c, struct buffer *ret)

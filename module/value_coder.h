@@ -17,15 +17,18 @@
 
 #include "base/bytes.h"
 
-#define VALUE_CONTEXTS 4u
-#define VALUE_GUESSES 3u
+#define VALUE_CONTEXTS 6u
+#define VALUE_GUESSES 4u
+#define VALUE_KINDS 2048u
 
 /* What is known about a number before it is coded. */
 struct value_facts {
 	uint32_t contexts[VALUE_CONTEXTS]; /* hashes */
 	uint64_t guesses[VALUE_GUESSES];   /* what the number may well be */
+	bool is_none[VALUE_GUESSES];	   /* this is no guess */
+	unsigned sources[VALUE_GUESSES];   /* kinds of guesses, below VALUE_KINDS: by it each is believed */
 	unsigned width;			   /* the number has that many bits at most, if 1 to 8; else 0 */
-	unsigned kind; /* of number, 0 to 1023: by it weights are chosen, and guesses believed */
+	unsigned kind;			   /* of number, below VALUE_KINDS: by it weights are chosen */
 };
 
 struct value_coder;

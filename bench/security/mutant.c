@@ -22,7 +22,7 @@
 
 #include "base/container.h"
 #include "base/file.h"
-#include "module/bitcode_pack.h"
+#include "base/sha256.h"
 #include "module/image_edit.h"
 
 #define NOTHING_OF_THE_KIND 3
@@ -70,7 +70,7 @@ void mutant_bytes(struct mutant *m, uint8_t *bytes, size_t *size)
 /* The payload up to the modules, which are the last thing in it. */
 static int payload_head(const struct mutant *m, struct buffer *ret)
 {
-	_clean_(buffer_donep) struct buffer container = { 0 }, nothing = { 0 };
+	_clean_(buffer_donep) struct buffer container = { 0 };
 	struct morph_data data = *m->data;
 	struct fault fault;
 	int r;
@@ -78,12 +78,26 @@ static int payload_head(const struct mutant *m, struct buffer *ret)
 	data.n_modules = 0;
 	r = morph_data_encode(&data, &container);
 	if (r == 0)
-		r = bitcode_pack(NULL, 0, &nothing);
-	if (r == 0)
 		r = container_unpack(container.data, container.size, CONTAINER_MORPH, MORPH_DATA_VERSION, ret,
 				     &fault);
 	if (r == 0)
-		ret->size -= nothing.size + 1; /* "no modules" */
+		ret->size--; /* "no modules" */
+	return r;
+}
+
+/* An attacker names the hash of what he made. */
+static int ir_hash_add(const struct mutant *m, struct buffer *ret)
+{
+	_clean_(sha256_freep) struct sha256 *hash = sha256_new();
+	uint8_t bytes[SHA256_BYTES];
+	int r;
+
+	if (!hash)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->data->n_modules; i++)
+		sha256_add(hash, m->data->modules[i].bitcode, m->data->modules[i].size);
+	r = sha256_end(hash, bytes);
+	buffer_bytes(ret, bytes, sizeof(bytes));
 	return r;
 }
 
@@ -101,6 +115,9 @@ static int payload_make(const struct mutant *m, struct buffer *ret)
 		buffer_string(ret, module->name ? module->name : "", module->name ? strlen(module->name) : 0);
 		buffer_uleb(ret, module->size);
 	}
+	r = ir_hash_add(m, ret);
+	if (r < 0)
+		return r;
 	buffer_u8(ret, 0);
 	for (size_t i = 0; i < m->data->n_modules; i++)
 		buffer_bytes(ret, m->data->modules[i].bitcode, m->data->modules[i].size);

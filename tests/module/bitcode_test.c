@@ -116,15 +116,50 @@ TEST(packing_gives_back_the_same_bits_in_less_than_half_the_space)
 	struct fault fault;
 
 	spans[1] = span_at(&map, spans[0].size);
-	CHECK_INT(bitcode_pack(spans, 2, &packed), 0);
+	CHECK_INT(bitcode_pack(spans, 2, NULL, &packed), 0);
 	CHECK(packed.size < map.size / 2);
-	CHECK_INT(bitcode_unpack(packed.data, packed.size, (size_t[]){ spans[0].size, spans[1].size }, 2,
-				 &out, &fault),
+	CHECK_INT(bitcode_unpack(packed.data, packed.size, NULL, (size_t[]){ spans[0].size, spans[1].size },
+				 2, &out, &fault),
 		  0);
 	CHECK_INT(out.size, map.size);
 	CHECK(memcmp(out.data, map.data, map.size) == 0);
-	CHECK_INT(bitcode_pack(spans, 2, &again), 0);
+	CHECK_INT(bitcode_pack(spans, 2, NULL, &again), 0);
 	CHECK(again.size == packed.size && memcmp(again.data, packed.data, packed.size) == 0);
+}
+
+/* What the file has already costs next to nothing: here the modules' own bytes, which hold their texts and tables. */
+TEST(what_the_file_has_already_is_not_stored_again)
+{
+	_clean_(file_map_donep) struct file_map map = two_modules();
+	struct bitcode_span span = span_at(&map, 0);
+	struct bitcode_prior prior = { .bytes = { .data = (uint8_t *)map.data, .size = map.size } };
+	_clean_(buffer_donep) struct buffer alone = { 0 }, packed = { 0 }, out = { 0 };
+	struct fault fault;
+
+	CHECK_INT(bitcode_pack(&span, 1, NULL, &alone), 0);
+	CHECK_INT(bitcode_pack(&span, 1, &prior, &packed), 0);
+	CHECK(packed.size < alone.size);
+	CHECK_INT(bitcode_unpack(packed.data, packed.size, &prior, &span.size, 1, &out, &fault), 0);
+	CHECK_INT(out.size, span.size);
+	CHECK(memcmp(out.data, span.bytes, span.size) == 0);
+}
+
+/* Whoever unpacks beside other bytes gets another module or none, within bounds. */
+TEST(a_file_with_other_bytes_does_not_unpack_to_the_same)
+{
+	_clean_(file_map_donep) struct file_map map = two_modules();
+	struct bitcode_span span = span_at(&map, 0);
+	_clean_(freep) uint8_t *other = malloc(map.size);
+	struct bitcode_prior prior = { .bytes = { .data = (uint8_t *)map.data, .size = map.size } };
+	_clean_(buffer_donep) struct buffer packed = { 0 }, out = { 0 };
+	struct fault fault;
+
+	CHECK_INT(bitcode_pack(&span, 1, &prior, &packed), 0);
+	for (size_t i = 0; i < map.size; i++)
+		other[i] = map.data[i] ^ 1;
+	prior.bytes.data = other;
+	CHECK(bitcode_unpack(packed.data, packed.size, &prior, &span.size, 1, &out, &fault) < 0 ||
+	      memcmp(out.data, span.bytes, span.size) != 0);
 }
 
 TEST(what_is_no_bitstream_is_stored)
@@ -133,9 +168,9 @@ TEST(what_is_no_bitstream_is_stored)
 	struct bitcode_span span = { text, sizeof(text) };
 	_clean_(buffer_donep) struct buffer packed = { 0 }, out = { 0 };
 
-	CHECK_INT(bitcode_pack(&span, 1, &packed), 0);
+	CHECK_INT(bitcode_pack(&span, 1, NULL, &packed), 0);
 	CHECK_INT(packed.size, sizeof(text) + 1);
-	CHECK_INT(bitcode_unpack(packed.data, packed.size, &span.size, 1, &out, NULL), 0);
+	CHECK_INT(bitcode_unpack(packed.data, packed.size, NULL, &span.size, 1, &out, NULL), 0);
 	CHECK(memcmp(out.data, text, sizeof(text)) == 0);
 }
 
@@ -148,25 +183,25 @@ TEST(damage_is_refused_or_stays_within_bounds)
 	unsigned n_refused = 0;
 	struct fault fault;
 
-	CHECK_INT(bitcode_pack(&span, 1, &packed), 0);
+	CHECK_INT(bitcode_pack(&span, 1, NULL, &packed), 0);
 	for (size_t i = 1; i < packed.size; i += 97) {
 		_clean_(buffer_donep) struct buffer out = { 0 };
 
 		packed.data[i] ^= 0x5a;
-		n_refused += bitcode_unpack(packed.data, packed.size, &span.size, 1, &out, &fault) < 0;
+		n_refused += bitcode_unpack(packed.data, packed.size, NULL, &span.size, 1, &out, &fault) < 0;
 		packed.data[i] ^= 0x5a;
 	}
 	CHECK(n_refused > 0);
 	for (size_t n = 0; n < packed.size; n += 131) {
 		_clean_(buffer_donep) struct buffer out = { 0 };
 
-		bitcode_unpack(packed.data, n, &span.size, 1, &out, &fault);
+		bitcode_unpack(packed.data, n, NULL, &span.size, 1, &out, &fault);
 	}
 	_clean_(buffer_donep) struct buffer out = { 0 };
 
-	CHECK_INT(bitcode_unpack(packed.data, packed.size, &bad_size, 1, &out, &fault), -EBADMSG);
-	CHECK_INT(bitcode_unpack(packed.data, packed.size, &huge, 1, &out, &fault), -EBADMSG);
-	CHECK_INT(bitcode_unpack(packed.data, 0, &span.size, 1, &out, &fault), -EBADMSG);
+	CHECK_INT(bitcode_unpack(packed.data, packed.size, NULL, &bad_size, 1, &out, &fault), -EBADMSG);
+	CHECK_INT(bitcode_unpack(packed.data, packed.size, NULL, &huge, 1, &out, &fault), -EBADMSG);
+	CHECK_INT(bitcode_unpack(packed.data, 0, NULL, &span.size, 1, &out, &fault), -EBADMSG);
 }
 
 TEST(numbers_of_all_sizes_survive_the_coder)

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * bitcode_model.h - what is known of a field of bitcode before it is coded (private to bitcode_pack.c)
+ *
+ * Both directions ask for each field, code it, and tell what it was; so both know the same. Whatever the
+ * model says is a prediction: no number that is read from foreign bytes can do more than be badly guessed.
+ */
+
+#include "module/bitcode_prior.h"
+#include "module/bitstream.h"
+#include "module/value_coder.h"
+
+/* In what form a field is coded. */
+enum field_form {
+	FIELD_PLAIN,
+	FIELD_DELTA,	/* the difference to @base, its sign in bit 0 */
+	FIELD_BACKWARD, /* @base - field */
+	FIELD_CHAR6,	/* the character that the six bits stand for */
+};
+
+struct field {
+	enum primitive_role role;
+	unsigned width; /* bits; VBR: of a chunk */
+	bool is_fixed;	/* exactly so many */
+	enum field_form form;
+	uint64_t base;
+};
+
+struct bitcode_model;
+
+/** bitcode_model_new() - @prior: borrowed for the call, or NULL; @volume: bytes of all modules; NULL: no memory */
+struct bitcode_model *bitcode_model_new(const struct bitcode_prior *prior, size_t volume);
+void bitcode_model_free(struct bitcode_model *model); /* accepts NULL */
+DEFINE_CLEANUP(struct bitcode_model *, bitcode_model_free);
+
+/** bitcode_model_begin() - a module begins; what was learnt stays */
+void bitcode_model_begin(struct bitcode_model *model);
+/** bitcode_model_enter() - a block begins */
+void bitcode_model_enter(struct bitcode_model *model, const struct bitstream_walk *walk);
+/** bitcode_model_facts() - @field: its form is filled in; @ret: in that form */
+void bitcode_model_facts(struct bitcode_model *model, const struct bitstream_walk *walk, struct field *field,
+			 struct value_facts *ret);
+/** bitcode_model_note() - what the field was; false: no memory */
+bool bitcode_model_note(struct bitcode_model *model, const struct bitstream_walk *walk,
+			const struct field *field, uint64_t value);
+/** bitcode_model_record() - a record ends; false: no memory */
+bool bitcode_model_record(struct bitcode_model *model, const struct bitstream_walk *walk);
+
+/** field_code() - @value in the field's form; field_value() - and back, false: nothing has that form */
+uint64_t field_code(const struct field *field, uint64_t value);
+bool field_value(const struct field *field, uint64_t code, uint64_t *ret);
