@@ -19,6 +19,7 @@ int cxx_run(int argc, char **argv);
 int inspect_run(int argc, char **argv);
 int split_run(int argc, char **argv);
 int fetch_run(int argc, char **argv);
+int strip_archive_run(int argc, char **argv);
 int record_run(int argc, char **argv);
 int top_run(int argc, char **argv);
 int profile_run(int argc, char **argv);
@@ -46,6 +47,8 @@ const struct verb verbs[] = {
 	  "move a program's Morph data into a sidecar" },
 	{ "fetch", fetch_run, "PROGRAM [-o SIDECAR | --dir DIR] [--url URL]... [--json]",
 	  "get a program's sidecar from debuginfod servers" },
+	{ "strip-archive", strip_archive_run, "FILE...",
+	  "take the IR out of static libraries that are installed" },
 	{ "record", record_run,
 	  "[-o FILE] [-F HZ] [--duration S] [--clock NAME] [--files] [--quiet] [--json]\n"
 	  "                    (COMMAND [ARG...] | -p PID | -G CGROUP | -a)",
