@@ -124,7 +124,8 @@ static int file_strip(const char *path, const struct archive *archive, uint64_t 
 	if (r < 0)
 		unlink(made);
 	else
-		printf("%s: %" PRIu64 " -> %" PRIu64 " bytes\n", SHOWN(path), before, (uint64_t)after.st_size);
+		printf("%s: %" PRIu64 " -> %" PRIu64 " bytes\n", SHOWN(path), before,
+		       (uint64_t)after.st_size);
 	return r;
 }
 
@@ -139,8 +140,8 @@ static int strip_one(const char *path, struct fault *reterr)
 		return r;
 	is_archive = begins_with(&file, ARCHIVE_MAGIC);
 	if (begins_with(&file, THIN_MAGIC))
-		return fault_set(reterr, -ENOTSUP,
-				 "%s: a thin archive has no members of its own; name those", path);
+		return fault_set(reterr, -ENOTSUP, "%s: a thin archive has no members of its own; name those",
+				 path);
 	if (!is_archive && !begins_with(&file, ELFMAG))
 		return fault_set(reterr, -ENOEXEC, "%s: neither a static library nor an object", path);
 	if (is_archive)

@@ -126,7 +126,8 @@ static struct hint *hint_of(struct bitcode_model *m, const struct bitstream_walk
 	uint32_t h = hash2(w->values[0], w->n_values);
 
 	if (w->values[0] == INST_GEP)
-		h = hash2(hash2(hash2(hash2(43, w->n_values), w->values[2]), base_detail(m, w)), w->n_values > 4 ? w->last : 0);
+		h = hash2(hash2(hash2(hash2(43, w->n_values), w->values[2]), base_detail(m, w)),
+			  w->n_values > 4 ? w->last : 0);
 	else if (w->n_values > 1)
 		h = hash2(h, base_detail(m, w));
 	return &m->hints[h >> 8 & (HINTS - 1)];
@@ -183,7 +184,7 @@ static void operand_guesses(struct bitcode_model *m, const struct bitstream_walk
 }
 
 void callee_facts(const struct bitcode_model *m, const struct bitstream_walk *w, struct field *f,
-			 struct value_facts *ret)
+		  struct value_facts *ret)
 {
 	uint32_t base = hash2(0xca11, w->last);
 
@@ -194,7 +195,6 @@ void callee_facts(const struct bitcode_model *m, const struct bitstream_walk *w,
 	ret->contexts[2] = hash2(hash2(base, m->callees[0]), m->callees[1]);
 	ret->contexts[3] = hash2(hash2(hash2(base, m->codes[0]), m->codes[1]), 1);
 	ret->contexts[4] = hash2(hash2(base, w->values[1]), 2);
-	ret->contexts[5] = hash2(hash2(hash2(base, w->values[1]), m->callees[0]), 3);
 	guess(ret, 0, f->base - m->callees[0]);
 	guess(ret, 1, f->base - m->callees[1]);
 	guess(ret, 2, value_unused(&m->function, 0));
@@ -219,8 +219,10 @@ static void attachment_guesses(const struct bitcode_model *m, uint64_t before, s
 
 	guess(ret, 0, before);
 	guess(ret, 1, instruction_with(s, before + 1, 1ull << INST_LOAD | 1ull << INST_STORE));
-	guess(ret, 2, instruction_with(s, before + 1, 1ull << INST_LOAD | 1ull << INST_STORE | 1ull << INST_CALL |
-							      1ull << INST_BR | 1ull << INST_SWITCH));
+	guess(ret, 2,
+	      instruction_with(s, before + 1,
+			       1ull << INST_LOAD | 1ull << INST_STORE | 1ull << INST_CALL | 1ull << INST_BR |
+				       1ull << INST_SWITCH));
 }
 
 static void permuted_guess(const struct bitcode_model *m, struct value_facts *ret, unsigned i, uint64_t v)
@@ -247,7 +249,8 @@ static void uses_guesses(struct bitcode_model *m, const struct bitstream_walk *w
 	if (is_first)
 		memset(m->permuted, 0, sizeof(m->permuted));
 	for (unsigned g = 0; g < GUESS_MATCH; g++)
-		ret->sources[g] = 128 + (hash2(hash2(0x05e5, left < 12 ? left : 12), is_first) >> 8) % (VALUE_KINDS - 128);
+		ret->sources[g] = 128 + (hash2(hash2(0x05e5, left < 12 ? left : 12), is_first) >> 8) %
+						(VALUE_KINDS - 128);
 	if (left == 0) {
 		f->form = FIELD_DELTA;
 		f->base = h->last;
@@ -270,7 +273,7 @@ static void metadata_guesses(const struct bitcode_model *m, const struct bitstre
 }
 
 void value_guesses(struct bitcode_model *m, const struct bitstream_walk *w, struct field *f,
-			  const struct history *h, uint64_t before, struct value_facts *ret)
+		   const struct history *h, uint64_t before, struct value_facts *ret)
 {
 	unsigned block = block_of(w);
 	size_t i = w->n_values;
@@ -311,8 +314,17 @@ void value_guesses(struct bitcode_model *m, const struct bitstream_walk *w, stru
 void metadata_note(struct bitcode_model *m, const struct bitstream_walk *w)
 {
 	switch (w->values[0]) {
-	case 35: m->n_strings = m->n_metadata = w->values[1]; m->string_max = 0; return;
-	case 1: case 4: case 6: case 10: case 36: case 38: case 39: return; /* names and kinds, index */
+	case 35:
+		m->n_strings = m->n_metadata = w->values[1];
+		m->string_max = 0;
+		return;
+	case 1:
+	case 4:
+	case 6:
+	case 10:
+	case 36:
+	case 38:
+	case 39: return; /* names and kinds, index */
 	default: break;
 	}
 	m->n_metadata++;
@@ -320,4 +332,3 @@ void metadata_note(struct bitcode_model *m, const struct bitstream_walk *w)
 		if (w->values[i] <= m->n_strings && w->values[i] > m->string_max)
 			m->string_max = w->values[i];
 }
-

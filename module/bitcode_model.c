@@ -141,8 +141,7 @@ static void text_facts(const struct bitcode_model *m, const struct bitstream_wal
 	ret->contexts[1] = hash2(base, m->text & 0xffff);
 	ret->contexts[2] = hash2(base, m->text & 0xffffff);
 	ret->contexts[3] = hash2(hash2(base, 4), m->text & 0xffffffff);
-	ret->contexts[4] = hash2(hash2(base, 6), m->text & 0xffffffffffff);
-	ret->contexts[5] = hash2(hash2(hash2(base, 5), block_of(w)), start << 8 | code_of(w));
+	ret->contexts[4] = hash2(hash2(hash2(base, 5), block_of(w)), start << 8 | code_of(w));
 	bytes_guess(m, 1, ret);
 	ret->is_none[1] = ret->is_none[2] = true;
 	ret->width = f->is_fixed && !w->is_char6 ? f->width : 8;
@@ -165,7 +164,6 @@ static void order_facts(const struct bitcode_model *m, const struct bitstream_wa
 	ret->contexts[2] = hash2(hash2(two, w->values[3]), 3);
 	ret->contexts[3] = hash2(hash2(two, w->values[2]), 6);
 	ret->contexts[4] = hash2(hash2(hash2(one, unused), second), value_detail(s, s->next - 1));
-	ret->contexts[5] = hash2(hash2(hash2(hash2(two, w->values[1]), w->values[2]), w->n_values), 4);
 	ret->is_none[0] = ret->is_none[1] = ret->is_none[2] = true;
 }
 
@@ -175,7 +173,7 @@ static void value_contexts(const struct bitcode_model *m, const struct bitstream
 {
 	const struct function_state *s = &m->function;
 	unsigned block = block_of(w);
-	uint32_t more = hash2(hash2(base, w->values[1]), w->values[2]), detail = 0;
+	uint32_t detail = 0;
 
 	ret->contexts[0] = hash2(hash2(base, w->last), 1);
 	ret->contexts[1] = hash2(hash2(base, before), 2);
@@ -183,18 +181,17 @@ static void value_contexts(const struct bitcode_model *m, const struct bitstream
 				 value_detail(s, s->next - 2));
 	ret->contexts[3] = hash2(hash2(base, m->codes[0]), m->codes[1]);
 	ret->contexts[4] = hash2(hash2(hash2(base, w->last), w->before_last), 4);
-	ret->contexts[5] = hash2(more, 5);
 	if (block == BLOCK_FUNCTION)
 		detail = base_detail(m, w);
 	if (detail)
-		ret->contexts[5] = hash2(hash2(hash2(base, detail), w->n_values > 2 ? w->last : 0), 8);
+		ret->contexts[2] = hash2(hash2(hash2(base, detail), w->n_values > 2 ? w->last : 0), 8);
 	if (block == BLOCK_FUNCTION && operand_is_here(w)) {
 		uint64_t unused = value_unused(s, 0);
 
 		ret->contexts[4] = hash2(hash2(hash2(base, unused), value_detail(s, s->next - unused)),
 					 s->codes[(s->next - 1) % VALUES_KEPT]);
 		if (is_call(w) && w->n_values > call_type_place(w) + 1)
-			ret->contexts[5] = hash2(hash2(base, s->next - w->values[call_type_place(w) + 1]), 5);
+			ret->contexts[2] = hash2(hash2(base, s->next - w->values[call_type_place(w) + 1]), 5);
 	}
 	if (block == BLOCK_USELIST) {
 		uint64_t left = m->length - w->n_values;
@@ -204,10 +201,9 @@ static void value_contexts(const struct bitcode_model *m, const struct bitstream
 		ret->contexts[2] = hash2(hash2(hash2(base, w->last), w->before_last), m->third);
 		ret->contexts[3] = hash2(hash2(base, m->length), w->last);
 		ret->contexts[4] = hash2(hash2(base, m->length), w->n_values);
-		ret->contexts[5] = hash2(base, left ? ret->guesses[2] : 0);
 	}
 	if (block == BLOCK_METADATA)
-		ret->contexts[5] =
+		ret->contexts[2] =
 			hash2(hash2(hash2(base, m->n_metadata - w->last), w->n_values == m->length), 7);
 	if (block == BLOCK_ATTACHMENT) {
 		uint64_t of = w->n_values == 1 ? ret->guesses[2] : w->values[1];

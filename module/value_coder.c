@@ -27,7 +27,7 @@
 #define MAX_LINE_BITS 20u /* 32 MiB */
 #define WEIGHT_ONE 8192
 #define FLAG_GROUP 0x5f1a6000u
-#define MIN_CHANCE 49152u /* of 65536, to ask whether a number is the guess */
+#define MIN_CHANCE 40960u /* of 65536, to ask whether a number is the guess */
 #define WEIGHT_MAX (4 * WEIGHT_ONE - 1)
 #define LEARNING_RATE 7
 #define KINDS VALUE_KINDS

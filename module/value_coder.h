@@ -17,7 +17,7 @@
 
 #include "base/bytes.h"
 
-#define VALUE_CONTEXTS 6u
+#define VALUE_CONTEXTS 5u
 #define VALUE_GUESSES 4u
 #define VALUE_KINDS 2048u
 

@@ -53,7 +53,7 @@ def options(*verb):
 
 def tables_check(verbs):
     for verb in verbs:
-        name = "_".join(verb)
+        name = "_".join(verb).replace("-", "_")
         path = f"{SOURCE}/editor/options.c" if name == "optimize" else f"{SOURCE}/cli/{name}.c"
         if not os.path.exists(path):  # a verb with a folder of its own
             path = f"{SOURCE}/cli/{verb[0]}/{name}.c"
