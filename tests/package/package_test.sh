@@ -145,7 +145,7 @@ package_check()
 	[[ $(find "$out/morph/usr/lib/morph/.build-id" -name '*.morph' | wc -l) == 1 ]] || fail "not one sidecar: $(find "$out/morph")"
 	[[ $(field $package-morph Depends) == "$package (= $version)" ]] || fail "Depends: $(field $package-morph Depends)"
 	[[ $(field $package-morph Auto-Built-Package) == morph-ir ]] || fail "no Auto-Built-Package"
-	[[ $(field $package-morph Morph-LLVM) == 22.* ]] || fail "Morph-LLVM: $(field $package-morph Morph-LLVM)"
+	[[ $(field $package-morph Morph-Llvm) == 22.* ]] || fail "Morph-Llvm: $(field $package-morph Morph-Llvm)"
 	[[ -n $(field $package-morph Build-Ids) ]] || fail "no Build-Ids"
 	grep -q "^ .*${package}-morph_.*\\.deb" "$root"/build/*.changes || fail "the changes file lacks ${package}-morph"
 	grep -q '1 of 1 programs and libraries carry IR' "$work/$package.log" || fail "dh_morph did not say what it found"
