@@ -38,10 +38,10 @@ int verify_run(int argc, char **argv);
 int translate_run(int argc, char **argv);
 
 const struct verb verbs[] = {
-	{ "cc", cc_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...",
-	  "compile C for Morph: CC=\"morph cc\"" },
-	{ "c++", cxx_run, "[--morph-selftest=COMMAND] CLANG-ARGUMENT...",
-	  "compile C++ for Morph: CXX=\"morph c++\"" },
+	{ "cc", cc_run, "[--morph-selftest=COMMAND] [--morph-verify] CLANG-ARGUMENT...",
+	  "compile C for Morph: CC=morph-cc" },
+	{ "c++", cxx_run, "[--morph-selftest=COMMAND] [--morph-verify] CLANG-ARGUMENT...",
+	  "compile C++ for Morph: CXX=morph-c++" },
 	{ "inspect", inspect_run, "FILE [--json] [--sidecar-dir DIR]", "what a program carries for Morph" },
 	{ "split", split_run, "FILE [-o SIDECAR | --dir DIR] [--keep] [--json]",
 	  "move a program's Morph data into a sidecar" },
@@ -65,6 +65,7 @@ const struct verb verbs[] = {
 	  "                      [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--work-dir DIR] "
 	  "[--keep-work-dir]\n"
 	  "                      [--selftest | --no-selftest] [--selftest-timeout SECONDS] [--json]\n"
+	  "       morph optimize PROGRAM --check [-o FILE]\n"
 	  "       morph optimize --passes",
 	  "make a new generation of a program from its IR and a profile" },
 	{ "status", status_run, "[-a] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",

@@ -14,7 +14,7 @@ int program_open(const char *path, const char *sidecar_dir, struct program *ret,
 	if (r == 0 && !program.data->map)
 		r = fault_set(reterr, -ENODATA,
 			      "%s: its Morph data has no block map; build it again with "
-			      "`morph cc`",
+			      "`morph-cc`",
 			      path);
 	if (r < 0) {
 		program_done(&program);

@@ -134,7 +134,7 @@ static int status_print(const struct status *status, bool all)
 	if (status->modules.n_rows)
 		r = modules_print(&status->modules);
 	else
-		puts("No program with Morph data has been seen yet; `morph cc` builds such programs.");
+		puts("No program with Morph data has been seen yet; `morph-cc` builds such programs.");
 	if (r == 0 && all) {
 		putchar('\n');
 		r = others_print(&status->others);

@@ -10,7 +10,9 @@
 
 #include "editor/code/host.h"
 #include "editor/code/pipeline.h"
+#include "editor/steps/differences.h"
 #include "editor/steps/generation.h"
+#include "editor/steps/objects.h"
 #include "editor/steps/state.h"
 
 /*
@@ -116,6 +118,8 @@ static int passes_run(struct edit *edit, struct fault *reterr)
 	for (size_t i = 0; i < ARRAY_SIZE(passes) && r == 0; i++) {
 		bool begins = i == 0 || passes[i].step != passes[i - 1].step;
 
+		if (options->checks_only && passes[i].step != TRUST)
+			break;
 		if (begins && options->on_step)
 			options->on_step(options->userdata, passes[i].step);
 		if (is_wanted(&passes[i], options))
@@ -170,6 +174,25 @@ int edit_run(const struct image *program, const struct profile *profile, const s
 	ret->peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
 	getrusage(RUSAGE_SELF, &usage);
 	ret->peak_bytes = MAX(ret->peak_bytes, (uint64_t)usage.ru_maxrss * 1024);
+	edit_done(&edit);
+	return r;
+}
+
+int edit_check(const struct image *program, const struct edit_options *options, char *retpath,
+	       struct edit_report *ret, struct fault *reterr)
+{
+	struct edit_options checks = *options;
+	struct edit edit = { .program = program, .options = &checks, .report = ret };
+	int r;
+
+	*ret = (struct edit_report){ 0 };
+	checks.checks_only = true;
+	pipeline_init();
+	r = edit_init(&edit, reterr);
+	if (r == 0)
+		r = passes_run(&edit, reterr);
+	if (r == EDIT_UNTRUSTED)
+		edit_path(&edit, retpath, "%s", EDIT_DIFFERENCES);
 	edit_done(&edit);
 	return r;
 }

@@ -45,3 +45,11 @@ bool edit_pass_at(size_t i, struct edit_pass *ret);
  */
 int edit_run(const struct image *program, const struct profile *profile, const struct edit_options *options,
 	     char *retpath, struct edit_report *ret, struct fault *reterr);
+
+/**
+ * edit_check() - step 1 alone: does @program regenerate from what it carries?
+ * @retpath: PATH_MAX bytes; with EDIT_UNTRUSTED a file in options->directory that says which functions do not (differences.h)
+ * Return: 0; EDIT_UNTRUSTED; -ENODATA when it carries none; other negative errno; @reterr says why.
+ */
+int edit_check(const struct image *program, const struct edit_options *options, char *retpath,
+	       struct edit_report *ret, struct fault *reterr);

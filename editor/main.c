@@ -35,6 +35,7 @@
 #include "sandbox/sandbox.h"
 
 #define EDIT_FILE_BYTES (4ull << 30)
+#define EXIT_DIFFERS 3 /* --check: the shipped file does not regenerate */
 #define PROCESSES_MAX 256u
 
 /* What the worker tells its parent, in shared memory: numbers and text, never trusted as more. */
@@ -140,6 +141,20 @@ static void on_step(void *userdata, size_t step)
 	((struct outcome *)userdata)->step = step;
 }
 
+/* The file that comes out says what differs. */
+static int check_in_sandbox(const struct task *task, const struct edit_options *options)
+{
+	struct outcome *outcome = task->shared;
+	char path[PATH_MAX];
+	struct fault fault;
+	int r = edit_check(task->program, options, path, &outcome->report, &outcome->fault);
+	int error = r == EDIT_UNTRUSTED ? output_copy(path, task->place->out_fd, &fault) : 0;
+
+	if (error < 0)
+		outcome->fault = fault;
+	return error < 0 ? error : r;
+}
+
 static int edit_in_sandbox(const struct task *task)
 {
 	struct edit_options options = task->arguments->edit;
@@ -150,6 +165,8 @@ static int edit_in_sandbox(const struct task *task)
 	options.directory = task->place->directory;
 	options.on_step = on_step;
 	options.userdata = outcome;
+	if (options.checks_only)
+		return check_in_sandbox(task, &options);
 	r = edit_run(task->program, task->profile, &options, path, &outcome->report, &outcome->fault);
 	return r ? r : output_copy(path, task->place->out_fd, &outcome->fault);
 }
@@ -367,12 +384,28 @@ static int result_take(const struct task *task, struct edit_report *report, stru
 	return file_write(a->out, bytes, size, (st.st_mode & 0777) | 0500, reterr);
 }
 
+/* What differs, for whoever asked; @r: of the check */
+static int differences_take(const struct task *task, int r, struct fault *reterr)
+{
+	_clean_(file_map_donep) struct file_map map = { 0 };
+	int fd = task->place->out_fd, error;
+
+	if (r != EDIT_UNTRUSTED || !task->arguments->out)
+		return r;
+	error = result_seal(fd, reterr);
+	if (error == 0)
+		error = file_map_fd(fd, "the editor's result", &map, reterr);
+	if (error == 0)
+		error = file_write(task->arguments->out, map.data, map.size, 0600, reterr);
+	return error < 0 ? error : r;
+}
+
 static int inputs_open(const struct arguments *a, struct image **retprogram, struct profile **retprofile,
 		       struct fault *reterr)
 {
 	int r = image_open(a->program, retprogram, reterr);
 
-	return r < 0 ? r : profile_read(a->profile, retprofile, reterr);
+	return r < 0 ? r : (a->edit.checks_only ? 0 : profile_read(a->profile, retprofile, reterr));
 }
 
 /* Decisions on chance make a program slower as easily as faster (profiles/infer/verdict.h). */
@@ -426,7 +459,7 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 			     .shared = shared };
 	int r = inputs_open(a, &program, &profile, reterr);
 
-	if (r == 0)
+	if (r == 0 && profile)
 		r = samples_check(a, profile, reterr);
 	if (r == 0)
 		r = workplace_make(a, &place, reterr);
@@ -439,9 +472,11 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 		*reterr = outcome.fault;
 	else
 		walls_say(&outcome.walls);
-	if (r == 0)
+	if (a->edit.checks_only)
+		r = differences_take(&task, r, reterr);
+	else if (r == 0)
 		r = result_take(&task, &outcome.report, reterr);
-	if (r == 0)
+	if (r == 0 && !a->edit.checks_only)
 		r = reports_write(&task, &outcome, reterr);
 	if (r == 0 && outcome.report.difference.text[0])
 		log_warning("%s: rebased: %s", a->program, outcome.report.difference.text);
@@ -473,5 +508,5 @@ int main(int argc, char **argv)
 	if (r == 0)
 		return 0;
 	log_error("%s", fault.text);
-	return 1;
+	return r == EDIT_UNTRUSTED && arguments.edit.checks_only ? EXIT_DIFFERS : 1;
 }

@@ -38,7 +38,8 @@ enum {
 	OPT_PASSES,
 	OPT_FORCE,
 	OPT_JSON,
-	OPT_VERSION
+	OPT_VERSION,
+	OPT_CHECK
 };
 
 static const struct option long_options[] = { { "profile", required_argument, NULL, 'p' },
@@ -64,6 +65,7 @@ static const struct option long_options[] = { { "profile", required_argument, NU
 					      { "force", no_argument, NULL, OPT_FORCE },
 					      { "json", no_argument, NULL, OPT_JSON },
 					      { "version", no_argument, NULL, OPT_VERSION },
+					      { "check", no_argument, NULL, OPT_CHECK },
 					      { "help", no_argument, NULL, 'h' },
 					      { NULL } };
 
@@ -74,6 +76,7 @@ static int usage(FILE *out)
 	      "[--jobs N] [--user NAME] [--work-dir DIR]\n"
 	      "       [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--keep-work-dir]\n"
 	      "       [--selftest | --no-selftest] [--selftest-timeout SECONDS] [--force] [--json]\n"
+	      "       morph optimize PROGRAM --check [-o FILE]\n"
 	      "       morph optimize --passes\n",
 	      out);
 	return out == stderr ? 2 : -1;
@@ -122,6 +125,7 @@ static bool argument_take(int option, struct arguments *a)
 	case OPT_SELFTEST: a->selftest = true; return true;
 	case OPT_NO_SELFTEST: a->no_selftest = true; return true;
 	case OPT_KEEP: a->keep = true; return true;
+	case OPT_CHECK: a->edit.checks_only = true; return true;
 	case OPT_FORCE: a->force = true; return true;
 	case OPT_JSON: a->json = true; return true;
 	case OPT_SIDECARS: a->edit.sidecar_dir = absolute(optarg); return true;
@@ -151,7 +155,7 @@ int arguments_parse(int argc, char **argv, struct arguments *ret)
 		ret->edit.cpu = ret->edit.layout_only ? "shipped" : "native";
 	if (strcmp(ret->edit.cpu, "shipped") == 0)
 		ret->edit.cpu = NULL;
-	if (optind != argc - 1 || !ret->profile || !ret->out)
+	if (optind != argc - 1 || (!ret->edit.checks_only && (!ret->profile || !ret->out)))
 		return usage(stderr);
 	ret->program = argv[optind];
 	return 0;

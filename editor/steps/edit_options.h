@@ -16,6 +16,7 @@ struct edit_options {
 	bool layout_only;	 /* steps 5 to 8 on the IR as it is */
 	bool trusts_facts;	 /* what IR claims without showing it in code is believed (facts.h) */
 	bool rebase;		 /* where step 1 finds a difference, take the IR at its word, and say so */
+	bool checks_only;	 /* step 1 and no more: edit_check() */
 	void (*on_step)(void *userdata, size_t step); /* a step begins; may be NULL */
 	void *userdata;
 	unsigned n_threads; /* 0: as many as CPUs */

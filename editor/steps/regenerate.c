@@ -10,6 +10,7 @@
 
 #include "editor/ir/symbols.h"
 #include "editor/link/object.h"
+#include "editor/steps/differences.h"
 #include "editor/steps/objects.h"
 #include "editor/trust/plan_check.h"
 
@@ -36,7 +37,10 @@ int pass_restore(struct edit *edit, struct fault *reterr)
 	return r;
 }
 
-/* All modules are generated as shipped; what did not run is linked again later. */
+/*
+ * All modules are generated as shipped, from the very bytes: LLVM's C API writes modules without the order of uses, on which
+ * the choice of induction variables depends. What did not run is linked again later.
+ */
 int pass_regenerate(struct edit *edit, struct fault *reterr)
 {
 	size_t n = edit->data->n_modules;
@@ -46,11 +50,8 @@ int pass_regenerate(struct edit *edit, struct fault *reterr)
 
 	for (size_t i = 0; i < n && r == 0; i++) {
 		const struct morph_module *m = &edit->data->modules[i];
-		const struct buffer *restored = &edit->units[i].restored;
 
-		inputs[i] = restored->size ?
-				    (struct codegen_input){ m->name, restored->data, restored->size } :
-				    (struct codegen_input){ m->name, m->bitcode, m->size };
+		inputs[i] = (struct codegen_input){ m->name, m->bitcode, m->size };
 	}
 	if (r == 0)
 		r = objects_generate(edit, inputs, n, (const char *[]){ "-pgo-analysis-map=br-prob", NULL },
@@ -95,6 +96,8 @@ static int shipped_compare(struct edit *edit, struct fault *reterr)
 		r = block_map_make_unique(map);
 	if (r == 0)
 		r = trust_compare(edit->program, edit->data->map, again, map, &edit->report->trust, reterr);
+	if (r > 0 && edit->options->checks_only && differences_write(edit, again, map, reterr) < 0)
+		return -EIO;
 	return r > 0 ? EDIT_UNTRUSTED : r;
 }
 
@@ -104,6 +107,8 @@ int pass_compare(struct edit *edit, struct fault *reterr)
 	int r = shipped_compare(edit, difference);
 
 	if (r < 0)
+		return fault_set(reterr, r, "%s", difference->text);
+	if (r == EDIT_UNTRUSTED && edit->options->checks_only)
 		return fault_set(reterr, r, "%s", difference->text);
 	/* When rebased, what was just generated stands for the shipped code: counts find their blocks by probes, not by addresses. */
 	if (r == EDIT_UNTRUSTED && !edit->options->rebase)

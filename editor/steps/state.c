@@ -13,7 +13,7 @@ static int data_check(struct edit *edit, struct fault *reterr)
 	const struct morph_data *data = edit->data;
 	const char *path = image_path(edit->program);
 
-	if (!build_id_is_equal(&data->build_id, &edit->profile->build_id))
+	if (edit->profile && !build_id_is_equal(&data->build_id, &edit->profile->build_id))
 		return fault_set(reterr, -EXDEV,
 				 "%s: the profile is of another build; make one with `morph profile`", path);
 	if (data->origin.size)
@@ -43,9 +43,9 @@ int edit_init(struct edit *edit, struct fault *reterr)
 	edit->slots = slots_new();
 	edit->names = (struct references){ name_set_new(), name_set_new(), name_set_new() };
 	edit->words = name_set_new();
-	edit->heat = heat_new(edit->data->map, edit->profile);
+	edit->heat = edit->profile ? heat_new(edit->data->map, edit->profile) : NULL;
 	if (!edit->units || !edit->visible || !edit->slots || !edit->names.used || !edit->names.defined ||
-	    !edit->names.contested || !edit->words || !edit->heat)
+	    !edit->names.contested || !edit->words || (edit->profile && !edit->heat))
 		return fault_errno(reterr, -ENOMEM, "starting the edit");
 	return 0;
 }

@@ -41,7 +41,7 @@ struct unit {
 /* All is owned but what is given: the first three. */
 struct edit {
 	const struct image *program;
-	const struct profile *profile;
+	const struct profile *profile; /* NULL: the file is only checked */
 	const struct edit_options *options;
 	struct edit_report *report;
 	struct morph_data *data;

@@ -73,37 +73,81 @@ static bool has_same_bytes(const struct image *a, const struct block_map *a_map,
 	return true;
 }
 
+/* Two maps, function by function. */
+struct pairs {
+	const struct image *shipped, *again;
+	const struct block_map *shipped_map, *again_map;
+	const struct key *xs, *ys;
+	size_t i, j;
+};
+
+struct pair {
+	const struct block_function *function; /* of the shipped file */
+	bool same_blocks, same_bytes;
+};
+
+static int pairs_open(struct pairs *p, struct arena *arena)
+{
+	p->xs = arena ? keys_of(p->shipped_map, arena) : NULL;
+	p->ys = arena ? keys_of(p->again_map, arena) : NULL;
+	return p->xs && p->ys ? 0 : -ENOMEM;
+}
+
+static bool pairs_next(struct pairs *p, struct pair *ret)
+{
+	const struct block_function *f, *g = NULL;
+	uint64_t guid;
+
+	if (p->i == p->shipped_map->n_functions)
+		return false;
+	guid = p->xs[p->i].guid;
+	f = &p->shipped_map->functions[p->xs[p->i++].function];
+	while (p->j < p->again_map->n_functions && p->ys[p->j].guid < guid)
+		p->j++;
+	if (p->j < p->again_map->n_functions && p->ys[p->j].guid == guid)
+		g = &p->again_map->functions[p->ys[p->j++].function];
+	ret->function = f;
+	ret->same_blocks = g && has_same_blocks(p->shipped_map, f, p->again_map, g);
+	ret->same_bytes =
+		ret->same_blocks && has_same_bytes(p->shipped, p->shipped_map, f, p->again, p->again_map, g);
+	return true;
+}
+
 /* Fills @ret; *retfirst: the first function that differs, or NULL. */
-static int functions_compare(const struct image *shipped, const struct block_map *shipped_map,
-			     const struct image *again, const struct block_map *again_map,
-			     struct trust_report *ret, const char **retfirst)
+static int functions_compare(struct pairs *pairs, struct trust_report *ret, const char **retfirst)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
-	struct key *xs = arena ? keys_of(shipped_map, arena) : NULL;
-	struct key *ys = arena ? keys_of(again_map, arena) : NULL;
-	size_t j = 0;
+	struct pair pair;
+	int r = pairs_open(pairs, arena);
 
 	*retfirst = NULL;
-	*ret = (struct trust_report){ .n_functions = shipped_map->n_functions };
-	if (!xs || !ys)
-		return -ENOMEM;
-	for (size_t i = 0; i < shipped_map->n_functions; i++) {
-		const struct block_function *f = &shipped_map->functions[xs[i].function], *g;
-		bool same_blocks, same_bytes;
-
-		while (j < again_map->n_functions && ys[j].guid < xs[i].guid)
-			j++;
-		g = j < again_map->n_functions && ys[j].guid == xs[i].guid ?
-			    &again_map->functions[ys[j++].function] :
-			    NULL;
-		same_blocks = g && has_same_blocks(shipped_map, f, again_map, g);
-		same_bytes = same_blocks && has_same_bytes(shipped, shipped_map, f, again, again_map, g);
-		ret->n_same_blocks += same_blocks;
-		ret->n_same_bytes += same_bytes;
-		if (!same_bytes && !*retfirst)
-			*retfirst = f->name ? f->name : "a function without a name";
+	*ret = (struct trust_report){ .n_functions = pairs->shipped_map->n_functions };
+	while (r == 0 && pairs_next(pairs, &pair)) {
+		ret->n_same_blocks += pair.same_blocks;
+		ret->n_same_bytes += pair.same_bytes;
+		if (!pair.same_bytes && !*retfirst)
+			*retfirst = pair.function->name ? pair.function->name : "a function without a name";
 	}
-	return 0;
+	return r;
+}
+
+int trust_differences(const struct image *shipped, const struct block_map *shipped_map,
+		      const struct image *again, const struct block_map *again_map, trust_difference *each,
+		      void *userdata)
+{
+	_clean_(arena_freep) struct arena *arena = arena_new();
+	struct pairs first = { shipped, again, shipped_map, again_map, NULL, NULL, 0, 0 }, second;
+	struct pair pair;
+	bool in_blocks = false;
+	int r = pairs_open(&first, arena);
+
+	second = first;
+	while (r == 0 && pairs_next(&first, &pair))
+		in_blocks |= !pair.same_blocks;
+	while (r == 0 && pairs_next(&second, &pair))
+		if (in_blocks ? !pair.same_blocks : !pair.same_bytes)
+			each(userdata, pair.function->name ? pair.function->name : "");
+	return r;
 }
 
 /* Where section headers are is no part of what runs, and differs between a stripped file and one that is not. */
@@ -252,8 +296,9 @@ static int loaded_compare(const struct image *shipped, const struct image *again
 int trust_compare(const struct image *shipped, const struct block_map *shipped_map, const struct image *again,
 		  const struct block_map *again_map, struct trust_report *ret, struct fault *reterr)
 {
+	struct pairs pairs = { shipped, again, shipped_map, again_map, NULL, NULL, 0, 0 };
 	const char *first;
-	int r = functions_compare(shipped, shipped_map, again, again_map, ret, &first);
+	int r = functions_compare(&pairs, ret, &first);
 
 	if (r < 0)
 		return fault_errno(reterr, r, "comparing with the shipped text");

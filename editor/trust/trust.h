@@ -15,6 +15,9 @@
 #include "module/block_map.h"
 #include "module/image.h"
 
+/* A function that does not regenerate; @userdata is the caller's. */
+typedef void trust_difference(void *userdata, const char *name);
+
 struct trust_report {
 	size_t n_functions;   /* in the shipped file's map */
 	size_t n_same_blocks; /* regenerated with the same block IDs and sizes */
@@ -34,3 +37,14 @@ struct trust_report {
  */
 int trust_compare(const struct image *shipped, const struct block_map *shipped_map, const struct image *again,
 		  const struct block_map *again_map, struct trust_report *ret, struct fault *reterr);
+
+/**
+ * trust_differences() - call @each for every function of which @again has other blocks than the shipped file
+ *
+ * Where all have the same blocks: for every function with other bytes. (A function that changes its size changes the distances in
+ * its neighbours' calls, which are as they should be.) One without a name is "".
+ * Return: 0 or -ENOMEM. Cost: O(functions log functions + bytes).
+ */
+int trust_differences(const struct image *shipped, const struct block_map *shipped_map,
+		      const struct image *again, const struct block_map *again_map, trust_difference *each,
+		      void *userdata);
