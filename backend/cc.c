@@ -5,35 +5,85 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "backend/arguments.h"
+#include "backend/build_report.h"
 #include "backend/cc_line.h"
+#include "backend/gcc_options.h"
+#include "backend/link_choice.h"
+#include "backend/masquerade.h"
 #include "backend/tools.h"
+#include "base/child.h"
 #include "base/log.h"
 
 #define EXIT_CANNOT_RUN 1
+
+struct cc {
+	struct masquerade who;
+	struct arguments words; /* of the caller, response files expanded; owned */
+	struct cc_line line;
+	bool is_plain; /* a link that is not to be Morph's */
+	bool verifies;
+	bool drops; /* some word is left out */
+};
+
+static bool verification_is_wanted(void)
+{
+	const char *value = getenv("MORPH_VERIFY");
+
+	return value && *value && strcmp(value, "0") != 0;
+}
 
 /*
  * Ours come first, so that the caller's override them; what does not apply is no reason to warn. A probe wants to know whether
  * a name can be linked: of `char (*f)() = sin; int main() { return f != sin; }` (autoconf 2.59) LTO leaves no `sin` to miss.
  * Only objects that stay have code beside their IR, so that any linker can take them: those of one command that compiles and
- * links are gone with it, and code made for them would never be linked.
+ * links are gone with it, and code made for them would never be linked, but for a module that does not regenerate.
  */
-static void lto_flags_add(const struct cc_line *line, struct arguments *args)
+static void lto_flags_add(const struct cc *cc, struct arguments *args)
 {
-	arguments_add(args, "--start-no-unused-arguments");
+	const struct cc_line *line = &cc->line;
+
 	if (!line->has_lto)
-		arguments_add(args, line->is_probe ? "-fno-lto" : "-flto=thin");
-	if (!line->has_fat && line->mode == CC_COMPILE)
+		arguments_add(args, line->is_probe || cc->is_plain ? "-fno-lto" : "-flto=thin");
+	if (!line->has_fat &&
+	    (line->mode == CC_COMPILE || (cc->verifies && !line->is_probe && !cc->is_plain)))
 		arguments_add(args, "-ffat-lto-objects");
-	arguments_add(args, "--end-no-unused-arguments");
 }
 
-static void link_flags_add(const struct cc_line *line, const char *linker, struct arguments *args)
+/*
+ * dwz of Debian 12 and others read DWARF 4. And what GCC 12 accepts with a warning, a compiler of its name accepts.
+ */
+static void defaults_add(const struct cc *cc, struct arguments *args)
 {
-	arguments_add(args, "--start-no-unused-arguments");
+	static const char *const lenience[] = { "-Wno-unknown-warning-option",
+						"-Wno-ignored-optimization-argument",
+						"-Wno-unused-command-line-argument",
+						"-Wno-error=implicit-function-declaration",
+						"-Wno-error=implicit-int",
+						"-Wno-error=int-conversion",
+						"-Wno-error=incompatible-function-pointer-types",
+						"-Wno-error=return-mismatch",
+						"-Wno-error=c++11-narrowing",
+						"-Wno-error=register" };
+
+	arguments_add(args, "-fdebug-default-version=4");
+	for (size_t i = 0; cc->who.is_gcc && i < ARRAY_SIZE(lenience); i++)
+		arguments_add(args, lenience[i]);
+	if (cc->who.standard)
+		arguments_add(args, cc->who.standard);
+}
+
+static void link_flags_add(const struct cc *cc, const char *linker, struct arguments *args)
+{
+	const struct cc_line *line = &cc->line;
+
 	arguments_add(args, "-fuse-ld=lld");
 	arguments_printf(args, "--ld-path=%s", linker);
 	if (!line->has_fat && !line->is_probe) {
@@ -48,50 +98,254 @@ static void link_flags_add(const struct cc_line *line, const char *linker, struc
 		arguments_add(args, "-Xlinker");
 		arguments_printf(args, "--morph-selftest=%s", line->selftest);
 	}
-	arguments_add(args, "--end-no-unused-arguments");
+	if (cc->verifies && !line->is_probe) {
+		arguments_add(args, "-Xlinker");
+		arguments_add(args, "--morph-verify");
+	}
 }
 
-static int command_make(int argc, char *const argv[], bool is_cxx, struct arguments *ret,
+/* GCC's LTO is an instruction to have some; ours is another kind. */
+static bool is_gcc_lto(const char *word)
+{
+	return strcmp(word, "-flto") == 0 || strcmp(word, "-flto=auto") == 0 ||
+	       strcmp(word, "-flto=jobserver") == 0 ||
+	       (strncmp(word, "-flto=", 6) == 0 && word[6] >= '0' && word[6] <= '9') ||
+	       strcmp(word, "-fno-fat-lto-objects") == 0;
+}
+
+/* Does clang not get @word, and why? */
+static bool word_is_dropped(const struct cc *cc, const char *word, const char **retwhy)
+{
+	if (strncmp(word, "--morph-selftest=", 17) == 0 || strcmp(word, "--morph-verify") == 0) {
+		*retwhy = NULL;
+		return true;
+	}
+	if (cc->who.is_gcc && is_gcc_lto(word)) {
+		*retwhy = "Morph's own LTO";
+		return true;
+	}
+	if (cc->who.is_gcc && strcmp(word, "-Werror") == 0 && !cc->line.is_question) {
+		*retwhy = "clang warns of other things than GCC";
+		return true;
+	}
+	return gcc_option_judge(word, retwhy) == GCC_OPTION_DROPPED;
+}
+
+/* To the build's report, else to whoever watches. */
+static void dropped_say(const char *word, const char *why)
+{
+	const char *report = getenv("MORPH_REPORT");
+
+	if (report && *report)
+		build_report_add("dropped", word, why);
+	else
+		log_info("%s is left out: %s", word, why);
+}
+
+/* The caller's words; GCC's OpenMP runtime is the one of objects that GCC compiled. */
+static void words_add(const struct cc *cc, int argc, char *const argv[], struct arguments *args)
+{
+	const char *why = NULL;
+
+	for (int i = 1; !cc->drops && i < argc; i++) /* unexpanded: a command line has limits */
+		arguments_add(args, argv[i]);
+	for (size_t i = 1; cc->drops && i < cc->words.n; i++) {
+		const char *word = cc->words.v[i];
+
+		if (!word_is_dropped(cc, word, &why))
+			arguments_add(args, strcmp(word, "-fopenmp") == 0 && cc->who.is_gcc ?
+						    "-fopenmp=libgomp" :
+						    word);
+		else if (why && !cc->line.is_question)
+			dropped_say(word, why);
+		if (cc_takes_next(word) && i + 1 < cc->words.n)
+			arguments_add(args, cc->words.v[++i]);
+	}
+}
+
+static int command_make(const struct cc *cc, int argc, char *const argv[], struct arguments *ret,
 			struct fault *reterr)
 {
+	bool links = cc->line.mode == CC_LINK && !cc->is_plain;
+	bool is_cc1 = argc > 1 && strncmp(argv[1], "-cc1", 4) == 0;
 	char clang[PATH_MAX], linker[PATH_MAX];
-	struct arguments expanded = { 0 };
-	struct cc_line line;
-	int r = tool_llvm(is_cxx ? "clang++" : "clang", clang, sizeof(clang), reterr);
+	int r = tool_llvm(cc->who.is_cxx ? "clang++" : "clang", clang, sizeof(clang), reterr);
 
-	if (r == 0)
-		r = arguments_expand(argc, argv, &expanded, reterr);
+	if (r == 0 && links)
+		r = tool_own("morph-ld", linker, sizeof(linker), reterr);
 	if (r < 0)
 		return r;
-	line = cc_line_read((int)expanded.n, expanded.v);
 	arguments_add(ret, clang);
-	if (line.mode != CC_PLAIN)
-		lto_flags_add(&line, ret);
-	if (line.mode == CC_LINK)
-		r = tool_own("morph-ld", linker, sizeof(linker), reterr);
-	if (line.mode == CC_LINK && r == 0)
-		link_flags_add(&line, linker, ret);
-	for (int i = 1; i < argc; i++)
-		if (strncmp(argv[i], "--morph-selftest=", 17) != 0)
-			arguments_add(ret, argv[i]);
-	arguments_done(&expanded);
-	return r;
+	if (cc->line.has_input && !is_cc1) {
+		arguments_add(ret, "--start-no-unused-arguments");
+		if (cc->line.mode != CC_PLAIN)
+			lto_flags_add(cc, ret);
+		defaults_add(cc, ret);
+		if (links)
+			link_flags_add(cc, linker, ret);
+		arguments_add(ret, "--end-no-unused-arguments");
+	}
+	words_add(cc, argc, argv, ret);
+	return 0;
 }
 
-int cc_become(int argc, char *const argv[], bool is_cxx)
+/* Why GCC is to do this command; NULL: clang does it. */
+static const char *gcc_reason(const struct cc *cc)
+{
+	static const char *const languages[] = { ".f",	 ".F",	 ".f90", ".F90", ".f95", ".f03",
+						 ".f08", ".adb", ".ads", ".d",	 ".go",	 ".mod" };
+	const char *why = NULL, *dot = cc->line.input ? strrchr(cc->line.input, '.') : NULL;
+
+	if (cc->who.is_foreign)
+		return "compiles for another machine";
+	for (size_t i = 0; dot && i < ARRAY_SIZE(languages); i++)
+		if (strcmp(dot, languages[i]) == 0)
+			return "a language of GCC's";
+	for (size_t i = 1; i < cc->words.n; i++) {
+		bool links_only = cc->line.mode == CC_LINK && !cc->line.has_source;
+
+		if (gcc_option_query(cc->words.v[i]))
+			return "asks GCC";
+		if (gcc_option_judge(cc->words.v[i], &why) == GCC_OPTION_NEEDED &&
+		    !(links_only && strcmp(cc->words.v[i], "-fopenmp") == 0))
+			return why;
+		if (cc_takes_next(cc->words.v[i]))
+			i++;
+	}
+	if (cc->is_plain)
+		return "not to be linked by Morph";
+	return cc->line.mode == CC_PLAIN && cc->line.builds ? "gets no IR with these options" : NULL;
+}
+
+static const char *subject_of(const struct cc *cc)
+{
+	bool compiles = cc->line.mode == CC_COMPILE || !cc->line.output;
+
+	return compiles && cc->line.input ? cc->line.input : cc->line.output ? cc->line.output : "a.out";
+}
+
+/* The real one, as it was called. Returns when it cannot be run. */
+static int gcc_become(const struct cc *cc, char *const argv[], const char *why, struct fault *reterr)
+{
+	int r = masquerade_leave(cc->who.name, reterr);
+
+	if (r < 0)
+		return r;
+	if (cc->line.has_input && !cc->line.is_question)
+		build_report_add("gcc", subject_of(cc), why);
+	execvp(cc->who.name, argv);
+	return fault_errno(reterr, -errno, "%s", cc->who.name);
+}
+
+static void errors_print(const struct buffer *text)
+{
+	if (text->size)
+		fwrite(text->data, 1, text->size, stderr);
+	fflush(stderr);
+}
+
+static void first_error(const struct buffer *text, char *ret, size_t size)
+{
+	const char *error = text->size ? strstr((const char *)text->data, "error:") : NULL;
+
+	snprintf(ret, size, "clang: %.*s", error ? (int)strcspn(error, "\n") : 6, error ? error : "failed");
+}
+
+/* clang, then GCC if it fails: what only GCC takes is built by GCC. Messages of clang are shown when GCC fails, too. */
+static int clang_then_gcc(const struct cc *cc, char *const argv[], struct arguments *args,
+			  struct fault *reterr)
+{
+	_clean_(buffer_donep) struct buffer errors = { 0 };
+	struct child_options options = { .reterrout = &errors };
+	int status = 0, r = child_run(args->v, &options, &status, reterr);
+	char why[512];
+
+	if (r < 0)
+		return r;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+		errors_print(&errors);
+		exit(0);
+	}
+	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM))
+		exit(128 + WTERMSIG(status));
+	first_error(&errors, why, sizeof(why));
+	errors_print(&errors);
+	log_info("%s: the real %s tries it, for clang failed", subject_of(cc), cc->who.name);
+	if (gcc_become(cc, argv, why, reterr) < 0)
+		exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	return 0;
+}
+
+static bool may_follow(const struct cc *cc)
+{
+	return cc->who.is_gcc && !cc->line.is_question && !cc->line.reads_stdin &&
+	       (cc->line.mode == CC_COMPILE || cc->line.mode == CC_LINK);
+}
+
+static int cc_read(struct cc *cc, int argc, char *const argv[], struct fault *reterr)
+{
+	const char *why = NULL;
+	int r = arguments_expand(argc, argv, &cc->words, reterr);
+
+	if (r < 0)
+		return r;
+	cc->line = cc_line_read((int)cc->words.n, cc->words.v);
+	cc->verifies = cc->line.verifies || verification_is_wanted();
+	if (cc->who.is_gcc) /* is_gcc_lto() */
+		cc->line.has_lto = cc->line.has_fat = false;
+	cc->is_plain = cc->line.mode == CC_LINK && !cc->line.is_probe && !cc->line.has_lto &&
+		       link_is_plain(cc->line.output ? cc->line.output : "a.out", &why);
+	if (cc->is_plain && !cc->who.is_gcc)
+		build_report_add("plain", subject_of(cc), why);
+	for (size_t i = 1; i < cc->words.n && !cc->drops; i++) {
+		cc->drops = word_is_dropped(cc, cc->words.v[i], &why) ||
+			    (cc->who.is_gcc && strcmp(cc->words.v[i], "-fopenmp") == 0);
+		i += cc_takes_next(cc->words.v[i]);
+	}
+	return 0;
+}
+
+static int cc_run(struct cc *cc, int argc, char *const argv[])
 {
 	struct arguments args = { 0 };
 	struct fault fault;
+	const char *why;
+	int r = cc_read(cc, argc, argv, &fault);
 
-	log_init(is_cxx ? "morph c++" : "morph cc", LOG_LEVEL_INFO);
-	if (command_make(argc, argv, is_cxx, &args, &fault) < 0) {
+	why = r == 0 && cc->who.is_gcc ? gcc_reason(cc) : NULL;
+	if (why && gcc_become(cc, argv, why, &fault) < 0)
+		log_warning("%s; clang takes its place", fault.text);
+	if (r == 0)
+		r = command_make(cc, argc, argv, &args, &fault);
+	if (r < 0) {
 		log_error("%s", fault.text);
 	} else if (args.bad) {
 		log_error("out of memory");
+	} else if (may_follow(cc)) {
+		if (clang_then_gcc(cc, argv, &args, &fault) < 0)
+			log_error("%s", fault.text);
 	} else {
 		execv(args.v[0], args.v);
 		log_error("%s: %s", args.v[0], strerror(errno));
 	}
 	arguments_done(&args);
+	arguments_done(&cc->words);
 	return EXIT_CANNOT_RUN;
+}
+
+int cc_become(int argc, char *const argv[], bool is_cxx)
+{
+	struct cc cc = { .who = { .name = is_cxx ? "morph-c++" : "morph-cc", .is_cxx = is_cxx } };
+
+	log_init(cc.who.name, LOG_LEVEL_INFO);
+	return cc_run(&cc, argc, argv);
+}
+
+int cc_become_named(int argc, char *const argv[])
+{
+	struct cc cc = { 0 };
+
+	masquerade_read(argv[0], &cc.who);
+	log_init(cc.who.name, LOG_LEVEL_INFO);
+	return cc_run(&cc, argc, argv);
 }

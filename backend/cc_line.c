@@ -2,60 +2,63 @@
 
 #include "backend/cc_line.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/macro.h"
 
 struct flag {
 	const char *text;
 	bool is_prefix;
+	bool builds; /* an object or a program is made */
 };
 
 /* Clang makes no object or program then, or prints and ends, or makes what the packer knows nothing of. */
 static const struct flag plain_flags[] = {
-	{ "-E", false },
-	{ "-S", false },
-	{ "-M", false },
-	{ "-MM", false },
-	{ "-r", false },
-	{ "-fsyntax-only", false },
-	{ "--analyze", false },
-	{ "--precompile", false },
-	{ "-emit-llvm", false },
-	{ "-emit-ast", false },
-	{ "-emit-pch", false },
-	{ "-emit-interface-stubs", false },
-	{ "-cc1", true },
-	{ "-print-", true },
-	{ "--print-", true },
-	{ "-dumpmachine", false },
-	{ "-dumpversion", false },
-	{ "--version", false },
-	{ "--help", true },
-	{ "-help", true },
-	{ "--autocomplete", true },
-	{ "--preprocess", false },
-	{ "--assemble", false },
+	{ "-E", false, false },
+	{ "-S", false, false },
+	{ "-M", false, false },
+	{ "-MM", false, false },
+	{ "-r", false, true },
+	{ "-fsyntax-only", false, false },
+	{ "--analyze", false, false },
+	{ "--precompile", false, false },
+	{ "-emit-llvm", false, false },
+	{ "-emit-ast", false, false },
+	{ "-emit-pch", false, false },
+	{ "-emit-interface-stubs", false, false },
+	{ "-cc1", true, false },
+	{ "-print-", true, false },
+	{ "--print-", true, false },
+	{ "-dumpmachine", false, false },
+	{ "-dumpversion", false, false },
+	{ "--version", false, false },
+	{ "--help", true, false },
+	{ "-help", true, false },
+	{ "--autocomplete", true, false },
+	{ "--preprocess", false, false },
+	{ "--assemble", false, false },
 	/* kernels, other word sizes */
-	{ "-mcmodel=kernel", false },
-	{ "-m32", false },
-	{ "-mx32", false },
-	{ "-m16", false },
+	{ "-mcmodel=kernel", false, true },
+	{ "-m32", false, true },
+	{ "-mx32", false, true },
+	{ "-m16", false, true },
 	/* need the summary index that a textual LTO pipeline does not get (LLVM 22 LTOBackend) */
-	{ "-fwhole-program-vtables", false },
+	{ "-fwhole-program-vtables", false, false },
 	/* instrumented: not what is shipped, and not to be sped up */
-	{ "-fsanitize=", true },
-	{ "-fprofile", true },
-	{ "-fcs-profile-", true },
-	{ "--coverage", false },
-	{ "-coverage", false },
-	{ "-fcoverage-mapping", false },
+	{ "-fsanitize=", true, true },
+	{ "-fprofile", true, true },
+	{ "-fcs-profile-", true, true },
+	{ "--coverage", false, true },
+	{ "-coverage", false, true },
+	{ "-fcoverage-mapping", false, false },
 	/* would put other probes or other IR where ours go */
-	{ "-fpseudo-probe-for-profiling", false },
-	{ "-fembed-bitcode", true },
-	{ "-fthinlto-index=", true },
-	{ "-fthin-link-bitcode=", true },
+	{ "-fpseudo-probe-for-profiling", false, false },
+	{ "-fembed-bitcode", true, false },
+	{ "-fthinlto-index=", true, false },
+	{ "-fthin-link-bitcode=", true, false },
 };
 
 static bool flag_is(const struct flag *flag, const char *arg)
@@ -64,16 +67,16 @@ static bool flag_is(const struct flag *flag, const char *arg)
 				 strcmp(arg, flag->text) == 0;
 }
 
-static bool is_plain_flag(const char *arg)
+static const struct flag *plain_flag(const char *arg)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(plain_flags); i++)
 		if (flag_is(&plain_flags[i], arg))
-			return true;
-	return false;
+			return &plain_flags[i];
+	return NULL;
 }
 
 /* Options whose next word is a value, not an input (clang 22, those seen in build systems). */
-static bool takes_next(const char *arg)
+bool cc_takes_next(const char *option)
 {
 	static const char *const options[] = { "-o",
 					       "-x",
@@ -129,7 +132,7 @@ static bool takes_next(const char *arg)
 					       "-resource-dir" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-		if (strcmp(options[i], arg) == 0)
+		if (strcmp(options[i], option) == 0)
 			return true;
 	return false;
 }
@@ -177,23 +180,70 @@ static bool is_relocatable(const char *arg, const char *next)
 	return false;
 }
 
-static bool is_conftest(const char *path)
+struct seen {
+	bool compiles, plain, refuses_lto;
+};
+
+static const char *base_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	return strncmp(slash ? slash + 1 : path, "conftest.", 9) == 0;
+	return slash ? slash + 1 : path;
 }
 
-struct seen {
-	bool compiles, plain, refuses_lto, has_input;
-};
+/* What configure compiles, zlib's, too; what CMake and Meson do lies in directories of its own, which is where they are then. */
+static bool is_question(const char *path)
+{
+	static const char *const places[] = { "CMakeFiles/CMakeTmp", "CMakeFiles/CMakeScratch",
+					      "CMakeFiles/3.", "CMakeFiles/4.", "meson-private/" };
+	char directory[PATH_MAX];
+
+	if (strncmp(base_of(path), "conftest.", 9) == 0 || strncmp(base_of(path), "ztest", 5) == 0)
+		return true;
+	if (!getcwd(directory, sizeof(directory)))
+		directory[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (strstr(path, places[i]) || strstr(directory, places[i]))
+			return true;
+	return false;
+}
+
+static bool is_source(const char *path)
+{
+	static const char *const compiled[] = { ".o", ".lo", ".a", ".so", ".obj" };
+	const char *base = base_of(path), *dot = strrchr(base, '.');
+
+	if (!dot || strstr(base, ".so."))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(compiled); i++)
+		if (strcmp(dot, compiled[i]) == 0)
+			return false;
+	return true;
+}
+
+static void plain_note(struct cc_line *line, struct seen *seen, bool builds)
+{
+	seen->plain = true;
+	line->builds &= builds;
+}
+
+static void target_note(struct cc_line *line, struct seen *seen, const char *target)
+{
+	if (!target || !target_is_known(target))
+		plain_note(line, seen, false);
+}
 
 static void option_read(struct cc_line *line, struct seen *seen, const char *arg, const char *next)
 {
+	const struct flag *flag;
 	const char *value;
 
 	if (strcmp(arg, "-c") == 0 || strcmp(arg, "--compile") == 0)
 		seen->compiles = true;
+	else if (strcmp(arg, "-o") == 0)
+		line->output = next;
+	else if (arg[1] == 'o' && arg[2] && strncmp(arg, "-objc", 5) != 0)
+		line->output = arg + 2;
 	else if (strcmp(arg, "-fno-lto") == 0)
 		seen->refuses_lto = true;
 	else if (strcmp(arg, "-flto") == 0 || value_of(arg, "-flto="))
@@ -204,34 +254,48 @@ static void option_read(struct cc_line *line, struct seen *seen, const char *arg
 		linker_read(line, value);
 	else if ((value = value_of(arg, "--morph-selftest=")))
 		line->selftest = value;
+	else if (strcmp(arg, "--morph-verify") == 0)
+		line->verifies = true;
 	else if ((value = value_of(arg, "--target=")))
-		seen->plain |= !target_is_known(value);
+		target_note(line, seen, value);
 	else if (strcmp(arg, "-target") == 0 || strcmp(arg, "--target") == 0)
-		seen->plain |= !next || !target_is_known(next);
-	else if (is_plain_flag(arg) || is_relocatable(arg, next))
-		seen->plain = true;
-	else if (value_of(arg, "-l") || value_of(arg, "-Wl,"))
-		seen->has_input |= arg[1] == 'l';
+		target_note(line, seen, next);
+	else if ((flag = plain_flag(arg)))
+		plain_note(line, seen, flag->builds);
+	else if (is_relocatable(arg, next))
+		plain_note(line, seen, true);
+	else if (value_of(arg, "-l"))
+		line->has_input = true;
+}
+
+static void input_read(struct cc_line *line, const char *path)
+{
+	line->has_input = true;
+	line->has_source |= is_source(path);
+	line->reads_stdin |= strcmp(path, "-") == 0;
+	line->is_question |= is_question(path);
+	if (!line->input)
+		line->input = path;
 }
 
 struct cc_line cc_line_read(int argc, char *const argv[])
 {
-	struct cc_line line = { 0 };
+	struct cc_line line = { .builds = true };
 	struct seen seen = { 0 };
 
 	for (int i = 1; i < argc; i++) {
 		if (argv[i][0] == '-' && argv[i][1]) {
 			option_read(&line, &seen, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
-			i += takes_next(argv[i]);
+			i += cc_takes_next(argv[i]);
 		} else {
-			seen.has_input = true;
-			line.is_probe |= is_conftest(argv[i]);
+			input_read(&line, argv[i]);
 		}
 	}
-	line.mode = seen.plain || seen.refuses_lto || !seen.has_input ? CC_PLAIN :
+	line.mode = seen.plain || seen.refuses_lto || !line.has_input ? CC_PLAIN :
 		    seen.compiles				      ? CC_COMPILE :
 		    line.linker					      ? CC_PLAIN :
 									CC_LINK;
-	line.is_probe &= line.mode == CC_LINK;
+	line.builds &= line.has_input;
+	line.is_probe = line.is_question && line.mode == CC_LINK;
 	return line;
 }

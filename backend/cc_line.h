@@ -15,13 +15,22 @@ enum cc_mode {
 
 struct cc_line {
 	enum cc_mode mode;
-	bool has_lto;	    /* some -flto... of the caller's stands */
-	bool has_fat;	    /* -ffat-lto-objects or -fno-fat-lto-objects */
-	bool wants_lld;	    /* -fuse-ld=lld */
-	bool is_probe;	    /* compiles and links a "conftest", as autoconf calls what it asks the compiler */
-	const char *linker; /* another linker that the caller wants, or NULL */
+	bool has_lto;	/* some -flto... of the caller's stands */
+	bool has_fat;	/* -ffat-lto-objects or -fno-fat-lto-objects */
+	bool wants_lld; /* -fuse-ld=lld */
+	bool is_probe; /* asks what the compiler can do, as configure, CMake and Meson do, and is linked by it */
+	bool is_question; /* the same, whatever it makes */
+	bool builds; /* CC_PLAIN: makes code, for which there is no IR; else nothing is made, or something is printed */
+	bool has_input, has_source; /* an input; one that is compiled */
+	bool reads_stdin;
+	const char *output;   /* -o, or NULL */
+	const char *input;    /* the first one, or NULL */
+	const char *linker;   /* another linker that the caller wants, or NULL */
 	const char *selftest; /* --morph-selftest=, or NULL */
+	bool verifies;	      /* --morph-verify */
 };
 
+/** cc_takes_next() - is the word behind @option its value? */
+bool cc_takes_next(const char *option);
 /** cc_line_read() - @argv[0] is skipped; @argv is expanded already */
 struct cc_line cc_line_read(int argc, char *const argv[]);

@@ -77,7 +77,7 @@ static bool file_is_glued(const char *path)
 						       object_is_glued(path, map.data, map.size);
 }
 
-static int directory_make(struct fat_objects *fat, struct fault *reterr)
+int fat_objects_directory(struct fat_objects *fat, struct fault *reterr)
 {
 	const char *dir = getenv("TMPDIR");
 	char *path = NULL;
@@ -100,7 +100,7 @@ static int copy_make(struct fat_objects *fat, char **path, struct fault *reterr)
 {
 	const char *slash = strrchr(*path, '/'), *base = slash ? slash + 1 : *path;
 	char tool[PATH_MAX], *copy = NULL;
-	int r = directory_make(fat, reterr);
+	int r = fat_objects_directory(fat, reterr);
 
 	if (r == 0)
 		r = tool_llvm("llvm-objcopy", tool, sizeof(tool), reterr);

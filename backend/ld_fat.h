@@ -14,10 +14,12 @@
 #include "base/fault.h"
 
 struct fat_objects {
-	char *directory; /* owned; of the copies; NULL: none were needed */
+	char *directory; /* owned; of the copies and of what else the link needs while it runs; NULL: none were needed */
 	unsigned n_copies;
 };
 
+/** fat_objects_directory() - make the directory, unless it is there; 0 or -errno with @reterr */
+int fat_objects_directory(struct fat_objects *fat, struct fault *reterr);
 /** fat_objects_mend() - put copies in the place of such objects and of archives that hold such */
 int fat_objects_mend(struct arguments *args, struct fat_objects *ret, struct fault *reterr);
 void fat_objects_done(struct fat_objects *fat); /* deletes the copies */

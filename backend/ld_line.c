@@ -95,6 +95,7 @@ static const struct option_rule long_rules[] = {
 	{ "mllvm", VALUE_NEXT, LD_CODEGEN },
 	{ "morph-linker", VALUE_NEXT, LD_OURS },
 	{ "morph-selftest", VALUE_NEXT, LD_OURS },
+	{ "morph-verify", VALUE_NONE, LD_OURS },
 	{ "no-as-needed", VALUE_NONE, LD_DROP },
 	{ "no-color-diagnostics", VALUE_NONE, LD_DROP },
 	{ "no-fat-lto-objects", VALUE_NONE, LD_CODEGEN },
@@ -297,6 +298,8 @@ static void flag_note(struct ld_line *line, const char *name)
 		line->is_pie = true;
 	else if (strcmp(name, "no-pie") == 0 || strcmp(name, "no-pic-executable") == 0)
 		line->is_pie = false;
+	else if (strcmp(name, "undefined-version") == 0 || strcmp(name, "no-undefined-version") == 0)
+		line->judges_versions = true;
 }
 
 static void item_note(struct ld_line *line, const struct ld_item *item, const char *name)
@@ -315,11 +318,16 @@ static void item_note(struct ld_line *line, const struct ld_item *item, const ch
 		line->passes = true;
 		line->is_relocatable |= strcmp(name, "r") == 0 || strcmp(name, "relocatable") == 0;
 		break;
-	case LD_CODEGEN: codegen_note(line, name, item->value); break;
+	case LD_CODEGEN:
+		codegen_note(line, name, item->value);
+		line->has_cache |= strcmp(item->option, "thinlto-cache-dir") == 0;
+		break;
 	case LD_EXCLUDE_LIBS: line->excludes_libs = true; break;
 	case LD_OURS:
 		if (strcmp(item->option, "morph-selftest") == 0)
 			line->selftest = item->value;
+		else if (strcmp(item->option, "morph-verify") == 0)
+			line->verifies = true;
 		else
 			line->wants_lld = true;
 		break;
@@ -328,7 +336,12 @@ static void item_note(struct ld_line *line, const struct ld_item *item, const ch
 			line->sysroot = item->value;
 		line->wants_trace |= strcmp(name, "t") == 0 || strcmp(name, "trace") == 0;
 		break;
-	default: flag_note(line, name);
+	case LD_KEEP:
+		if (item->option && strcmp(item->option, "m") == 0)
+			line->is_aarch64 = item->value && strncmp(item->value, "aarch64", 7) == 0;
+		flag_note(line, name);
+		break;
+	default: break;
 	}
 }
 

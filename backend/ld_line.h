@@ -49,15 +49,18 @@ struct ld_line {
 	const char *cpu;    /* -mcpu of the code generator, or NULL */
 	unsigned lto_level; /* of the pipeline: 0..3; 2 unless given */
 	unsigned codegen_level;
-	bool is_shared, is_pie, is_static, is_thin, is_relocatable;
+	bool is_shared, is_pie, is_static, is_thin, is_relocatable, is_aarch64;
 	bool strips;			     /* -s */
 	bool wants_trace;		     /* the caller said --trace */
 	bool wants_lld;			     /* the caller of morph cc said -fuse-ld=lld */
 	bool has_build_id, refuses_build_id; /* --build-id, --build-id=none */
 	bool chooses_build_id;		     /* --build-id=0x..., =uuid: not made from the file's contents */
+	bool verifies;			     /* --morph-verify: what is packed must regenerate */
+	bool has_cache;			     /* --thinlto-cache-dir */
 	bool has_pipeline;		     /* the caller chose the LTO passes */
 	bool excludes_libs;		     /* --exclude-libs */
-	bool passes;			     /* some item is LD_PASS */
+	bool judges_versions; /* --undefined-version or its opposite: the caller's word on scripts with names of nothing */
+	bool passes; /* some item is LD_PASS */
 };
 
 /** ld_line_parse() - @argc words behind the program's name; 0, -ELOOP, -ENOMEM with @reterr */

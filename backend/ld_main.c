@@ -5,7 +5,8 @@
  *	1. no input carries IR: the linker that clang would have run without us takes over
  *	2. something else than a program or library is made: ld.lld takes over
  *	3. else ld.lld links with the options that leave IR, address map and probes in the output
- *	4. and the output is packed; if that fails, it stays what the linker wrote, with a warning
+ *	4. and the output is packed, and verified where that is wanted (ld_verify.h); if it cannot be packed, it
+ *	   stays what the linker wrote, with a warning
  * The exit status is the linker's.
  */
 
@@ -13,17 +14,23 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backend/build_report.h"
 #include "backend/ld_fat.h"
 #include "backend/ld_line.h"
+#include "backend/ld_verify.h"
+#include "backend/link_choice.h"
 #include "backend/pack.h"
 #include "backend/tools.h"
 #include "backend/used_inputs.h"
+#include "backend/version_nodes.h"
 #include "base/child.h"
+#include "base/file.h"
 #include "base/log.h"
 
 #define EXIT_CANNOT_RUN 127
@@ -51,12 +58,20 @@ static void become_system_linker(const struct ld_line *line)
 	become(&args);
 }
 
+/* GNU ld takes version scripts with names that nothing defines; so does this ld.lld, unless the caller minds. */
+static void lenience_add(const struct ld_line *line, struct arguments *args)
+{
+	if (!line->judges_versions)
+		arguments_add(args, "--undefined-version");
+}
+
 /* 2 */
 static int become_lld(const struct ld_line *line, const char *lld)
 {
 	struct arguments args = { 0 };
 
 	arguments_add(&args, lld);
+	lenience_add(line, &args);
 	for (size_t i = 0; i < line->n_items; i++)
 		for (size_t j = 0; line->items[i].kind != LD_OURS && j < line->items[i].n; j++)
 			arguments_add(&args, line->words.v[line->items[i].first + j]);
@@ -68,6 +83,9 @@ static int become_lld(const struct ld_line *line, const char *lld)
 /* 3: the caller's words, but for those that are ours or would take the symbol table away too early. */
 static void link_words(const struct ld_line *line, struct arguments *args)
 {
+	const char *cache = getenv("MORPH_THINLTO_CACHE");
+
+	lenience_add(line, args);
 	for (size_t i = 0; i < line->n_items; i++) {
 		const struct ld_item *item = &line->items[i];
 
@@ -86,6 +104,51 @@ static void link_words(const struct ld_line *line, struct arguments *args)
 	arguments_add(args, "-mllvm");
 	arguments_add(args, "-pgo-analysis-map=br-prob");
 	arguments_add(args, "--trace");
+	if (cache && *cache && !line->has_cache && line->is_thin)
+		arguments_printf(args, "--thinlto-cache-dir=%s", cache);
+}
+
+/* The object with GNU ld's symbols for versions, in @path; 1: there are none */
+static int versions_make(const struct ld_line *line, struct fat_objects *fat, char *path,
+			 struct fault *reterr)
+{
+	_clean_(symbol_object_donep) struct symbol_object object = { 0 };
+	_clean_(buffer_donep) struct buffer bytes = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < line->n_items && r == 0 && line->is_shared; i++) {
+		const struct ld_item *item = &line->items[i];
+		_clean_(version_nodes_donep) struct version_nodes nodes = { 0 };
+		_clean_(file_map_donep) struct file_map map = { 0 };
+
+		if (item->kind != LD_FILE || !item->value || strcmp(item->option, "version-script") != 0 ||
+		    file_map_open(item->value, &map, NULL) < 0)
+			continue; /* the linker will complain */
+		r = version_nodes_read((const char *)map.data, map.size, &nodes);
+		if (r == 0)
+			r = version_nodes_define(&nodes, &object);
+	}
+	if (r == 0 && !object.symbols.size)
+		return 1;
+	symbol_object_write(&object, line->is_aarch64 ? EM_AARCH64 : EM_X86_64, &bytes);
+	if (r < 0 || bytes.bad)
+		return fault_errno(reterr, -ENOMEM, "symbols of versions");
+	r = fat_objects_directory(fat, reterr);
+	if (r < 0)
+		return r;
+	snprintf(path, PATH_MAX, "%s/versions.o", fat->directory);
+	return file_write(path, bytes.data, bytes.size, 0600, reterr);
+}
+
+static int versions_add(const struct ld_line *line, struct fat_objects *fat, struct arguments *args,
+			struct fault *reterr)
+{
+	char path[PATH_MAX];
+	int r = versions_make(line, fat, path, reterr);
+
+	if (r == 0)
+		arguments_add(args, path);
+	return r < 0 ? r : 0;
 }
 
 static void text_print(const struct buffer *text)
@@ -101,18 +164,6 @@ static bool output_is_plain(const struct ld_line *line)
 	return stat(line->output, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* 4; the linker's own output goes to the caller either way. */
-static void output_pack(const struct ld_line *line, const struct buffer *trace)
-{
-	_clean_(buffer_donep) struct buffer other = { 0 };
-	struct fault fault;
-	int r = output_is_plain(line) ? pack(line, trace, &other, &fault) : 1;
-
-	if (r < 0)
-		log_warning("%s: carries no Morph data: %s", line->output, fault.text);
-	text_print(line->wants_trace ? trace : &other);
-}
-
 /* Of a link that failed, all but the trace that nobody asked for. */
 static void output_pass(const struct ld_line *line, const struct buffer *trace)
 {
@@ -124,29 +175,120 @@ static void output_pass(const struct ld_line *line, const struct buffer *trace)
 	text_print(line->wants_trace ? trace : &other);
 }
 
+/* 3, perhaps once more with other inputs. */
+struct job {
+	const struct ld_line *line;
+	struct arguments args;
+	struct fat_objects fat;
+	struct buffer trace;
+	char linked[PATH_MAX]; /* a copy of what ld.lld wrote, for ld_verify() */
+};
+
+static int link_run(struct job *job, int *retstatus, struct fault *reterr)
+{
+	struct child_options options = { .retout = &job->trace };
+
+	buffer_done(&job->trace);
+	job->trace = (struct buffer){ 0 };
+	return child_run(job->args.v, &options, retstatus, reterr);
+}
+
+static int linked_keep(struct job *job, struct fault *reterr)
+{
+	int r = fat_objects_directory(&job->fat, reterr);
+
+	if (r < 0)
+		return r;
+	snprintf(job->linked, sizeof(job->linked), "%s/linked", job->fat.directory);
+	return file_copy(job->line->output, job->linked, reterr);
+}
+
+static int link_again(struct ld_verify *verify, struct fault *reterr)
+{
+	struct job *job = verify->userdata;
+	int status = 0, r = link_run(job, &status, reterr);
+
+	if (r == 0 && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
+		r = fault_set(reterr, -EIO, "cannot be linked without the IR that does not regenerate");
+	return r < 0 ? r : linked_keep(job, reterr);
+}
+
+static int verify(struct job *job, struct fault *reterr)
+{
+	struct ld_verify verify = { .line = job->line,
+				    .args = &job->args,
+				    .fat = &job->fat,
+				    .linked = job->linked,
+				    .trace = &job->trace,
+				    .again = link_again,
+				    .userdata = job };
+
+	return ld_verify(&verify, reterr);
+}
+
+/* 4; the linker's own output goes to the caller either way. */
+static void output_pack(struct job *job)
+{
+	_clean_(buffer_donep) struct buffer other = { 0 };
+	const struct ld_line *line = job->line;
+	bool is_plain = output_is_plain(line);
+	struct fault fault;
+	int r = is_plain && line->verifies ? linked_keep(job, &fault) : 0;
+
+	if (r == 0)
+		r = is_plain ? pack(line, &job->trace, NULL, &other, &fault) : 1;
+	text_print(line->wants_trace ? &job->trace : &other);
+	if (r == 0 && line->verifies)
+		r = verify(job, &fault);
+	if (r < 0) {
+		log_warning("%s: carries no Morph data: %s", line->output, fault.text);
+		build_report_add("unpacked", line->output, fault.text);
+	}
+}
+
 static int link_and_pack(const struct ld_line *line, const char *lld)
 {
-	_clean_(buffer_donep) struct buffer trace = { 0 };
-	struct child_options options = { .retout = &trace };
-	struct fat_objects fat = { 0 };
-	struct arguments args = { 0 };
+	struct job job = { .line = line };
 	struct fault fault;
 	int status = 0, r;
 
-	arguments_add(&args, lld);
-	link_words(line, &args);
-	r = args.bad ? -ENOMEM : fat_objects_mend(&args, &fat, &fault);
+	arguments_add(&job.args, lld);
+	link_words(line, &job.args);
+	r = job.args.bad ? fault_errno(&fault, -ENOMEM, "command line") :
+			   fat_objects_mend(&job.args, &job.fat, &fault);
 	if (r == 0)
-		r = child_run(args.v, &options, &status, &fault);
+		r = versions_add(line, &job.fat, &job.args, &fault);
+	if (r == 0)
+		r = link_run(&job, &status, &fault);
 	if (r == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		output_pack(line, &trace);
+		output_pack(&job);
 	else
-		output_pass(line, &trace);
-	fat_objects_done(&fat);
-	arguments_done(&args);
+		output_pass(line, &job.trace);
+	fat_objects_done(&job.fat);
+	arguments_done(&job.args);
+	buffer_done(&job.trace);
 	if (r < 0)
 		log_error("%s", fault.text);
 	return r < 0 ? EXIT_CANNOT_RUN : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* As lld, but without what is only for morph-ld; why is for people and the build's report. */
+static bool is_left_alone(const struct ld_line *line)
+{
+	const char *why = NULL;
+	bool is_plain = !line->passes && link_is_plain(line->output, &why);
+
+	if (is_plain)
+		build_report_add("plain", line->output, why);
+	if (!line->refuses_build_id && !line->has_pipeline)
+		return line->passes || is_plain;
+	why = line->has_pipeline ? "--lto-newpm-passes chooses the passes" :
+				   "--build-id=none leaves it without identity";
+	if (!is_plain) {
+		log_warning("%s: carries no Morph data: %s", line->output, why);
+		build_report_add("unpacked", line->output, why);
+	}
+	return true;
 }
 
 int main(int argc, char **argv)
@@ -166,11 +308,7 @@ int main(int argc, char **argv)
 		log_error("%s", fault.text);
 		return EXIT_CANNOT_RUN;
 	}
-	if (line.refuses_build_id || line.has_pipeline)
-		log_warning("%s: carries no Morph data: %s", line.output,
-			    line.has_pipeline ? "--lto-newpm-passes chooses the passes" :
-						"--build-id=none leaves it without identity");
-	if (line.passes || line.refuses_build_id || line.has_pipeline)
+	if (is_left_alone(&line))
 		return become_lld(&line, lld);
 	return link_and_pack(&line, lld);
 }

@@ -4,26 +4,27 @@
  * Which names, and in which order:
  *	1. of the global names of the symbol table, in its order: the dynamic ones, and functions that are chosen at
  *	   start (IFUNC), which have slots also in static files
- *	2. hidden names are local in that table, and stand apart. Those of functions chosen at start come behind the
- *	   name that has the slot before theirs.
- *
- * Layout of the object: ELF header, symbol table, names, section headers.
+ *	2. hidden names are local in that table, and stand apart. Those of functions chosen at start, and those that have
+ *	   a slot in the GOT, come behind the name that has the slot before theirs.
  */
 
+#define _GNU_SOURCE
 #include "backend/name_order.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/symbol_object.h"
 #include "base/arena.h"
 #include "base/macro.h"
 #include "base/search.h"
-
-enum { SECTION_NONE, SECTION_SYMBOLS, SECTION_STRINGS, N_SECTIONS };
+#include "module/array.h"
+#include "module/bitcode.h"
 
 /* A symbol table with the names that it points to; symbols may lie at any address: read by copy. */
 struct table {
@@ -45,6 +46,10 @@ struct symbol {
 struct link {
 	const struct image *output;
 	struct arena *arena;
+	const char **
+		shared; /* by name: that objects of the link define for each other, also if nobody else sees them */
+	size_t n_shared, shared_capacity;
+	bool no_memory;
 	struct symbol *symbols;	  /* by name and value */
 	struct symbol **by_value; /* the same */
 	size_t n;
@@ -94,7 +99,62 @@ static int by_order(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Symbols that are local to a file of the link have no name there; hidden ones have. */
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void shared_add(struct link *link, const char *name, size_t size)
+{
+	char *copy = arena_array(link->arena, char, size + 1);
+
+	if (!copy || !array_reserve(link->shared, link->n_shared, &link->shared_capacity)) {
+		link->no_memory = true;
+		return;
+	}
+	memcpy(copy, name, size);
+	link->shared[link->n_shared++] = copy;
+}
+
+/* From the modules that ld.lld embedded: what LTO made local to its module is no name of theirs. */
+static void modules_share(struct link *link)
+{
+	const struct image_section *s = image_section_find(link->output, ".llvmbc");
+	struct bitcode_symbols symbols;
+	size_t size;
+
+	for (size_t at = 0; s && s->data && at < s->size; at += size) {
+		if (bitcode_size(s->data + at, s->size - at, &size, NULL) < 0)
+			return;
+		if (bitcode_symbols_read(s->data + at, size, &symbols, NULL) < 0)
+			continue;
+		for (size_t i = 0; i < symbols.n; i++)
+			shared_add(link, symbols.names[i].text, symbols.names[i].size);
+		bitcode_symbols_done(&symbols);
+	}
+}
+
+static void object_share(struct link *link, const struct used_input *input)
+{
+	_clean_(image_freep) struct image *image = NULL;
+
+	if (input->kind != USED_OBJECT ||
+	    image_open_bytes(input->bytes, input->size, input->name, &image, NULL) < 0)
+		return;
+	for (size_t i = 0; i < image_n_symbols(image); i++) {
+		const struct image_symbol *s = image_symbol_at(image, i);
+
+		if (s->binding != STB_LOCAL && s->name && *s->name)
+			shared_add(link, s->name, strlen(s->name));
+	}
+}
+
+static bool is_shared(const struct link *link, const char *name)
+{
+	return link->n_shared && bsearch(&name, link->shared, link->n_shared, sizeof(*link->shared), by_text);
+}
+
+/* Symbols that are local to a file of the link have no name there; hidden ones, and those that a version script hides, have. */
 static int symbols_read(struct link *link)
 {
 	struct table table;
@@ -110,7 +170,7 @@ static int symbols_read(struct link *link)
 		const char *name = symbol_at(&table, i, &s);
 		bool is_local = ELF64_ST_BIND(s.st_info) == STB_LOCAL;
 
-		if (name && (!is_local || ELF64_ST_VISIBILITY(s.st_other)))
+		if (name && (!is_local || ELF64_ST_VISIBILITY(s.st_other) || is_shared(link, name)))
 			link->symbols[n++] = (struct symbol){ name,
 							      "",
 							      s.st_value,
@@ -283,6 +343,36 @@ static void chosen_order(struct link *link, const Elf64_Rela *relas, size_t n)
 	}
 }
 
+static bool is_relative(uint32_t type, uint16_t machine)
+{
+	return type == (machine == EM_AARCH64 ? (uint32_t)R_AARCH64_RELATIVE : (uint32_t)R_X86_64_RELATIVE);
+}
+
+/* Slots of the GOT: hidden names are filled in by address, others by name. */
+static void slots_order(struct link *link, const Elf64_Rela *relas, size_t n)
+{
+	const struct image_section *got = image_section_find(link->output, ".got");
+	struct table dynamic;
+	double last = 0;
+
+	table_open(link->output, ".dynsym", ".dynstr", &dynamic);
+	for (size_t i = 0; got && i < n; i++) {
+		size_t at = ELF64_R_SYM(relas[i].r_info);
+		const struct symbol *symbol;
+		const char *name;
+		Elf64_Sym s;
+
+		if (relas[i].r_offset - got->address >= got->size)
+			continue;
+		if (is_relative(ELF64_R_TYPE(relas[i].r_info), image_machine(link->output)))
+			last = slot_note(link, (uint64_t)relas[i].r_addend, false, last);
+		name = at && at < dynamic.n ? symbol_at(&dynamic, at, &s) : NULL;
+		symbol = name ? find_name(link, name, s.st_value) : NULL;
+		if (symbol && symbol->order > last)
+			last = symbol->order;
+	}
+}
+
 /* 2 */
 static int hidden_choose(struct link *link)
 {
@@ -292,87 +382,64 @@ static int hidden_choose(struct link *link)
 	if (!relas)
 		return -ENOMEM;
 	chosen_order(link, relas, n);
+	slots_order(link, relas, n);
 	return 0;
 }
 
-static void name_add(const struct symbol *symbol, struct buffer *symbols, struct buffer *strings)
+static int name_add(const struct symbol *symbol, struct symbol_object *object)
 {
 	unsigned binding = symbol->binding == STB_WEAK ? STB_WEAK : STB_GLOBAL;
-	Elf64_Sym s = { .st_name = (Elf64_Word)strings->size, .st_info = ELF64_ST_INFO(binding, STT_NOTYPE) };
+	Elf64_Sym s = { .st_info = ELF64_ST_INFO(binding, STT_NOTYPE) };
+	_clean_(freep) char *name = NULL;
+	int n = asprintf(&name, "%s%s%s", symbol->name, symbol->version[0] ? "@" : "", symbol->version);
 
-	buffer_bytes(symbols, &s, sizeof(s));
-	buffer_bytes(strings, symbol->name, strlen(symbol->name));
-	buffer_bytes(strings, "@", symbol->version[0] != '\0');
-	buffer_bytes(strings, symbol->version, strlen(symbol->version));
-	buffer_u8(strings, 0);
+	if (n < 0) {
+		name = NULL;
+		return -ENOMEM;
+	}
+	symbol_object_add(object, name, (size_t)n, s);
+	return 0;
 }
 
-static size_t names_write(const struct link *link, struct buffer *symbols, struct buffer *strings)
+static int names_write(const struct link *link, struct symbol_object *object, size_t *retn)
 {
 	size_t n = 0;
+	int r = 0;
 
 	for (size_t i = 0; i < link->n; i++)
 		if (link->symbols[i].order >= 0)
 			link->by_value[n++] = &link->symbols[i];
 	qsort(link->by_value, n, sizeof(*link->by_value), by_order);
-	buffer_bytes(symbols, &(Elf64_Sym){ 0 }, sizeof(Elf64_Sym));
-	buffer_u8(strings, 0);
-	for (size_t i = 0; i < n; i++)
-		name_add(link->by_value[i], symbols, strings);
-	return n;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = name_add(link->by_value[i], object);
+	*retn = n;
+	return r;
 }
 
-static void object_write(const struct buffer *symbols, const struct buffer *strings, uint16_t machine,
-			 struct buffer *ret)
-{
-	const size_t symbols_at = sizeof(Elf64_Ehdr), strings_at = symbols_at + symbols->size,
-		     padding = -(strings_at + strings->size) & 7;
-	const Elf64_Ehdr header = {
-		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-		.e_type = ET_REL,
-		.e_machine = machine,
-		.e_version = EV_CURRENT,
-		.e_shoff = strings_at + strings->size + padding,
-		.e_ehsize = sizeof(Elf64_Ehdr),
-		.e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = N_SECTIONS,
-		.e_shstrndx = SECTION_STRINGS,
-	};
-	const Elf64_Shdr sections[N_SECTIONS] = {
-		[SECTION_SYMBOLS] = { .sh_type = SHT_SYMTAB,
-				      .sh_offset = symbols_at,
-				      .sh_size = symbols->size,
-				      .sh_link = SECTION_STRINGS,
-				      .sh_info = 1,
-				      .sh_addralign = 8,
-				      .sh_entsize = sizeof(Elf64_Sym) },
-		[SECTION_STRINGS] = { .sh_type = SHT_STRTAB,
-				      .sh_offset = strings_at,
-				      .sh_size = strings->size,
-				      .sh_addralign = 1 },
-	};
-
-	buffer_bytes(ret, &header, sizeof(header));
-	buffer_bytes(ret, symbols->data, symbols->size);
-	buffer_bytes(ret, strings->data, strings->size);
-	buffer_bytes(ret, "\0\0\0\0\0\0\0", padding);
-	buffer_bytes(ret, sections, sizeof(sections));
-}
-
-int name_order_make(const struct image *output, struct buffer *ret)
+int name_order_make(const struct image *output, const struct used_inputs *used, struct buffer *ret)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new();
-	_clean_(buffer_donep) struct buffer symbols = { 0 }, strings = { 0 };
+	_clean_(symbol_object_donep) struct symbol_object object = { 0 };
 	struct link link = { .output = output, .arena = arena };
-	int r = arena ? symbols_read(&link) : -ENOMEM;
+	size_t n = 0;
+	int r = arena ? 0 : -ENOMEM;
 
+	if (r == 0)
+		modules_share(&link);
+	for (size_t i = 0; r == 0 && i < used->n_inputs; i++)
+		object_share(&link, &used->inputs[i]);
+	if (link.n_shared)
+		qsort(link.shared, link.n_shared, sizeof(*link.shared), by_text);
+	if (r == 0)
+		r = link.no_memory ? -ENOMEM : symbols_read(&link);
+	free(link.shared);
 	if (r == 0)
 		r = global_choose(&link);
 	if (r == 0)
 		r = hidden_choose(&link);
-	if (r < 0)
-		return r;
-	if (names_write(&link, &symbols, &strings))
-		object_write(&symbols, &strings, image_machine(output), ret);
-	return ret->bad || symbols.bad || strings.bad ? -ENOMEM : 0;
+	if (r == 0)
+		r = names_write(&link, &object, &n);
+	if (r == 0 && n)
+		symbol_object_write(&object, image_machine(output), ret);
+	return ret->bad ? -ENOMEM : r;
 }

@@ -11,12 +11,13 @@
  * With the names the plan gives the same file, to the byte.
  */
 
+#include "backend/used_inputs.h"
 #include "base/bytes.h"
 #include "module/image.h"
 
 /**
  * name_order_make() - the object into @ret, which stays empty when @output has no such symbols
- * @output: as ld.lld wrote it, with its symbol table
+ * @output: as ld.lld wrote it, with its symbol table and the modules that it embedded; @used: what it was made of
  * Return: 0 or -ENOMEM. Cost: O(symbols log symbols).
  */
-int name_order_make(const struct image *output, struct buffer *ret);
+int name_order_make(const struct image *output, const struct used_inputs *used, struct buffer *ret);

@@ -40,6 +40,7 @@ static const char *const linker_sections[] = { ".llvmbc", ".llvmcmd", ".llvm_bb_
 
 struct packer {
 	const struct ld_line *line;
+	const struct pack_choice *choice;
 	struct image *image;
 	struct morph_data *data;
 	struct used_inputs used;
@@ -51,7 +52,7 @@ struct packer {
 
 static void packer_done(struct packer *p)
 {
-	for (size_t i = 0; p->reduced && i < p->data->n_modules; i++)
+	for (size_t i = 0; p->reduced && p->data && i < p->data->n_modules; i++)
 		buffer_done(&p->reduced[i]);
 	free(p->reduced);
 	morph_data_free(p->data);
@@ -114,7 +115,9 @@ static int module_reduce(struct packer *p, size_t i, bool *drops_debug)
 	struct morph_module *module = &p->data->modules[i];
 	_clean_(buffer_donep) struct buffer stripped = { 0 };
 	struct fault fault;
-	int r = *drops_debug ? debug_info_strip(module->bitcode, module->size, &stripped, &fault) : 1;
+	bool keeps = p->choice && i < p->choice->n && p->choice->keeps_debug[i];
+	int r = *drops_debug && !keeps ? debug_info_strip(module->bitcode, module->size, &stripped, &fault) :
+					 1;
 
 	if (r < 0) {
 		*drops_debug = false;
@@ -221,7 +224,7 @@ static int identify(struct packer *p)
 	return r;
 }
 
-/* 6: @section: a descriptor that the child inherits; its path is good for the child, too. */
+/* 6: @section: a descriptor that the child inherits; its path is good for the child, too. -1: none is added */
 static int objcopy_run(struct packer *p, int section, const char *to)
 {
 	char tool[PATH_MAX];
@@ -236,7 +239,8 @@ static int objcopy_run(struct packer *p, int section, const char *to)
 	if (p->line->strips)
 		arguments_add(&args, "--strip-all-gnu");
 	arguments_printf(&args, "--keep-section=%s", MORPH_SECTION);
-	arguments_printf(&args, "--add-section=%s=/proc/self/fd/%d", MORPH_SECTION, section);
+	if (section >= 0)
+		arguments_printf(&args, "--add-section=%s=/proc/self/fd/%d", MORPH_SECTION, section);
 	arguments_add(&args, p->line->output);
 	arguments_add(&args, to);
 	r = args.bad ? fault_errno(p->reterr, -ENOMEM, "llvm-objcopy") : child_check(args.v, NULL, p->reterr);
@@ -296,7 +300,7 @@ static int output_replace(struct packer *p)
 	_clean_(fd_closep) int section = -1, fd = -1;
 	char temp[PATH_MAX];
 	struct stat st;
-	int r = section_write(p, &section);
+	int r = p->container.size ? section_write(p, &section) : 0;
 
 	if (r < 0)
 		return r;
@@ -310,7 +314,7 @@ static int output_replace(struct packer *p)
 	r = objcopy_run(p, section, temp);
 	if (r == 0)
 		r = loaded_compare(p, temp);
-	if (r == 0) {
+	if (r == 0 && p->container.size) {
 		r = identity_write(temp, p->image, &p->data->build_id);
 		if (r < 0)
 			fault_errno(p->reterr, r, "%s: build ID", temp);
@@ -324,10 +328,10 @@ static int output_replace(struct packer *p)
 	return r;
 }
 
-int pack(const struct ld_line *line, const struct buffer *trace, struct buffer *retother,
-	 struct fault *reterr)
+int pack(const struct ld_line *line, const struct buffer *trace, const struct pack_choice *choice,
+	 struct buffer *retother, struct fault *reterr)
 {
-	_clean_(packer_done) struct packer p = { .line = line, .reterr = reterr };
+	_clean_(packer_done) struct packer p = { .line = line, .choice = choice, .reterr = reterr };
 	const struct image_section *ir;
 	int r = image_open(line->output, &p.image, reterr);
 
@@ -357,4 +361,12 @@ int pack(const struct ld_line *line, const struct buffer *trace, struct buffer *
 	if (r < 0)
 		return fault_errno(reterr, r, "%s: its Morph data", line->output);
 	return output_replace(&p);
+}
+
+int pack_nothing(const struct ld_line *line, struct fault *reterr)
+{
+	_clean_(packer_done) struct packer p = { .line = line, .reterr = reterr };
+	int r = image_open(line->output, &p.image, reterr);
+
+	return r < 0 ? r : output_replace(&p);
 }

@@ -350,11 +350,19 @@ static int libraries_add(struct planner *p)
 static int names_add(struct planner *p)
 {
 	struct buffer *names = &p->files->names;
-	int r = name_order_make(p->output, names);
+	int r = name_order_make(p->output, p->used, names);
 
 	if (r < 0)
 		return fault_errno(p->reterr, r, "link plan");
 	return names->size ? add(p, LINK_OBJECT, "names.o", names->data, names->size) : 0;
+}
+
+static bool has_version_script(const struct ld_line *line)
+{
+	for (size_t i = 0; i < line->n_items; i++)
+		if (line->items[i].kind == LD_FILE && strcmp(line->items[i].option, "version-script") == 0)
+			return true;
+	return false;
 }
 
 int plan_build(const struct ld_line *line, const struct used_inputs *used, const struct image *output,
@@ -367,6 +375,8 @@ int plan_build(const struct ld_line *line, const struct used_inputs *used, const
 
 	if (r == 0)
 		r = names_add(&p);
+	if (r == 0 && !line->judges_versions && has_version_script(line)) /* 1, by ld.lld's standard */
+		r = add(&p, LINK_ARGUMENT, "--undefined-version", NULL, 0);
 	for (size_t i = 0; r == 0 && i < line->n_items; i++) /* 1 */
 		r = item_add(&p, &line->items[i]);
 	if (r == 0)

@@ -107,6 +107,13 @@ static int input_add(struct used_inputs *used, const char *name, size_t n_name, 
 	return r;
 }
 
+/* The one that was added last. */
+static void input_place(struct used_inputs *used, const struct used_file *file, size_t at)
+{
+	used->inputs[used->n_inputs - 1].path = file->path;
+	used->inputs[used->n_inputs - 1].at = at;
+}
+
 static int archive_load(struct used_file *f, struct fault *reterr)
 {
 	int r;
@@ -152,8 +159,12 @@ static int member_add(struct used_inputs *used, const char *line, size_t n_path,
 	if (r < 0)
 		return r;
 	member = &f->archive.members[i];
-	if (!member->path)
-		return input_add(used, line, n_line, member->bytes, member->size, reterr);
+	if (!member->path) {
+		r = input_add(used, line, n_line, member->bytes, member->size, reterr);
+		if (r == 0)
+			input_place(used, f, (size_t)(member->bytes - f->map.data));
+		return r;
+	}
 	r = file_map_open(member->path, &f->members[i], reterr);
 	return r < 0 ? r : input_add(used, line, n_line, f->members[i].data, f->members[i].size, reterr);
 }
@@ -204,7 +215,11 @@ static int line_read(struct used_inputs *used, const char *line, size_t n, struc
 		return 0;
 	}
 	r = file_open(used, line, n, &f, reterr);
-	return r < 0 ? r : input_add(used, line, n, f->map.data, f->map.size, reterr);
+	if (r == 0)
+		r = input_add(used, line, n, f->map.data, f->map.size, reterr);
+	if (r == 0)
+		input_place(used, f, 0);
+	return r;
 }
 
 int used_inputs_read(const struct buffer *trace, struct used_inputs *ret, struct buffer *retother,

@@ -26,6 +26,8 @@ struct used_input {
 	char *name;	      /* owned; as the linker printed it */
 	const uint8_t *bytes; /* borrowed from used_inputs */
 	size_t size;
+	const char *path; /* of the file that it is or lies in; NULL: a member of a thin archive */
+	size_t at;	  /* where it begins there; path and this are borrowed from used_inputs */
 };
 
 struct used_inputs {

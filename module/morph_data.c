@@ -405,7 +405,7 @@ int morph_data_load(const struct image *image, const char *sidecar_dir, struct m
 	}
 	if (!build_id_is_equal(&data->build_id, image_build_id(image)))
 		return fault_set(reterr, -EBADMSG,
-				 "%s: its Morph data is of another build; build it again with morph cc",
+				 "%s: its Morph data is of another build; build it again with morph-cc",
 				 image_path(image));
 	data->image = image;
 	*ret = TAKE(data);

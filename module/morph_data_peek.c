@@ -86,7 +86,7 @@ int morph_data_peek(const struct image *image, const char *sidecar_dir, struct m
 	if (!build_id_is_equal(&peek.build_id, image_build_id(image)))
 		return fault_set(reterr, -EBADMSG,
 				 "%s: its Morph data is of another build; build it again with "
-				 "morph cc",
+				 "morph-cc",
 				 image_path(image));
 	*ret = peek;
 	return 0;

@@ -106,7 +106,7 @@ static int nothing_found(const struct image *image, const char *path, struct fau
 	uint8_t hash[SHA256_BYTES];
 
 	if (sidecar_named(image, hash) < 0 || image_build_id(image)->size < BUILD_ID_MIN_BYTES)
-		return fault_set(reterr, -ENODATA, "%s: carries no Morph data; build it with morph cc",
+		return fault_set(reterr, -ENODATA, "%s: carries no Morph data; build it with morph-cc",
 				 image_path(image));
 	return fault_set(reterr, -ENOENT,
 			 "%s: its Morph data is a sidecar that is not installed (%s); install the package "

@@ -28,7 +28,7 @@ static void look_inside(const struct settings *settings, const struct image *ima
 	int r = morph_data_peek(image, sidecars_directory(settings, e->build_id, sidecars), &data, &fault);
 
 	if (r == -ENODATA)
-		say(e, CARRIES_NO, "it carries no Morph data; build it with `morph cc`");
+		say(e, CARRIES_NO, "it carries no Morph data; build it with `morph-cc`");
 	else if (r == -ENOENT && sidecar_named(image, e->sidecar) == 0)
 		say(e, CARRIES_ELSEWHERE,
 		    "its Morph data is a sidecar that is not installed; install the package that has it, or "

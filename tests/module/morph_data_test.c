@@ -143,7 +143,7 @@ TEST(a_file_without_data_says_so)
 	struct fault fault;
 
 	CHECK_INT(morph_data_load(image, "/nonexistent", &found, &fault), -ENODATA);
-	CHECK_STR(fault.text, "prog: carries no Morph data; build it with morph cc");
+	CHECK_STR(fault.text, "prog: carries no Morph data; build it with morph-cc");
 }
 
 static void hash_of(const struct morph_data *data, uint8_t ret[SHA256_BYTES])

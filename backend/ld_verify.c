@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "backend/ld_verify.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backend/build_report.h"
+#include "backend/pack.h"
+#include "backend/tools.h"
+#include "backend/used_inputs.h"
+#include "base/child.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "module/array.h"
+#include "module/bitcode.h"
+#include "module/image.h"
+
+#define ROUNDS 6u
+#define EXIT_DIFFERS 3 /* of morph-edit --check */
+#define MODULE_NONE SIZE_MAX
+
+/* What morph-edit says about one packed file. */
+struct differences {
+	struct difference {
+		size_t module; /* or MODULE_NONE */
+		char *function;
+	} *list; /* owned, with the names */
+	size_t n, capacity;
+	char first[256]; /* the sentence */
+};
+
+static void differences_done(struct differences *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		free(d->list[i].function);
+	free(d->list);
+	*d = (struct differences){ 0 };
+}
+
+/* "MODULE\tFUNCTION" */
+static int difference_read(const char *line, size_t n, struct differences *ret, struct fault *reterr)
+{
+	const char *tab = memchr(line, '\t', n);
+	struct difference *d;
+
+	if (!tab)
+		return fault_set(reterr, -EBADMSG, "morph-edit --check: a line without a function");
+	if (!array_reserve(ret->list, ret->n, &ret->capacity))
+		return fault_errno(reterr, -ENOMEM, "verification");
+	d = &ret->list[ret->n];
+	d->module = *line == '-' ? MODULE_NONE : strtoul(line, NULL, 10);
+	d->function = strndup(tab + 1, n - (size_t)(tab + 1 - line));
+	if (!d->function)
+		return fault_errno(reterr, -ENOMEM, "verification");
+	ret->n++;
+	return 0;
+}
+
+static int differences_read(const char *path, struct differences *ret, struct fault *reterr)
+{
+	_clean_(file_map_donep) struct file_map map = { 0 };
+	int r = file_map_open(path, &map, reterr);
+	const char *p = (const char *)map.data, *end = map.size ? p + map.size : p;
+
+	while (r == 0 && p < end) {
+		const char *newline = memchr(p, '\n', (size_t)(end - p));
+		size_t n = newline ? (size_t)(newline - p) : (size_t)(end - p);
+
+		r = difference_read(p, n, ret, reterr);
+		p += n + 1;
+	}
+	return r;
+}
+
+/* 0: it regenerates; 1: it does not, @ret says where; -errno: it was not checked */
+static int check(struct ld_verify *v, struct differences *ret, struct fault *reterr)
+{
+	_clean_(buffer_donep) struct buffer said = { 0 };
+	struct child_options options = { .reterrout = &said };
+	char tool[PATH_MAX], list[PATH_MAX];
+	int status = 0, r = tool_own("morph-edit", tool, sizeof(tool), reterr);
+	const char *text;
+
+	if (r < 0)
+		return r;
+	snprintf(list, sizeof(list), "%s/differences", v->fat->directory);
+	r = child_run((char *[]){ tool, "--check", "-o", list, (char *)v->line->output, NULL }, &options,
+		      &status, reterr);
+	if (r < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
+		return r;
+	text = said.size ? (const char *)said.data : "it says nothing";
+	if (strncmp(text, "morph optimize: ", 16) == 0)
+		text += 16;
+	snprintf(ret->first, sizeof(ret->first), "%.*s", (int)strcspn(text, "\n"), text);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_DIFFERS)
+		return fault_set(reterr, -EIO, "morph-edit --check: %s", ret->first);
+	r = differences_read(list, ret, reterr);
+	return r < 0 ? r : 1;
+}
+
+/* ---- which input is a module of? ---- */
+
+/* Sources of the modules that the linker embedded, in its order. */
+struct sources {
+	struct bitcode_facts *facts; /* owned */
+	size_t n, capacity;
+};
+
+static int sources_read(const char *linked, struct sources *ret, struct fault *reterr)
+{
+	_clean_(image_freep) struct image *image = NULL;
+	int r = image_open(linked, &image, reterr);
+	const struct image_section *s = r == 0 ? image_section_find(image, ".llvmbc") : NULL;
+	size_t size;
+
+	for (size_t at = 0; r == 0 && s && s->data && at < s->size; at += size) {
+		if (!array_reserve(ret->facts, ret->n, &ret->capacity))
+			return fault_errno(reterr, -ENOMEM, "verification");
+		r = bitcode_size(s->data + at, s->size - at, &size, reterr);
+		if (r == 0)
+			r = bitcode_facts_read(s->data + at, size, &ret->facts[ret->n++], reterr);
+	}
+	return r;
+}
+
+/* Bitcode of an input with IR. */
+static bool input_source(const struct used_input *input, struct bitcode_facts *ret)
+{
+	_clean_(image_freep) struct image *image = NULL;
+	const struct image_section *s;
+
+	if (bitcode_is(input->bytes, input->size))
+		return bitcode_facts_read(input->bytes, input->size, ret, NULL) == 0;
+	if (image_open_bytes(input->bytes, input->size, input->name, &image, NULL) < 0)
+		return false;
+	s = image_section_find(image, ".llvm.lto");
+	return s && s->data && bitcode_facts_read(s->data, s->size, ret, NULL) == 0;
+}
+
+/* The input that module @i was made of: modules are in the order of inputs, one of each. NULL: that is not so. */
+static const struct used_input *input_of(const struct used_inputs *used, const struct sources *sources,
+					 size_t i)
+{
+	const struct used_input *found = NULL;
+	size_t n = 0;
+
+	for (size_t k = 0; k < used->n_inputs; k++) {
+		struct bitcode_facts facts;
+
+		if (used->inputs[k].kind != USED_IR)
+			continue;
+		if (n >= sources->n || !input_source(&used->inputs[k], &facts) ||
+		    strcmp(facts.source, sources->facts[n].source) != 0)
+			return NULL;
+		if (n++ == i)
+			found = &used->inputs[k];
+	}
+	return n == sources->n ? found : NULL;
+}
+
+/* ---- an input without its IR ---- */
+
+/* The word of the link that @path came by: itself, or -lNAME. */
+static size_t word_of(const struct ld_verify *v, const char *path)
+{
+	for (size_t i = 1; i < v->args->n; i++) {
+		const char *word = v->args->v[i];
+		_clean_(freep) char *library = NULL;
+
+		if (strcmp(word, path) == 0 && strcmp(v->args->v[i - 1], "-o") != 0)
+			return i;
+		if (strncmp(word, "-l", 2) != 0 || !word[2])
+			continue;
+		library = ld_line_library(v->line, word + 2, v->line->is_static);
+		if (!library || strcmp(library, path) != 0) {
+			free(library);
+			library = ld_line_library(v->line, word + 2, true);
+		}
+		if (library && strcmp(library, path) == 0)
+			return i;
+	}
+	return 0;
+}
+
+/* Where it is ours to change; the linker prints that path from now on. Of one name as before: --exclude-libs goes by it. */
+static int input_copy(struct ld_verify *v, const char *path, char **ret, struct fault *reterr)
+{
+	const char *slash = strrchr(path, '/');
+	_clean_(freep) char *directory = NULL, *copy = NULL;
+	size_t word = word_of(v, path);
+	int r;
+
+	if (!word)
+		return fault_set(reterr, -ENOTSUP, "%s: it is not told how the link comes by it", path);
+	if (strncmp(path, v->fat->directory, strlen(v->fat->directory)) == 0) {
+		*ret = strdup(path);
+		return *ret ? 0 : fault_errno(reterr, -ENOMEM, "verification");
+	}
+	if (asprintf(&directory, "%s/%u", v->fat->directory, v->fat->n_copies++) < 0 ||
+	    asprintf(&copy, "%s/%s", directory, slash ? slash + 1 : path) < 0)
+		return fault_errno(reterr, -ENOMEM, "verification");
+	r = file_mkdirs(directory, 0700, reterr);
+	if (r == 0)
+		r = file_copy(path, copy, reterr);
+	if (r < 0)
+		return r;
+	free(v->args->v[word]);
+	v->args->v[word] = copy;
+	copy = NULL;
+	*ret = strdup(v->args->v[word]);
+	return *ret ? 0 : fault_errno(reterr, -ENOMEM, "verification");
+}
+
+/*
+ * A linker knows IR by the name of its section. With another one, of the same length, the object is one of machine
+ * code; in an archive nothing moves.
+ */
+static int name_spoil(const char *path, const struct used_input *input, struct fault *reterr)
+{
+	static const char name[] = ".llvm.lto", spoiled[] = ".llvm.off";
+	_clean_(file_map_donep) struct file_map map = { 0 };
+	_clean_(image_freep) struct image *image = NULL;
+	_clean_(freep) uint8_t *bytes = NULL;
+	uint8_t *object, *at;
+	int r = file_map_open(path, &map, reterr);
+
+	if (r < 0)
+		return r;
+	bytes = map.size < input->at + input->size ? NULL : malloc(map.size);
+	if (!bytes)
+		return fault_errno(reterr, -ENOMEM, "%s", path);
+	memcpy(bytes, map.data, map.size);
+	object = bytes + input->at;
+	for (uint8_t *from = object;
+	     (at = memmem(from, input->size - (size_t)(from - object), name, sizeof(name))); from = at + 1)
+		memcpy(at, spoiled, sizeof(spoiled));
+	r = image_open_bytes(object, input->size, path, &image, reterr);
+	if (r == 0 && (image_section_find(image, name) || !image_section_find(image, spoiled)))
+		r = fault_set(reterr, -ENOTSUP, "%s: its IR cannot be taken out", input->name);
+	if (r == 0 && !image_section_find(image, ".text"))
+		r = fault_set(reterr, -ENOTSUP, "%s: has no machine code beside its IR", input->name);
+	return r < 0 ? r : file_write(path, bytes, map.size, 0600, reterr);
+}
+
+/* ---- rounds ---- */
+
+/* What did not regenerate, of module @module. */
+static void module_say(const struct ld_verify *v, const struct differences *d, size_t module,
+		       const char *name)
+{
+	_clean_(buffer_donep) struct buffer text = { 0 };
+
+	buffer_printf(&text, "%s:", name);
+	for (size_t i = 0; i < d->n; i++)
+		if (d->list[i].module == module)
+			buffer_printf(&text, " %s", d->list[i].function);
+	buffer_u8(&text, 0);
+	if (text.bad)
+		return;
+	log_warning("%s: carries no IR of %s does not regenerate", v->line->output, (const char *)text.data);
+	build_report_add("module", v->line->output, (const char *)text.data);
+}
+
+static bool is_first(const struct differences *d, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (d->list[k].module == d->list[i].module)
+			return false;
+	return true;
+}
+
+/* 2 */
+static int modules_exclude(struct ld_verify *v, const struct differences *d, struct fault *reterr)
+{
+	_clean_(used_inputs_donep) struct used_inputs used = { 0 };
+	_clean_(buffer_donep) struct buffer other = { 0 };
+	struct sources sources = { 0 };
+	int r = used_inputs_read(v->trace, &used, &other, reterr);
+
+	if (r == 0)
+		r = sources_read(v->linked, &sources, reterr);
+	for (size_t i = 0; r == 0 && i < d->n; i++) {
+		const struct used_input *input;
+		_clean_(freep) char *copy = NULL;
+
+		if (!is_first(d, i))
+			continue;
+		input = d->list[i].module == MODULE_NONE ? NULL :
+							   input_of(&used, &sources, d->list[i].module);
+		if (!input || !input->path) {
+			r = fault_set(reterr, -ENOTSUP, "%s, whose module cannot be told from others",
+				      d->first);
+			break;
+		}
+		r = input_copy(v, input->path, &copy, reterr);
+		if (r == 0)
+			r = name_spoil(copy, input, reterr);
+		if (r == 0)
+			module_say(v, d, d->list[i].module, input->name);
+	}
+	free(sources.facts);
+	return r < 0 ? r : v->again(v, reterr);
+}
+
+static int pack_again(struct ld_verify *v, const struct pack_choice *choice, struct fault *reterr)
+{
+	_clean_(buffer_donep) struct buffer other = { 0 };
+	int r = file_copy(v->linked, v->line->output, reterr);
+
+	if (r == 0)
+		r = pack(v->line, v->trace, choice, &other, reterr);
+	return r > 0 ? fault_set(reterr, -ENODATA, "no IR is left") : r;
+}
+
+/* 1: @keeps: which modules keep their debug information; false: all of these do already */
+static bool debug_keep(const struct differences *d, bool *keeps, size_t n)
+{
+	bool more = false;
+
+	for (size_t i = 0; i < d->n; i++)
+		if (d->list[i].module < n && !keeps[d->list[i].module])
+			more = keeps[d->list[i].module] = true;
+	return more;
+}
+
+static int round_run(struct ld_verify *v, const struct differences *d, struct pack_choice *choice,
+		     bool *keeps, struct fault *reterr)
+{
+	int r = 0;
+
+	if (!d->n)
+		return fault_set(reterr, -ENOTSUP, "does not regenerate: %s", d->first);
+	if (!debug_keep(d, keeps, choice->n)) {
+		r = modules_exclude(v, d, reterr);
+		memset(keeps, 0, choice->n);
+	}
+	return r < 0 ? r : pack_again(v, choice, reterr);
+}
+
+static int rounds_run(struct ld_verify *v, struct pack_choice *choice, bool *keeps, struct fault *reterr)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct differences d = { 0 };
+		int r = check(v, &d, reterr);
+
+		if (r > 0)
+			r = round_run(v, &d, choice, keeps, reterr);
+		else if (r == 0)
+			build_report_add("verified", v->line->output, "what it carries regenerates");
+		if (r != 0 || !d.n) {
+			differences_done(&d);
+			return r;
+		}
+		differences_done(&d);
+	}
+	return fault_set(reterr, -ENOTSUP, "does not regenerate, whatever is left out");
+}
+
+int ld_verify(struct ld_verify *v, struct fault *reterr)
+{
+	struct sources sources = { 0 };
+	struct pack_choice choice = { 0 };
+	_clean_(freep) bool *keeps = NULL;
+	struct fault fault;
+	int r = sources_read(v->linked, &sources, reterr);
+
+	choice.n = sources.n;
+	free(sources.facts);
+	choice.keeps_debug = keeps = calloc(choice.n + 1, sizeof(*keeps));
+	if (!keeps)
+		r = fault_errno(reterr, -ENOMEM, "verification");
+	if (r == 0)
+		r = rounds_run(v, &choice, keeps, reterr);
+	if (r < 0 && (file_copy(v->linked, v->line->output, &fault) < 0 || pack_nothing(v->line, &fault) < 0))
+		log_warning("%s: %s", v->line->output, fault.text);
+	return r;
+}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# Which links are Morph's, and what a cache saves.
+. "$MORPH_SOURCE/tests/backend/common.sh"
+must morph cc -O2 -c main.c b.c c.c
+mkdir -p test/unit && export MORPH_REPORT=$scratch/report
+link() { must morph cc -O2 main.o b.o c.o -o "$1" && same "$(./"$1")" 4 "$1"; }
+
+case_of "patterns of outputs that need none"
+for pattern in "m" "*/test/*" "nothing:m*:other" "$scratch/m" "./m:$PWD/[m]"; do
+	rm -f m test/m
+	MORPH_SKIP=$pattern link m
+	case $pattern in '*/test/*') carries m ;; *) carries_nothing m ;; esac
+done
+MORPH_SKIP='*/test/*' link test/unit/m && carries_nothing test/unit/m
+grep -q "^plain	test/unit/m	MORPH_SKIP" "$MORPH_REPORT" || fail "a plain link is not reported"
+MORPH_SKIP='test*' link m && carries m
+MORPH_SKIP= MORPH_ONLY= MORPH_LINK= link m && carries m
+
+case_of "only some, or none"
+MORPH_ONLY='m:lib*' link m && carries m
+MORPH_ONLY='lib*' link m && carries_nothing m
+MORPH_LINK=plain link m && carries_nothing m
+MORPH_LINK=plain MORPH_ONLY=m link m && carries m
+MORPH_LINK=morph link m && carries m
+MORPH_LINK=plain MORPH_SKIP=m MORPH_ONLY=m link m && carries_nothing m
+MORPH_LINK=plain must morph cc -O2 main.c b.c c.c -o m && carries_nothing m && same "$(./m)" 4 "sources"
+MORPH_LINK=plain must morph cc -O2 -c b.c -o ir.o && readelf -SW ir.o | says llvm.lto || fail "objects without IR"
+MORPH_LINK=plain must morph cc -O2 -flto=thin main.c b.c c.c -o m && carries_nothing m && same "$(./m)" 4 "the caller's own LTO"
+
+case_of "the cache of ThinLTO"
+link first
+export MORPH_THINLTO_CACHE=$PWD/cache
+link m && must cmp m first
+n=$(find cache -name 'llvmcache-*' | wc -l)
+same "$n" 3 "modules in the cache"
+link m && must cmp m first
+same "$(find cache -name 'llvmcache-*' | wc -l)" 3 "modules in the cache after another link"
+must "$LLVM/clang" -O2 -flto=thin -fuse-ld=lld --ld-path="$LLVM/ld.lld" -Wl,--thinlto-cache-dir="$PWD/cache" \
+	-Wl,--fat-lto-objects main.o b.o c.o -o other
+link m && must cmp m first # what others put there is not ours
+must morph cc -O2 main.o b.o c.o -Wl,--thinlto-cache-dir="$PWD/mine" -o m && carries m
+same "$(find mine -name 'llvmcache-*' | wc -l)" 3 "modules in the caller's cache"
+relinks m
+end

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+# morph-cc under other compilers' names: who compiles what, and nobody calls himself for ever.
+. "$MORPH_SOURCE/tests/backend/common.sh"
+command -v gcc >/dev/null && command -v g++ >/dev/null || { echo "skipped: gcc or g++ is not installed"; exit 77; }
+real=$(gcc -dumpmachine)
+names=$MORPH_BIN/../masquerade
+without=$PATH
+export PATH=$names:$PATH MORPH_REPORT=$scratch/report
+reported() { grep -q -- "$1" "$MORPH_REPORT" || fail "not reported: $1 (but: $(tail -1 "$MORPH_REPORT"))"; }
+silent() { rm -f "$MORPH_REPORT"; "$@" >out.log 2>&1; [ ! -e "$MORPH_REPORT" ] || fail "reported: $(tail -1 "$MORPH_REPORT")"; }
+printf '#include <cstdio>\nint main() { std::puts("hello"); }\n' >hello.cc
+
+case_of "every name compiles with IR"
+for name in gcc cc c99 clang "$real-gcc" gcc-12 "$real-gcc-12"; do
+	must "$name" -O2 hello.c -o hello && same "$(./hello)" hello "$name" && carries hello
+done
+for name in g++ c++ clang++ "$real-g++" g++-12; do
+	must "$name" -O2 hello.cc -o hello && same "$(./hello)" hello "$name" && carries hello
+done
+must gcc -O2 -c b.c c.c main.c && readelf -SW b.o | says llvm.lto || fail "no IR in an object of gcc's name"
+must gcc main.o b.o c.o -o m && carries m && same "$(./m)" 4 "three objects"
+
+case_of "options that only GCC knows are left out where that is harmless"
+must gcc -O2 -fno-tree-pre -fipa-pta -fno-gcse -gno-variable-location-views -mno-avx512er -c b.c
+reported "^dropped	-fno-tree-pre	chooses among GCC's own passes"
+reported "^dropped	-mno-avx512er	"
+must gcc -O2 -ftree-vectorize -flto=auto -ffat-lto-objects -Wmaybe-uninitialized -Werror hello.c -o hello && carries hello
+same "$(field hello lto)" thin "GCC's -flto"
+unset MORPH_REPORT
+must gcc -O2 -fipa-pta -c b.c && said "gcc: -fipa-pta is left out: chooses among GCC's own passes"
+must morph cc -O2 -fipa-pta -c b.c && said "-fipa-pta is left out"
+export MORPH_REPORT=$scratch/report
+must_not morph cc -O2 -fno-such-option -c b.c
+
+case_of "each option of this GCC is clang's, is left out, or makes GCC do it"
+"$LLVM/clang" --version >/dev/null
+for group in optimizers target common; do PATH=$without gcc --help=$group; done 2>/dev/null |
+	awk '$1 ~ /^-[fm][a-z0-9-]*$/ { print $1 }' | sort -u | awk 'NR % 9 == 0' >options
+[ "$(wc -l <options)" -gt 20 ] || fail "GCC names no options"
+while read -r option; do
+	PATH=$without gcc -c b.c "$option" -o real.o >/dev/null 2>&1 || continue
+	gcc -c b.c "$option" -o one.o >out.log 2>&1 || fail "gcc $option: $(tail -1 out.log)"
+done <options
+
+case_of "what GCC accepts with a warning, a compiler of its name accepts"
+printf 'int f(void) { return undeclared(1); }\nint *g(long x) { return x; }\n' >old.c
+must gcc -c old.c && readelf -SW old.o | says llvm.lto || fail "an old program is no longer clang's"
+
+case_of "what clang cannot do GCC does, and the build's report says so"
+cat >nested.c <<'END'
+#include <stdio.h>
+int main(int n, char **v) { (void)v; int add(int x) { return x + n; } printf("%d\n", add(2)); return 0; }
+END
+must gcc -O2 -c nested.c && reported "^gcc	nested.c	clang: error: function definition is not allowed here"
+readelf -p .comment nested.o | says "GCC:" || fail "nested.o is not GCC's"
+must gcc nested.o -o nested && same "$(./nested)" 3 "nested functions" && carries_nothing nested
+must gcc nested.o -c b.c && must gcc -O2 nested.c b.c -o nested && same "$(./nested)" 3 "in one command"
+printf 'int main(void) { return 0 }\n' >broken.c
+must_not gcc -c broken.c && said "broken.c" && said "the real gcc tries it"
+
+case_of "what gets no IR is GCC's altogether"
+for flags in -fsanitize=address "--coverage" -m32 -fno-lto; do
+	must gcc $flags -c b.c -o other.o && readelf -p .comment other.o | says "GCC:" || fail "$flags"
+done
+reported "^gcc	other.o	gets no IR with these options"
+must gcc -E hello.c
+same "$(gcc -dumpmachine)" "$real" "-dumpmachine"
+must gcc -print-multiarch
+
+case_of "questions of configure, CMake and Meson are clang's alone, and silent"
+cp nested.c conftest.c
+silent gcc -c conftest.c && readelf -h conftest.o >/dev/null 2>&1 && fail "GCC answered for clang"
+cp b.c conftest.c
+silent gcc -Werror -fno-tree-pre -c conftest.c
+same "$(cat out.log)" "" "what a question prints"
+mkdir -p CMakeFiles/CMakeScratch/TryCompile-1 && cp nested.c CMakeFiles/CMakeScratch/TryCompile-1/src.c
+(cd CMakeFiles/CMakeScratch/TryCompile-1 && gcc -c src.c >/dev/null 2>&1) && fail "GCC answered CMake for clang"
+
+case_of "nobody calls himself"
+mkdir loop more && ln -s "$MORPH_BIN/morph-cc" loop/gcc && ln -s ../loop/gcc more/gcc
+PATH=$scratch/loop:$scratch/more:$names:$without timeout 120 gcc -O2 nested.c -o nested >out.log 2>&1
+same "$?$(./nested)" 03 "several links in PATH"
+PATH=$scratch/loop /usr/bin/timeout 120 "$scratch/loop/gcc" -O2 -c nested.c >out.log 2>&1
+same $? 1 "no GCC anywhere"
+rm more/gcc && cat >more/gcc <<'END'
+#!/bin/sh
+PATH=$(echo "$PATH" | sed 's,[^:]*/more:,,g') exec gcc "$@" # as ccache: the next but for itself
+END
+chmod +x more/gcc
+PATH=$scratch/more:$scratch/loop:$without timeout 120 gcc -O2 nested.c -o nested >out.log 2>&1
+same "$?" 0 "a wrapper before us"
+PATH=$scratch/loop:$scratch/more:$without timeout 120 gcc -O2 nested.c -o nested >out.log 2>&1
+same "$?" 0 "a wrapper behind us that calls gcc by name"
+end

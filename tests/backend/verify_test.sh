@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+# What ships regenerates, or the build says what does not.
+. "$MORPH_SOURCE/tests/backend/common.sh"
+export MORPH_REPORT=$scratch/report
+reported() { grep -q -- "$1" "$MORPH_REPORT" || fail "not reported: $1 (but: $(tail -1 "$MORPH_REPORT"))"; }
+
+case_of "a program that regenerates is said to, by option and by environment"
+must morph cc -O2 --morph-verify main.c b.c c.c -o m && carries m && same "$(./m)" 4 "m"
+reported "^verified	m	"
+rm "$MORPH_REPORT"
+MORPH_VERIFY=1 must morph cc -O2 main.c b.c c.c -o m && carries m && reported "^verified	m	"
+must morph optimize --check m
+rm "$MORPH_REPORT"
+MORPH_VERIFY=0 must morph cc -O2 main.c b.c c.c -o m && [ ! -e "$MORPH_REPORT" ] || fail "MORPH_VERIFY=0 verifies"
+
+case_of "names that a version script hides have their slots in the GOT in the shipped order"
+cat >slots.c <<'END'
+#include <stdio.h>
+void first(void *), second(void *), third(void *);
+int slot(void *p) { return p == (void *)third ? 3 : p == (void *)first ? 1 : p == (void *)second ? 2 : 0; }
+void say(const char *s) { fputs(s, stderr); }
+END
+cat >others.c <<'END'
+extern int table[64];
+__attribute__((noinline)) void second(void *p) { table[*(int *)p & 63] += 3; }
+__attribute__((noinline)) void first(void *p) { table[*(int *)p & 63]++; }
+__attribute__((noinline)) void third(void *p) { table[*(int *)p & 63] ^= 5; second(p); first(p); }
+int table[64];
+void all(void *p) { third(p); }
+END
+echo '{ global: slot; say; all; local: *; };' >slots.map
+must morph cc -O2 -fPIC -shared -Wl,-soname,libslots.so,--version-script=slots.map slots.c others.c -o libslots.so
+carries libslots.so
+readelf -rW libslots.so | awk '/RELATIVE/' | says RELATIVE || fail "no slots: nothing is tested"
+must morph optimize --check libslots.so
+
+# A linker whose code of odd() is not what its IR makes, as long as it has that IR.
+case_of "a module that does not regenerate is linked by its machine code, and the rest keeps its IR"
+mkdir -p llvm/bin && for tool in clang clang++ llvm-objcopy opt; do ln -s "$LLVM/$tool" llvm/bin/; done
+cat >llvm/bin/ld.lld <<END
+#!/bin/bash
+"$LLVM/ld.lld" "\$@" || exit
+for word; do
+	[ "\$last" = -o ] && out=\$word
+	case \$word in odd.o | libodd.a | -lodd | odd-full.o) spoils=1 ;; esac
+	last=\$word
+done
+[ -z "\$spoils" ] || "$scratch/spoil" "\$out"
+END
+cat >spoil <<'END'
+#!/bin/bash
+# The first instruction of odd() becomes another one of the same length.
+at=$(nm "$1" | awk '$3 == "odd" { print $1 }')
+read -r address offset < <(readelf -SW "$1" | sed 's/^ *\[ *[0-9]*\]//' | awk '$1 == ".text" { print $3, $4 }')
+printf '\x90\x90' | dd of="$1" bs=1 seek=$((0x$at - 0x$address + 0x$offset)) conv=notrunc status=none
+END
+chmod +x llvm/bin/ld.lld spoil
+printf '__attribute__((noinline)) int odd(int x) { return x * 7; }\n' >odd.c
+printf 'int odd(int); int c(int); int main(int n, char **v) { (void)v; return c(n) + odd(n) - 11; }\n' >in.c
+must morph cc -O2 -fno-inline -c b.c c.c in.c odd.c && must ar rcs libodd.a odd.o
+export MORPH_LLVM_DIR=$PWD/llvm
+must morph cc -O2 in.o b.o c.o odd.o -o m && carries m
+must_not morph optimize --check m && said "functions do not regenerate, the first is odd"
+for odd in odd.o libodd.a "-L. -lodd"; do
+	rm -f "$MORPH_REPORT"
+	must morph cc -O2 --morph-verify in.o b.o c.o $odd -o m
+	said "m: carries no IR of .*odd.o.*: odd does not regenerate"
+	carries m
+	reported "^module	m	.*odd.o.*: odd" && reported "^verified	m	"
+	./m; same $? 0 "with $odd, linked by its machine code"
+	same "$(field m functions)" 3 "functions with IR, with $odd"
+	must morph optimize --check m
+done
+rm -f "$MORPH_REPORT"
+must morph cc -O2 --morph-verify in.c b.c c.c odd.o -o m && carries m && ./m; same $? 0 "with sources in the same command"
+
+case_of "where no module can be told, the file carries nothing, and says so"
+must morph cc -O2 -flto=full -fno-inline -c odd.c -o odd-full.o
+rm -f "$MORPH_REPORT"
+morph cc -O2 -flto=full --morph-verify in.c b.c c.c odd-full.o -o m >out.log 2>&1; same $? 0 "the link"
+said "m: carries no Morph data: .* the first is odd, whose module cannot be told from others"
+carries_nothing m && reported "^unpacked	m	"
+readelf -SW m | says llvmbc && fail "IR that does not regenerate is left in the file"
+unset MORPH_LLVM_DIR
+
+case_of "code that depends on its debug information keeps it"
+# An opt that does not see that it does.
+rm llvm/bin/ld.lld llvm/bin/opt && ln -s "$LLVM/ld.lld" llvm/bin/
+cat >llvm/bin/opt <<END
+#!/bin/bash
+case " \$* " in *" -S "*) printf 'all loops\nare one\n' ;; *) exec "$LLVM/opt" "\$@" ;; esac
+END
+chmod +x llvm/bin/opt
+cat >cells.c <<'END'
+void use(int *, int);
+void cells(int *top, int *p, int n)
+{
+	int base = ++*top;
+	*top += 5;
+	for (int i = 0; i < n; i++) {
+		int cell = base + 5 + i;
+		use(p, cell);
+		if (p[i] == cell)
+			use(p, base + 2);
+	}
+	int end = *top;
+	for (int i = 0; p[i]; i++) {
+		int last = end;
+		use(p + i, i + base + 5);
+		if (i > last)
+			break;
+	}
+}
+END
+printf 'int sum;\n__attribute__((noinline)) void use(int *p, int x) { sum += *p ^ x; }\n' >use.c
+printf 'void cells(int *, int *, int);\nint main(void) { int p[64] = { 7, 9, 8, 3 }, m = 0; cells(&m, p, 5); return m; }\n' >cells-main.c
+must morph cc -O2 -g -c cells.c use.c cells-main.c
+MORPH_LLVM_DIR=$PWD/llvm must morph cc cells.o use.o cells-main.o -o m
+must_not morph optimize --check m
+rm -f "$MORPH_REPORT"
+MORPH_LLVM_DIR=$PWD/llvm must morph cc --morph-verify cells.o use.o cells-main.o -o m && reported "^verified	m	"
+grep -q "^module" "$MORPH_REPORT" && fail "a module was linked by its machine code"
+must morph optimize --check m
+
+case_of "without an editor there is no verification, which is said"
+mkdir -p alone && cp "$MORPH_BIN/morph-cc" "$MORPH_BIN/morph-ld" alone/
+if [ -x /usr/libexec/morph/morph-edit ] || [ -x /usr/local/libexec/morph/morph-edit ]; then
+	echo "  (Morph is installed: its editor would be taken)"
+else
+	PATH=$PWD/alone:$PATH morph-cc -O2 --morph-verify main.c b.c c.c -o m >out.log 2>&1; same $? 0 "the link"
+	said "m: carries no Morph data: .*morph-edit"
+	same "$(./m)" 4 "m"
+fi
+end
