@@ -50,6 +50,7 @@ static int module_print(struct edit *edit, size_t i, const struct names *names, 
 		if (!found)
 			continue;
 		placed[found - names->list] = true;
+		edit->units[i].differs = true;
 		buffer_printf(text, "%zu\t%s\n", i, s->name);
 	}
 	return r;
@@ -69,8 +70,8 @@ static int names_print(struct edit *edit, const struct names *names, struct buff
 	return r;
 }
 
-int differences_write(struct edit *edit, const struct image *again, const struct block_map *map,
-		      struct fault *reterr)
+int differences_find(struct edit *edit, const struct image *again, const struct block_map *map,
+		     struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer text = { 0 };
 	struct names names = { 0 };
@@ -86,7 +87,8 @@ int differences_write(struct edit *edit, const struct image *again, const struct
 	free(names.list);
 	if (r == 0 && text.bad)
 		r = fault_errno(reterr, -ENOMEM, "comparing functions");
-	return r < 0 ? r :
+	return r < 0 || !edit->options->checks_only ?
+		       r :
 		       file_write(edit_path(edit, path, "%s", EDIT_DIFFERENCES), text.data, text.size, 0600,
 				  reterr);
 }

@@ -31,7 +31,9 @@
 /* One module of the program on its way through the edit. */
 struct unit {
 	struct buffer restored; /* bitcode of the whole, where it had lost something; owned */
-	struct buffer cold;	/* bitcode of the half that did not run; owned */
+	bool is_raw;	    /* its shipped code is that of the bitcode as it is, without what it had lost */
+	bool differs;	    /* it defines a function that did not regenerate */
+	struct buffer cold; /* bitcode of the half that did not run; owned */
 	struct name_set *moved; /* names that only the hot module defines now; owned */
 	bool has_assembly;
 	bool is_cut;
