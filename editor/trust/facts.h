@@ -66,6 +66,9 @@ enum facts_class {
 				       FACTS_UNREACHED | FACTS_BOOLS | FACTS_VARIABLES),
 };
 
+/* What facts_prove() writes on calls that facts_strip() is to pass on; LLVM knows no such attribute. */
+#define FACTS_LAST_CALL "morph-last-call"
+
 /** facts_class_name() - "assumed" ... of the @i-th bit; NULL: there is none */
 const char *facts_class_name(unsigned i);
 

@@ -92,7 +92,8 @@ static const char *const words_kept[] = { "frame-pointer",
 					  "no-frame-pointer-elim-non-leaf",
 					  "backchain",
 					  "stackrealign",
-					  "split-stack" };
+					  "split-stack",
+					  FACTS_LAST_CALL };
 
 /* About speed, or for people. */
 static const char *const metadata_kept[] = { "dbg",	      "prof",	    "srcloc",

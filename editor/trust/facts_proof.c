@@ -277,27 +277,68 @@ static int strange_collect(LLVMModuleRef module, const struct name_set *wanted, 
 	return r;
 }
 
-/* A call that has an end of the text behind it, and is said not to come back: block placement asks for that. */
-static void last_calls_mark(LLVMModuleRef stripped, LLVMModuleRef shipped)
+/* ---- calls that do not come back ---- */
+
+/*
+ * Code generation asks two things of a call that is said not to come back and has an end of the text behind it: that, for where
+ * blocks go, and whether it may throw, for then the stack protector looks before it. Either is what the text shows, whether true
+ * or not, so the second generation gets them again. Passes may drop calls, so what a call was is written on the call.
+ */
+#define OF_FUNCTION ((LLVMAttributeIndex)LLVMAttributeFunctionIndex)
+
+static bool call_has(LLVMValueRef call, const char *name)
 {
-	unsigned kind = LLVMGetEnumAttributeKindForName("noreturn", strlen("noreturn"));
-	size_t size;
+	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+	LLVMValueRef callee = LLVMIsAFunction(LLVMGetCalledValue(call));
 
-	for (LLVMValueRef g = LLVMGetFirstFunction(shipped); g; g = LLVMGetNextFunction(g)) {
-		LLVMValueRef f = LLVMGetNamedFunction(stripped, LLVMGetValueName2(g, &size));
+	return LLVMGetCallSiteEnumAttribute(call, OF_FUNCTION, kind) ||
+	       (callee && LLVMGetEnumAttributeAtIndex(callee, OF_FUNCTION, kind));
+}
 
-		if (!f ||
-		    !LLVMGetEnumAttributeAtIndex(g, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind))
-			continue;
-		for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u)) {
-			LLVMValueRef call = LLVMGetUser(u);
+static void call_give(LLVMValueRef call, const char *name)
+{
+	unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
 
-			if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == f &&
-			    facts_is_last_call(call))
-				LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-							 LLVMCreateEnumAttribute(ir_context(), kind, 0));
-		}
-	}
+	LLVMAddCallSiteAttribute(call, OF_FUNCTION, LLVMCreateEnumAttribute(ir_context(), kind, 0));
+}
+
+/* Whatever a module brings along of that name goes. */
+static void last_call_note(LLVMValueRef call)
+{
+	const char *value = call_has(call, "nounwind") ? "quiet" : "";
+
+	LLVMRemoveCallSiteStringAttribute(call, OF_FUNCTION, FACTS_LAST_CALL, strlen(FACTS_LAST_CALL));
+	if (LLVMIsACallInst(call) && call_has(call, "noreturn") && facts_is_last_call(call))
+		LLVMAddCallSiteAttribute(call, OF_FUNCTION,
+					 LLVMCreateStringAttribute(ir_context(), FACTS_LAST_CALL,
+								   strlen(FACTS_LAST_CALL), value,
+								   (unsigned)strlen(value)));
+}
+
+static void last_call_mark(LLVMValueRef call)
+{
+	LLVMAttributeRef note =
+		LLVMGetCallSiteStringAttribute(call, OF_FUNCTION, FACTS_LAST_CALL, strlen(FACTS_LAST_CALL));
+	unsigned size = 0;
+
+	if (!note)
+		return;
+	LLVMGetStringAttributeValue(note, &size);
+	LLVMRemoveCallSiteStringAttribute(call, OF_FUNCTION, FACTS_LAST_CALL, strlen(FACTS_LAST_CALL));
+	if (!facts_is_last_call(call))
+		return;
+	call_give(call, "noreturn");
+	if (size)
+		call_give(call, "nounwind");
+}
+
+static void calls_visit(LLVMModuleRef module, void (*visit)(LLVMValueRef call))
+{
+	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+		for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+			for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+				if ((LLVMIsACallInst(i) || LLVMIsAInvokeInst(i)) && !LLVMIsAIntrinsicInst(i))
+					visit(i);
 }
 
 int facts_prove(LLVMModuleRef module, const struct name_set *wanted, facts_generate generate, void *user,
@@ -311,12 +352,13 @@ int facts_prove(LLVMModuleRef module, const struct name_set *wanted, facts_gener
 	others_leave(copy, wanted);
 	if (r == 0)
 		r = ir_write(copy, &bitcode[0]);
+	calls_visit(copy, last_call_note);
 	if (r == 0)
 		r = facts_strip(copy, FACTS_PROVED, reterr);
 	if (r == 0)
 		r = facts_rederive(copy, reterr);
 	if (r == 0)
-		last_calls_mark(copy, module);
+		calls_visit(copy, last_call_mark);
 	if (r == 0)
 		r = ir_write(copy, &bitcode[1]);
 	LLVMDisposeModule(copy);
