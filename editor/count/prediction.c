@@ -31,7 +31,6 @@ struct copies {
 struct predictor {
 	const struct image *image;
 	const struct block_map *map;
-	const struct heat *heat; /* NULL: functions with counts instead */
 	const struct profile *profile;
 	struct arena *arena, *scratch;
 	struct copies *copies;
@@ -58,9 +57,13 @@ static double executions(const struct profile *profile, const struct block_probe
 		       0;
 }
 
-static bool is_wanted(const struct predictor *p, const struct block_function *f)
+static bool did_run(const struct predictor *p, const struct block_function *f)
 {
-	return p->heat ? heat_has(p->heat, f->guid) : f->has_counts;
+	for (uint32_t b = f->first_block; b < f->first_block + f->n_blocks; b++)
+		for (uint32_t k = 0; k < p->map->blocks[b].n_probes; k++)
+			if (executions(p->profile, &p->map->probes[p->map->blocks[b].first_probe + k]) > 0)
+				return true;
+	return false;
 }
 
 /* Step 1: every probe once, with what its copies have. */
@@ -74,7 +77,7 @@ static int copies_collect(struct predictor *p)
 	for (size_t i = 0; i < p->map->n_functions; i++) {
 		const struct block_function *f = &p->map->functions[i];
 
-		for (uint32_t b = f->first_block; is_wanted(p, f) && b < f->first_block + f->n_blocks; b++)
+		for (uint32_t b = f->first_block; b < f->first_block + f->n_blocks; b++)
 			for (uint32_t k = 0; k < p->map->blocks[b].n_probes; k++) {
 				const struct block_probe *probe =
 					&p->map->probes[p->map->blocks[b].first_probe + k];
@@ -191,7 +194,7 @@ static int file_predict(struct predictor *p)
 
 	*p->ret = (struct executed){ 0 };
 	for (size_t i = 0; i < p->map->n_functions && r == 0; i++)
-		if (is_wanted(p, &p->map->functions[i]))
+		if (did_run(p, &p->map->functions[i]))
 			r = function_add(p, &p->map->functions[i]);
 	return r;
 }
@@ -217,15 +220,24 @@ static double scale_choose(const struct profile *profile)
 }
 
 int prediction_make(const struct image *shipped, const struct block_map *shipped_map,
-		    const struct image *made, const struct block_map *made_map, const struct heat *heat,
-		    const struct profile *profile, struct executed *retbefore, struct executed *retafter)
+		    const struct image *made, const struct block_map *made_map, const struct profile *profile,
+		    struct executed *retbefore, struct executed *retafter)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new(), *scratch = arena_new();
 	double scale = scale_choose(profile);
-	struct predictor before = { shipped, shipped_map, heat, profile, arena,
-				    scratch, NULL,	  0,	scale,	 retbefore };
-	struct predictor after = { made, made_map, NULL, profile, arena, scratch, NULL, 0, scale, retafter };
-	int r = file_predict(&before);
+	struct predictor before = { .image = shipped,
+				    .map = shipped_map,
+				    .profile = profile,
+				    .arena = arena,
+				    .scratch = scratch,
+				    .scale = scale,
+				    .ret = retbefore };
+	struct predictor after = before;
+	int r;
 
+	after.image = made;
+	after.map = made_map;
+	after.ret = retafter;
+	r = file_predict(&before);
 	return r == 0 ? file_predict(&after) : r;
 }

@@ -7,14 +7,13 @@
  * The same executions of the shipped IR's blocks, once as the shipped file has them in machine code and
  * once as the new one has: instructions executed, and branches and jumps taken. An IR block that the
  * optimizer copied executes as often as before, shared among its copies as the compiler's own counts
- * say. Only functions that were compiled anew count; the others are the same.
+ * say. Everything that ran counts; functions that keep their code are the same before and after.
  *
  * It is an estimate from the profile that the edit was made from: it knows nothing of caches, of latencies, or of
  * another day's input, and passes that execute a block less often (unrolling by a vector's width) look like no gain.
  */
 
 #include "base/fault.h"
-#include "editor/count/heat.h"
 #include "module/block_map.h"
 #include "module/image.h"
 #include "profiles/store/profile.h"
@@ -32,8 +31,8 @@ double prediction_gain(const struct executed *before, const struct executed *aft
 
 /**
  * prediction_make() - @made_map: of @made, with probes and the compiler's counts (block_map_adopt_probes())
- * Return: 0 or -ENOMEM. Cost: O(blocks log blocks) and flow inference of the hot functions.
+ * Return: 0 or -ENOMEM. Cost: O(blocks log blocks) and flow inference of the functions that ran.
  */
 int prediction_make(const struct image *shipped, const struct block_map *shipped_map,
-		    const struct image *made, const struct block_map *made_map, const struct heat *heat,
-		    const struct profile *profile, struct executed *retbefore, struct executed *retafter);
+		    const struct image *made, const struct block_map *made_map, const struct profile *profile,
+		    struct executed *retbefore, struct executed *retafter);
