@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "backend/ld_verify.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -79,20 +80,81 @@ static int differences_read(const char *path, struct differences *ret, struct fa
 	return r;
 }
 
+/* The name that programs know a shared library by: of its dynamic section, else its file's. */
+static void library_argument(const struct used_input *input, struct arguments *args)
+{
+	_clean_(image_freep) struct image *image = NULL;
+	const struct image_section *dynamic, *strings;
+	const char *slash = strrchr(input->name, '/'), *soname = slash ? slash + 1 : input->name;
+	Elf64_Dyn d = { .d_tag = DT_NULL + 1 };
+
+	if (image_open_bytes(input->bytes, input->size, input->name, &image, NULL) < 0)
+		return;
+	dynamic = image_section_find(image, ".dynamic");
+	strings = image_section_find(image, ".dynstr");
+	for (size_t at = 0; dynamic && dynamic->data && strings && strings->data && d.d_tag != DT_NULL &&
+			    at + sizeof(d) <= dynamic->size;
+	     at += sizeof(d)) {
+		memcpy(&d, dynamic->data + at, sizeof(d));
+		if (d.d_tag == DT_SONAME && d.d_un.d_val < strings->size &&
+		    memchr(strings->data + d.d_un.d_val, 0, strings->size - d.d_un.d_val))
+			soname = (const char *)strings->data + d.d_un.d_val;
+	}
+	if (*soname && !strpbrk(soname, "/="))
+		arguments_printf(args, "--library=%s=%s", soname, input->name);
+}
+
+/* Libraries of the same build are not installed yet, or are older there. */
+static int libraries_add(const struct ld_verify *v, struct arguments *args, struct fault *reterr)
+{
+	_clean_(used_inputs_donep) struct used_inputs used = { 0 };
+	_clean_(buffer_donep) struct buffer other = { 0 };
+	int r = used_inputs_read(v->trace, &used, &other, reterr);
+
+	for (size_t i = 0; r == 0 && i < used.n_inputs; i++) {
+		const struct used_input *input = &used.inputs[i];
+
+		if (input->kind == USED_SHARED && strncmp(input->name, "/lib", 4) != 0 &&
+		    strncmp(input->name, "/usr/lib", 8) != 0)
+			library_argument(input, args);
+	}
+	return r == 0 && args->bad ? fault_errno(reterr, -ENOMEM, "verification") : r;
+}
+
+static int check_run(const struct ld_verify *v, const char *list, struct buffer *retsaid, int *retstatus,
+		     struct fault *reterr)
+{
+	struct child_options options = { .reterrout = retsaid };
+	struct arguments args = { 0 };
+	char tool[PATH_MAX];
+	int r = tool_own("morph-edit", tool, sizeof(tool), reterr);
+
+	if (r < 0)
+		return r;
+	arguments_add(&args, tool);
+	arguments_add(&args, "--check");
+	arguments_add(&args, "-o");
+	arguments_add(&args, list);
+	r = libraries_add(v, &args, reterr);
+	arguments_add(&args, "--");
+	arguments_add(&args, v->line->output);
+	if (r == 0)
+		r = args.bad ? fault_errno(reterr, -ENOMEM, "verification") :
+			       child_run(args.v, &options, retstatus, reterr);
+	arguments_done(&args);
+	return r;
+}
+
 /* 0: it regenerates; 1: it does not, @ret says where; -errno: it was not checked */
 static int check(struct ld_verify *v, struct differences *ret, struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer said = { 0 };
-	struct child_options options = { .reterrout = &said };
-	char tool[PATH_MAX], list[PATH_MAX];
-	int status = 0, r = tool_own("morph-edit", tool, sizeof(tool), reterr);
+	char list[PATH_MAX];
+	int status = 0, r;
 	const char *text;
 
-	if (r < 0)
-		return r;
 	snprintf(list, sizeof(list), "%s/differences", v->fat->directory);
-	r = child_run((char *[]){ tool, "--check", "-o", list, (char *)v->line->output, NULL }, &options,
-		      &status, reterr);
+	r = check_run(v, list, &said, &status, reterr);
 	if (r < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
 		return r;
 	text = said.size ? (const char *)said.data : "it says nothing";

@@ -65,7 +65,7 @@ const struct verb verbs[] = {
 	  "                      [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--work-dir DIR] "
 	  "[--keep-work-dir]\n"
 	  "                      [--selftest | --no-selftest] [--selftest-timeout SECONDS] [--json]\n"
-	  "       morph optimize PROGRAM --check [-o FILE]\n"
+	  "       morph optimize PROGRAM --check [-o FILE] [--library SONAME=FILE]...\n"
 	  "       morph optimize --passes",
 	  "make a new generation of a program from its IR and a profile" },
 	{ "status", status_run, "[-a] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",

@@ -28,6 +28,7 @@
 #include "base/progress.h"
 #include "editor/check.h"
 #include "editor/edit.h"
+#include "editor/link/relink.h"
 #include "editor/options.h"
 #include "editor/report.h"
 #include "editor/selftest.h"
@@ -384,6 +385,38 @@ static int result_take(const struct task *task, struct edit_report *report, stru
 	return file_write(a->out, bytes, size, (st.st_mode & 0777) | 0500, reterr);
 }
 
+/* Where the link looks first (editor/link/relink.h). They are not read by anyone but the linker in the sandbox. */
+static int library_place(const char *library, const char *directory, struct fault *reterr)
+{
+	const char *equals = strchr(library, '=');
+	_clean_(freep) char *path = NULL;
+	int r;
+
+	if (asprintf(&path, "%s/%.*s", directory, (int)(equals - library), library) < 0) {
+		path = NULL;
+		return fault_errno(reterr, -ENOMEM, "%s", library);
+	}
+	r = file_copy(equals + 1, path, reterr);
+	return r == 0 && chmod(path, 0644) < 0 ? fault_errno(reterr, -errno, "%s", path) : r;
+}
+
+static int libraries_place(const struct arguments *a, const struct workplace *place, struct fault *reterr)
+{
+	_clean_(freep) char *directory = NULL;
+	int r = 0;
+
+	if (!a->n_libraries)
+		return 0;
+	if (asprintf(&directory, "%s/" RELINK_LIBRARIES, place->directory) < 0) {
+		directory = NULL;
+		return fault_errno(reterr, -ENOMEM, "libraries");
+	}
+	r = file_mkdirs(directory, 0755, reterr);
+	for (size_t i = 0; i < a->n_libraries && r == 0; i++)
+		r = library_place(a->libraries[i], directory, reterr);
+	return r;
+}
+
 /* What differs, for whoever asked; @r: of the check */
 static int differences_take(const struct task *task, int r, struct fault *reterr)
 {
@@ -467,7 +500,9 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 		return r;
 	task.program = program;
 	task.profile = profile;
-	r = supervise(&task, a->timeout_s, EDIT_FILE_BYTES, &outcome);
+	r = libraries_place(a, &place, &outcome.fault);
+	if (r == 0)
+		r = supervise(&task, a->timeout_s, EDIT_FILE_BYTES, &outcome);
 	if (r)
 		*reterr = outcome.fault;
 	else

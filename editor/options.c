@@ -39,7 +39,8 @@ enum {
 	OPT_FORCE,
 	OPT_JSON,
 	OPT_VERSION,
-	OPT_CHECK
+	OPT_CHECK,
+	OPT_LIBRARY
 };
 
 static const struct option long_options[] = { { "profile", required_argument, NULL, 'p' },
@@ -66,6 +67,7 @@ static const struct option long_options[] = { { "profile", required_argument, NU
 					      { "json", no_argument, NULL, OPT_JSON },
 					      { "version", no_argument, NULL, OPT_VERSION },
 					      { "check", no_argument, NULL, OPT_CHECK },
+					      { "library", required_argument, NULL, OPT_LIBRARY },
 					      { "help", no_argument, NULL, 'h' },
 					      { NULL } };
 
@@ -76,7 +78,7 @@ static int usage(FILE *out)
 	      "[--jobs N] [--user NAME] [--work-dir DIR]\n"
 	      "       [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--keep-work-dir]\n"
 	      "       [--selftest | --no-selftest] [--selftest-timeout SECONDS] [--force] [--json]\n"
-	      "       morph optimize PROGRAM --check [-o FILE]\n"
+	      "       morph optimize PROGRAM --check [-o FILE] [--library SONAME=FILE]...\n"
 	      "       morph optimize --passes\n",
 	      out);
 	return out == stderr ? 2 : -1;
@@ -105,6 +107,17 @@ static const char *absolute(const char *path)
 	return real ? real : path;
 }
 
+/* "SONAME=FILE", of a name that is one. */
+static bool library_take(const char *text, struct arguments *a)
+{
+	size_t n = strcspn(text, "=/");
+
+	if (!n || text[n] != '=' || a->n_libraries == OPTIONS_LIBRARIES_MAX)
+		return false;
+	a->libraries[a->n_libraries++] = text;
+	return true;
+}
+
 static bool argument_take(int option, struct arguments *a)
 {
 	switch (option) {
@@ -126,6 +139,7 @@ static bool argument_take(int option, struct arguments *a)
 	case OPT_NO_SELFTEST: a->no_selftest = true; return true;
 	case OPT_KEEP: a->keep = true; return true;
 	case OPT_CHECK: a->edit.checks_only = true; return true;
+	case OPT_LIBRARY: return library_take(optarg, a);
 	case OPT_FORCE: a->force = true; return true;
 	case OPT_JSON: a->json = true; return true;
 	case OPT_SIDECARS: a->edit.sidecar_dir = absolute(optarg); return true;
@@ -155,7 +169,8 @@ int arguments_parse(int argc, char **argv, struct arguments *ret)
 		ret->edit.cpu = ret->edit.layout_only ? "shipped" : "native";
 	if (strcmp(ret->edit.cpu, "shipped") == 0)
 		ret->edit.cpu = NULL;
-	if (optind != argc - 1 || (!ret->edit.checks_only && (!ret->profile || !ret->out)))
+	if (optind != argc - 1 || (ret->n_libraries && !ret->edit.checks_only) ||
+	    (!ret->edit.checks_only && (!ret->profile || !ret->out)))
 		return usage(stderr);
 	ret->program = argv[optind];
 	return 0;

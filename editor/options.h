@@ -10,8 +10,13 @@
 
 #include "editor/edit.h"
 
+#define OPTIONS_LIBRARIES_MAX 256u
+
 struct arguments {
 	const char *program, *profile, *out, *report, *user, *work;
+	const char *libraries
+		[OPTIONS_LIBRARIES_MAX]; /* SONAME=FILE: in place of what is installed; with --check only */
+	size_t n_libraries;
 	struct edit_options edit;
 	uint64_t memory_bytes;
 	unsigned timeout_s, selftest_timeout_s;

@@ -66,10 +66,18 @@ static int bytes_add(const struct relink *relink, size_t i, const char *prefix, 
 	return r;
 }
 
-static int library_add(const char *soname, struct arguments *arguments, struct fault *reterr)
+static bool library_is_given(const struct relink *relink, const char *soname, char path[PATH_MAX])
+{
+	int n = snprintf(path, PATH_MAX, "%s/" RELINK_LIBRARIES "/%s", relink->directory, soname);
+
+	return n < PATH_MAX && !strchr(soname, '/') && access(path, R_OK) == 0;
+}
+
+static int library_add(const struct relink *relink, const char *soname, struct arguments *arguments,
+		       struct fault *reterr)
 {
 	char path[PATH_MAX];
-	int r = library_find(soname, path, reterr);
+	int r = library_is_given(relink, soname, path) ? 0 : library_find(soname, path, reterr);
 
 	if (r == 0 && argument_add(arguments, strdup(path)) < 0)
 		r = fault_errno(reterr, -ENOMEM, "linking");
@@ -93,7 +101,7 @@ static int input_add(const struct relink *relink, size_t i, struct arguments *ar
 	case LINK_ARGUMENT: return argument_add(arguments, strdup(input->text));
 	case LINK_OBJECT: return bytes_add(relink, i, "", arguments, reterr);
 	case LINK_FILE: return bytes_add(relink, i, input->text, arguments, reterr);
-	case LINK_SHARED: return library_add(input->text, arguments, reterr);
+	case LINK_SHARED: return library_add(relink, input->text, arguments, reterr);
 	case LINK_IR: return objects_add(relink, arguments);
 	}
 	return fault_set(reterr, -EBADMSG, "the link plan has an entry of unknown kind %u",

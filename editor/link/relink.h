@@ -11,6 +11,9 @@
 #include "base/fault.h"
 #include "module/link_plan.h"
 
+#define RELINK_LIBRARIES \
+	"libraries" /* of the directory: shared libraries that count before the installed ones */
+
 struct relink {
 	const struct link_plan *plan;
 	const char *directory;	    /* scratch for the plan's own objects */

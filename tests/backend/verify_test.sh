@@ -13,6 +13,14 @@ must morph optimize --check m
 rm "$MORPH_REPORT"
 MORPH_VERIFY=0 must morph cc -O2 main.c b.c c.c -o m && [ ! -e "$MORPH_REPORT" ] || fail "MORPH_VERIFY=0 verifies"
 
+case_of "libraries of the same build, which are not installed"
+must morph cc -O2 -fPIC -shared b.c -Wl,-soname,libbuilt-here.so.7 -o libb.so
+rm -f "$MORPH_REPORT"
+must morph cc -O2 --morph-verify main.c c.c -L. -lb -o needs && reported "^verified	needs	" && carries needs
+must morph optimize --check --library libbuilt-here.so.7=libb.so needs
+must_not morph optimize --check needs && said "libbuilt-here.so.7: the program needs this library"
+must_not morph optimize --check --library ../libbuilt-here.so.7=libb.so needs && said "usage:"
+
 case_of "names that a version script hides have their slots in the GOT in the shipped order"
 cat >slots.c <<'END'
 #include <stdio.h>
