@@ -6,7 +6,8 @@
 
 struct warm_function {
 	uint64_t guid;
-	double bytes; /* executed */
+	double bytes;  /* executed */
+	uint64_t size; /* of its code, in bytes */
 };
 
 struct heat {
@@ -54,10 +55,20 @@ static int by_guid(const void *a, const void *b)
 	return (x->guid > y->guid) - (x->guid < y->guid);
 }
 
+static uint64_t function_size(const struct block_map *map, const struct block_function *f)
+{
+	uint64_t size = 0;
+
+	for (uint32_t b = f->first_block; b < f->first_block + f->n_blocks; b++)
+		size += map->blocks[b].size;
+	return size;
+}
+
 struct heat *heat_new(const struct block_map *shipped, const struct profile *profile)
 {
 	struct heat *heat = calloc(1, sizeof(*heat) + shipped->n_functions * sizeof(heat->functions[0]));
 	double total = 0, sum = 0;
+	uint64_t text = 0, size = 0;
 	size_t n = 0;
 
 	if (!heat)
@@ -67,12 +78,20 @@ struct heat *heat_new(const struct block_map *shipped, const struct profile *pro
 		double bytes = function_bytes(shipped, f, profile);
 
 		if (bytes > 0)
-			heat->functions[n++] = (struct warm_function){ f->guid, bytes };
+			heat->functions[n++] =
+				(struct warm_function){ f->guid, bytes, function_size(shipped, f) };
 		total += bytes;
+		text += function_size(shipped, f);
 	}
 	qsort(heat->functions, n, sizeof(heat->functions[0]), hottest_first);
-	while (heat->n < n && sum < total * HEAT_SHARE)
-		sum += heat->functions[heat->n++].bytes;
+	for (; heat->n < n; heat->n++) {
+		const struct warm_function *next = &heat->functions[heat->n];
+
+		if (sum >= total * HEAT_SHARE && size + next->size > text / HEAT_TEXT_PART)
+			break;
+		sum += next->bytes;
+		size += next->size;
+	}
 	qsort(heat->functions, heat->n, sizeof(heat->functions[0]), by_guid);
 	return heat;
 }

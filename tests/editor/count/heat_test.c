@@ -58,6 +58,21 @@ TEST(a_tail_that_executes_next_to_nothing_is_not_hot)
 	CHECK(heat_has(heat, 11) && heat_has(heat, 22) && !heat_has(heat, 33));
 }
 
+TEST(a_tail_is_hot_while_the_code_of_what_is_hot_is_little_of_the_text)
+{
+	/* Two small functions are 20 bytes; with a third one that never ran the text has 120 of them, or 119. */
+	_clean_(profile_freep) struct profile *profile = profile_make(100000, 0, 4);
+	_clean_(heat_freep) struct heat *heat = heat_new(&map, profile);
+	struct heat *less;
+
+	CHECK(heat_has(heat, 11) && heat_has(heat, 33));
+	blocks[1].size = 99;
+	less = heat_new(&map, profile);
+	blocks[1].size = 100;
+	CHECK(heat_has(less, 11) && !heat_has(less, 33));
+	heat_free(less);
+}
+
 TEST(a_large_function_is_as_hot_as_the_bytes_that_it_executes)
 {
 	/* Equal executions: the function of 100 bytes alone is not 99.8 %, with one of the small ones neither. */
