@@ -22,7 +22,7 @@
 
 /* ---- forms ---- */
 
-static const char char6[64] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
+static const char char6[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
 
 static uint64_t zigzag(uint64_t v)
 {
