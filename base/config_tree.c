@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct reading {
 	const char *file;
@@ -72,6 +73,18 @@ static int file_take(const char *path, const struct config_key *keys, void *sett
 	return r == 0 && reading.lost ? fault_errno(reterr, -ENOMEM, "%s", path) : r;
 }
 
+/* One that is gone since the directory was read is none. A link that leads nowhere says what nobody can know. */
+static int drop_in_take(const char *path, const struct config_key *keys, void *settings,
+			struct config_origins *origins, struct fault *reterr)
+{
+	int r = file_take(path, keys, settings, origins, reterr);
+	struct stat st;
+
+	if (r != -ENOENT || lstat(path, &st) < 0)
+		return r == -ENOENT ? 0 : r;
+	return fault_set(reterr, -EBADMSG, "%s: leads to a file that is not there; remove it", path);
+}
+
 /* Return: how many were taken, or an error. */
 static int drop_ins_take(const char *directory, const struct config_key *keys, void *settings,
 			 struct config_origins *origins, struct fault *reterr)
@@ -84,8 +97,10 @@ static int drop_ins_take(const char *directory, const struct config_key *keys, v
 	for (int i = 0; i < n; i++) {
 		char path[PATH_MAX];
 
-		if (r == 0 && snprintf(path, sizeof(path), "%s/%s", directory, names[i]->d_name) < PATH_MAX)
-			r = file_take(path, keys, settings, origins, reterr);
+		if (r == 0 && snprintf(path, sizeof(path), "%s/%s", directory, names[i]->d_name) >= PATH_MAX)
+			r = fault_errno(reterr, -ENAMETOOLONG, "%s/%s", directory, names[i]->d_name);
+		if (r == 0)
+			r = drop_in_take(path, keys, settings, origins, reterr);
 		free(names[i]);
 	}
 	free(names);

@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "tests/test.h"
+#include "tests/attack.h"
 
 struct settings {
 	char *name;
@@ -111,6 +112,23 @@ TEST(a_mistake_in_a_drop_in_names_it)
 	file_make("x.conf.d/70-d.conf", "number = 7\nnumber = many\n");
 	CHECK_INT(read_all(&s, &origins, &fault), -EINVAL);
 	CHECK(strstr(fault.text, "x.conf.d/70-d.conf:2: number = many: must be a whole number"));
+	all_done(&s, &origins);
+}
+
+TEST(a_link_that_leads_nowhere_hides_nothing)
+{
+	struct config_origins origins;
+	struct settings s;
+	struct fault fault = { "" };
+
+	CHECK_INT(unlink(in("x.conf.d/70-d.conf")), 0);
+	CHECK_INT(symlink("/nowhere/at/all", in("x.conf.d/40-link.conf")), 0);
+	ATTACK("gate-drop-in-that-leads-nowhere", read_all(&s, &origins, &fault) == -EBADMSG);
+	CHECK(strstr(fault.text, "x.conf.d/40-link.conf: leads to a file that is not there"));
+	all_done(&s, &origins);
+	CHECK_INT(unlink(in("x.conf.d/40-link.conf")), 0);
+	CHECK_INT(read_all(&s, &origins, &fault), 0);
+	CHECK_INT(s.number, 5);
 	all_done(&s, &origins);
 }
 
