@@ -6,11 +6,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -165,6 +167,60 @@ int file_write(const char *path, const void *bytes, size_t size, mode_t mode, st
 	}
 	r = directory_sync(path);
 	return r < 0 ? fault_errno(reterr, r, "%s: cannot sync its directory", path) : 0;
+}
+
+/* Set-ID bits come after the owner whom they are meant for, or not at all. */
+static int owner_and_mode_set(int fd, const struct stat *like)
+{
+	mode_t mode = like->st_mode & 07777;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if ((st.st_uid != like->st_uid || st.st_gid != like->st_gid) &&
+	    fchown(fd, like->st_uid, like->st_gid) < 0) {
+		if (errno != EPERM || geteuid() == 0)
+			return -errno;
+		mode &= 0777;
+	}
+	return fchmod(fd, mode) < 0 ? -errno : 0;
+}
+
+/* A new file in @dir_fd, under a name that nobody could know. */
+static int temp_create(int dir_fd, char *ret, size_t size)
+{
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return -EIO;
+	snprintf(ret, size, ".morph-%016" PRIx64, number);
+	return openat(dir_fd, ret, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+int file_write_like(int dir_fd, const char *name, const void *bytes, size_t size, const struct stat *like,
+		    const char *shown, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = -1;
+	char temp[32];
+	int r;
+
+	fd = temp_create(dir_fd, temp, sizeof(temp));
+	if (fd < 0)
+		return fault_errno(reterr, -errno, "%s: cannot create a file beside it", shown);
+	r = write_all(fd, bytes, size);
+	if (r == 0)
+		r = owner_and_mode_set(fd, like);
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	if (r == 0 && renameat(dir_fd, temp, dir_fd, name) < 0)
+		r = -errno;
+	if (r < 0) {
+		unlinkat(dir_fd, temp, 0);
+		return fault_errno(reterr, r, "%s: cannot write", shown);
+	}
+	if (fsync(dir_fd) < 0 && errno != EINVAL)
+		return fault_errno(reterr, -errno, "%s: cannot sync its directory", shown);
+	return 0;
 }
 
 int file_copy(const char *from, const char *to, struct fault *reterr)

@@ -52,6 +52,15 @@ static inline void file_map_donep(struct file_map *map)
  */
 int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct fault *reterr);
 
+/**
+ * file_write_like() - file_write() of the name @name in the directory @dir_fd, with owner, group and mode as in @like
+ *
+ * For a directory that others may write to: no path is walked, and the file never runs with rights of an owner that is not
+ * the one of @like. Who may not give files away keeps it, without set-ID bits. @shown is the path for messages.
+ */
+int file_write_like(int dir_fd, const char *name, const void *bytes, size_t size, const struct stat *like,
+		    const char *shown, struct fault *reterr);
+
 /** file_copy() - file_write() of the contents of @from; mode is that of @from */
 int file_copy(const char *from, const char *to, struct fault *reterr);
 

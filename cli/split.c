@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -33,6 +32,37 @@ struct split {
 	bool keep;	    /* leave the section in the program */
 	bool json;
 };
+
+/* The program, held: whoever may write to its directory may move both, and put links in their place. */
+struct place {
+	int dir_fd, fd;
+	char path[PATH_MAX]; /* without links */
+	const char *name;    /* in @path */
+};
+
+static void place_done(struct place *place)
+{
+	if (place->fd >= 0)
+		close(place->fd);
+	if (place->dir_fd >= 0)
+		close(place->dir_fd);
+}
+
+static int place_open(const char *path, struct place *ret, struct fault *reterr)
+{
+	char *slash;
+
+	if (!realpath(path, ret->path))
+		return fault_errno(reterr, -errno, "%s", path);
+	slash = strrchr(ret->path, '/');
+	ret->name = slash + 1;
+	*slash = '\0';
+	ret->dir_fd = open(ret->path[0] ? ret->path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*slash = '/';
+	if (ret->dir_fd >= 0)
+		ret->fd = openat(ret->dir_fd, ret->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	return ret->fd < 0 ? fault_errno(reterr, -errno, "%s", path) : 0;
+}
 
 static int sidecar_name(const struct split *split, const struct image *image, char ret[PATH_MAX],
 			struct fault *reterr)
@@ -56,22 +86,15 @@ static int sidecar_name(const struct split *split, const struct image *image, ch
 }
 
 /* All that is loaded stays; the program names its sidecar from now on. */
-static int section_remove(const struct image *image, const struct image_section *section,
-			  struct fault *reterr)
+static int section_remove(const struct place *place, const struct image *image,
+			  const struct image_section *section, struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer file = { 0 };
-	const char *path = image_path(image);
-	struct stat st;
-	int r = stat(path, &st) < 0 ? fault_errno(reterr, -errno, "%s", path) : 0;
+	int r = sidecar_split(image, section->data, section->size, &file, reterr);
 
-	if (r == 0)
-		r = sidecar_split(image, section->data, section->size, &file, reterr);
-	if (r == 0)
-		r = file_write(path, file.data, file.size, st.st_mode & 07777, reterr);
-	if (r == 0 && geteuid() == 0 &&
-	    (chown(path, st.st_uid, st.st_gid) < 0 || chmod(path, st.st_mode & 07777) < 0))
-		r = fault_errno(reterr, -errno, "%s", path);
-	return r;
+	return r < 0 ? r :
+		       file_write_like(place->dir_fd, place->name, file.data, file.size, image_stat(image),
+				       image_path(image), reterr);
 }
 
 static void result_show(const struct split *split, const struct image *image, const char *sidecar,
@@ -95,12 +118,15 @@ static void result_show(const struct split *split, const struct image *image, co
 
 static int split(const struct split *split, struct fault *reterr)
 {
+	_clean_(place_done) struct place place = { .dir_fd = -1, .fd = -1 };
 	_clean_(morph_data_freep) struct morph_data *data = NULL;
 	_clean_(image_freep) struct image *image = NULL;
 	const struct image_section *section;
 	char name[PATH_MAX];
-	int r = image_open(split->path, &image, reterr);
+	int r = place_open(split->path, &place, reterr);
 
+	if (r == 0)
+		r = image_open_fd(place.fd, split->path, &image, reterr);
 	if (r < 0)
 		return r;
 	section = image_section_find(image, MORPH_SECTION);
@@ -115,7 +141,7 @@ static int split(const struct split *split, struct fault *reterr)
 	if (r == 0)
 		r = file_write(name, section->data, section->size, 0644, reterr);
 	if (r == 0 && !split->keep)
-		r = section_remove(image, section, reterr);
+		r = section_remove(&place, image, section, reterr);
 	if (r == 0)
 		result_show(split, image, name, section->size);
 	return r;
