@@ -103,6 +103,14 @@ static int user_find(const char *name, uid_t *retuid, gid_t *retgid, struct faul
 	return 0;
 }
 
+/* Where others may write beside it, they may have put a link in its place. */
+static int directory_give(const char *path, uid_t uid, gid_t gid)
+{
+	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 || fchown(fd, uid, gid) < 0 ? -errno : 0;
+}
+
 static int workplace_make(const struct arguments *a, struct workplace *ret, struct fault *reterr)
 {
 	const char *base = a->work ? a->work : getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
@@ -116,8 +124,9 @@ static int workplace_make(const struct arguments *a, struct workplace *ret, stru
 	snprintf(ret->directory, sizeof(ret->directory), "%s/morph-edit.XXXXXX", base);
 	if (!mkdtemp(ret->directory))
 		return fault_errno(reterr, -errno, "%s: cannot make a work directory", base);
-	if (ret->uid != (uid_t)-1 && chown(ret->directory, ret->uid, ret->gid) < 0) {
-		r = -errno;
+	if (ret->uid != (uid_t)-1)
+		r = directory_give(ret->directory, ret->uid, ret->gid);
+	if (r < 0) {
 		rmdir(ret->directory);
 		return fault_errno(reterr, r, "%s: cannot give it to the sandbox user", ret->directory);
 	}
