@@ -60,10 +60,11 @@ static uid_t sender_uid(struct bus *bus, sd_bus_message *m, bool *retis_peer)
 	return uid;
 }
 
-/* 1: go on; negative: too many calls. */
-static int may_call(struct bus *bus, uid_t uid, sd_bus_error *error)
+/* 1: go on; negative: too many calls. One that polkit was asked about was counted before, and must find the answer. */
+static int may_call(struct bus *bus, sd_bus_message *m, uid_t uid, sd_bus_error *error)
 {
-	if (uid_is_trusted(uid) || allowance_take(&bus->allowance, uid, manager_monotonic_ns()))
+	if (uid_is_trusted(uid) || polkit_was_asked(m) ||
+	    allowance_take(&bus->allowance, uid, manager_monotonic_ns()))
 		return 1;
 	return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED, "too many calls; wait a second");
 }
@@ -75,14 +76,14 @@ static int may(sd_bus_message *m, uid_t uid, bool is_peer, const char *action, c
 	if (uid_is_trusted(uid))
 		return 1;
 	return is_peer ? sd_bus_error_set(error, SD_BUS_ERROR_ACCESS_DENIED, refusal) :
-			 polkit_check(m, action, refusal, error);
+			 polkit_check(m, uid, action, refusal, error);
 }
 
 static int may_change(struct bus *bus, sd_bus_message *m, sd_bus_error *error)
 {
 	bool is_peer;
 	uid_t uid = sender_uid(bus, m, &is_peer);
-	int r = may_call(bus, uid, error);
+	int r = may_call(bus, m, uid, error);
 
 	return r < 0 ? r :
 		       may(m, uid, is_peer, "org.morph.manage",
@@ -101,7 +102,7 @@ static int audience_find(struct bus *bus, sd_bus_message *m, struct audience *re
 	size_t n = strlen(member);
 	bool is_peer, all = n > 3 && strcmp(member + n - 3, "All") == 0;
 	uid_t uid = sender_uid(bus, m, &is_peer);
-	int r = may_call(bus, uid, error);
+	int r = may_call(bus, m, uid, error);
 
 	if (r > 0 && all)
 		r = may(m, uid, is_peer, "org.morph.see-all", "only root may see what others run; use sudo",
@@ -297,6 +298,13 @@ static int retry_arm(struct bus *bus)
 	return r < 0 ? r : sd_event_source_set_enabled(bus->retry, SD_EVENT_ONESHOT);
 }
 
+static void bus_leave(struct bus *bus)
+{
+	if (bus->bus)
+		polkit_forget(bus->bus);
+	bus->bus = sd_bus_flush_close_unref(bus->bus);
+}
+
 /* The bus has ended the connection: it is being restarted, say. */
 static int on_gone(_unused_ sd_bus_message *m, void *userdata, _unused_ sd_bus_error *error)
 {
@@ -341,7 +349,7 @@ static int on_retry(_unused_ sd_event_source *source, _unused_ uint64_t usec, vo
 {
 	struct bus *bus = userdata;
 
-	bus->bus = sd_bus_flush_close_unref(bus->bus);
+	bus_leave(bus);
 	if (bus_join(bus, &bus->manager->bus_lack) == 0) {
 		log_info("joined the message bus");
 		return 0;
@@ -397,6 +405,6 @@ void bus_free(struct bus *bus)
 		return;
 	sd_event_source_disable_unref(bus->retry);
 	peers_free(bus->peers);
-	sd_bus_flush_close_unref(bus->bus);
+	bus_leave(bus);
 	free(bus);
 }

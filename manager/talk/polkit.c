@@ -4,7 +4,6 @@
 #include "manager/talk/polkit.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -16,6 +15,7 @@ struct question {
 	struct question *next;
 	sd_bus_message *message; /* owned; its sender is the subject */
 	sd_bus_slot *slot;
+	uid_t uid;
 	enum answer answer;
 };
 
@@ -42,24 +42,39 @@ static void question_free(struct question *question)
 	free(question);
 }
 
+bool polkit_was_asked(sd_bus_message *message)
+{
+	return question_find(message) != NULL;
+}
+
+void polkit_forget(const sd_bus *bus)
+{
+	for (struct question *q = questions, *next; q; q = next) {
+		next = q->next;
+		if (sd_bus_message_get_bus(q->message) == bus)
+			question_free(q);
+	}
+}
+
 static int refuse(sd_bus_error *error, const char *refusal)
 {
 	return sd_bus_error_set(error, SD_BUS_ERROR_ACCESS_DENIED, refusal);
 }
 
-/* Each may wait for as long as somebody likes to look at a dialog. */
-static bool is_one_too_many(sd_bus_message *message)
+/* Each may wait for as long as somebody likes to look at a dialog, and one user may have hundreds of clients. */
+static bool is_one_too_many(sd_bus_message *message, uid_t uid)
 {
 	const char *sender = sd_bus_message_get_sender(message);
-	unsigned n = 0, n_own = 0;
+	unsigned n = 0, n_own = 0, n_users = 0;
 
 	for (struct question *q = questions; q; q = q->next) {
 		const char *other = sd_bus_message_get_sender(q->message);
 
 		n++;
+		n_users += q->uid == uid;
 		n_own += sender && other && strcmp(sender, other) == 0;
 	}
-	return n >= POLKIT_QUESTIONS_MAX || n_own >= POLKIT_PER_SENDER;
+	return n >= POLKIT_QUESTIONS_MAX || n_users >= POLKIT_PER_USER || n_own >= POLKIT_PER_SENDER;
 }
 
 static int on_answer(sd_bus_message *reply, void *userdata, _unused_ sd_bus_error *error)
@@ -100,7 +115,8 @@ static int ask(sd_bus_message *message, const char *action, struct question *que
 	return r < 0 ? r : sd_bus_call_async(bus, &question->slot, call, on_answer, question, UINT64_MAX);
 }
 
-int polkit_check(sd_bus_message *message, const char *action, const char *refusal, sd_bus_error *error)
+int polkit_check(sd_bus_message *message, uid_t uid, const char *action, const char *refusal,
+		 sd_bus_error *error)
 {
 	struct question *question = question_find(message);
 
@@ -110,13 +126,14 @@ int polkit_check(sd_bus_message *message, const char *action, const char *refusa
 		question_free(question);
 		return yes ? 1 : refuse(error, refusal);
 	}
-	if (!question && is_one_too_many(message))
+	if (!question && is_one_too_many(message, uid))
 		return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED,
 					"too many questions to polkit; answer those first");
 	question = question ? NULL : calloc(1, sizeof(*question));
 	if (!question)
 		return refuse(error, refusal);
 	question->message = sd_bus_message_ref(message);
+	question->uid = uid;
 	question->next = questions;
 	questions = question;
 	if (ask(message, action, question) >= 0)

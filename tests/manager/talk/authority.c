@@ -2,16 +2,43 @@
 
 /*
  * manager-authority ADDRESS FILE: the part of polkit that morphd talks to, on a private bus. It says
- * yes while FILE exists, and notes each question in FILE.asked: action, and whether a dialog is allowed.
+ * yes while FILE exists, and notes each question in FILE.asked: action, and whether a dialog is allowed. What is asked
+ * while FILE.dialog exists is answered when that is gone, as if nobody had looked at the dialog until then.
  */
 
 #define _GNU_SOURCE
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <systemd/sd-bus.h>
 
+#define WAITING_MAX 256
+
 static const char *file;
+static sd_bus_message *waiting[WAITING_MAX];
+static unsigned n_waiting;
+
+static bool has_dialog(void)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s.dialog", file);
+	return access(path, F_OK) == 0;
+}
+
+static int answer(sd_bus_message *m)
+{
+	return sd_bus_reply_method_return(m, "(bba{ss})", access(file, F_OK) == 0, 0, 0);
+}
+
+static void waiting_answer(void)
+{
+	while (n_waiting && !has_dialog()) {
+		answer(waiting[--n_waiting]);
+		sd_bus_message_unref(waiting[n_waiting]);
+	}
+}
 
 static int on_check(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
@@ -32,7 +59,10 @@ static int on_check(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		fprintf(out, "%s %u\n", action, flags);
 		fclose(out);
 	}
-	return sd_bus_reply_method_return(m, "(bba{ss})", access(file, F_OK) == 0, 0, 0);
+	if (n_waiting == WAITING_MAX || !has_dialog())
+		return answer(m);
+	waiting[n_waiting++] = sd_bus_message_ref(m);
+	return 1;
 }
 
 static const sd_bus_vtable vtable[] = {
@@ -62,7 +92,8 @@ int main(int argc, char **argv)
 	while (r >= 0) {
 		r = sd_bus_process(bus, NULL);
 		if (r == 0)
-			r = sd_bus_wait(bus, UINT64_MAX);
+			r = sd_bus_wait(bus, n_waiting ? 10000 : UINT64_MAX);
+		waiting_answer();
 	}
 	return 1;
 }

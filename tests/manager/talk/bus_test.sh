@@ -12,7 +12,7 @@ command -v setpriv >/dev/null || { echo "skipped: there is no setpriv"; exit 77;
 
 prog_install
 config_write
-cp "$MORPH_BIN/morph" "$MORPH_BIN/manager-call" "$dir/tools/"
+cp "$MORPH_BIN/morph" "$MORPH_BIN/manager-call" "$MORPH_BIN/manager-questions" "$dir/tools/"
 cat >"$dir/bus.conf" <<-END
 	<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
 	 "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -121,6 +121,46 @@ sleep 2 # until there are calls again (allowance.h)
 refused 'only root may see' nobody status --all-users --bus="$bus"
 attack_held bus-rollback-that-polkit-denies prog_is made
 attack_held bus-status-that-polkit-denies not alice --all-users
+questions()
+{
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/tools/manager-questions" "$bus" "$@" ||
+		fail "manager-questions ends with $?"
+}
+another() # the bus wants one who has a name
+{
+	setpriv --reuid=daemon --regid=daemon --clear-groups "$dir/tools/manager-call" "$bus" StatusAll
+}
+asked() { (($(grep -c see-all "$dir/yes.asked") >= known + $1)); }
+# dialogs NUMBER: twelve clients of nobody's ask four times each; at least NUMBER of it comes to polkit
+dialogs()
+{
+	known=$(grep -c see-all "$dir/yes.asked")
+	touch "$dir/yes.dialog"
+	questions 12 4 0 30 &
+	pids+=($!)
+	eventually asked "$1"
+}
+asked_soon()
+{
+	(eventually asked 4) 2>/dev/null
+}
+# polkit's answers come when he who asked has no calls left
+for n in 4 0 0; do
+	dialogs $n
+	sleep 0.5
+	rm "$dir/yes.dialog"
+	sleep 5 # until there are calls again (allowance.h)
+done
+dialogs 0
+attack_held bus-answers-of-polkit-that-nobody-fetches asked_soon
+# dialogs that nobody looks at, of many clients of one user
+sleep 5
+dialogs 0
+another >"$dir/another" &
+sleep 2
+rm "$dir/yes.dialog"
+wait $! || true
+attack_held bus-dialogs-of-one-user grep -q 'only root may see' "$dir/another"
 morph rollback --bus="$bus" "$prog" >/dev/null || fail "root needs nobody's permission"
 prog_is shipped || fail "rolled back over the bus"
 
