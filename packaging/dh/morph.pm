@@ -27,12 +27,6 @@ if (get_buildoption('nomorph')) {
 	# Every function that is shipped must be the one that its IR makes; the linker says which is not, and leaves its IR out.
 	$ENV{MORPH_VERIFY} //= 1;
 	$ENV{MORPH_SKIP} //= $skip;
-	# What dwz and debugedit of this distribution read; clang's own choice is DWARF 5.
-	for my $flags (qw(CFLAGS CXXFLAGS)) {
-		for my $name ("DEB_${flags}_APPEND", exists($ENV{$flags}) ? $flags : ()) { # dh may have set them by now
-			$ENV{$name} = join(' ', grep { defined } $ENV{$name}, '-gdwarf-4');
-		}
-	}
 	mkdirs('debian/.debhelper');
 	$ENV{MORPH_REPORT} //= getcwd() . "/$report";
 	insert_before('dh_strip', 'dh_morph');

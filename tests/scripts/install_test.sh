@@ -44,11 +44,14 @@ units_name_programs()
 # commands_have_pages PREFIX: every command has a manual page, every verb, too
 commands_have_pages()
 {
-	local name
+	local name page
 
 	for name in "$1"/bin/* "$1"/sbin/* $(commands_verbs "$1"); do
 		name=${name##*/}
 		compgen -G "$1/share/man/man[18]/$name.[18]" >/dev/null || fail "$name has no manual page"
+	done
+	for page in "$1"/share/man/man*/*; do # whatis(1) and lintian read their names so
+		lexgrog "$page" >/dev/null || fail "$page: its NAME is not read; write .Nm morph-VERB there"
 	done
 	man -l --warnings -E UTF-8 "$1"/share/man/man*/* >/dev/null 2>man.log && [[ ! -s man.log ]] ||
 		fail "manual pages: $(head -n 3 man.log)"
