@@ -27,6 +27,7 @@ int optimize_run(int argc, char **argv);
 int status_run(int argc, char **argv);
 int explain_run(int argc, char **argv);
 int reoptimize_run(int argc, char **argv);
+int rebuild_run(int argc, char **argv);
 int rollback_run(int argc, char **argv);
 int history_run(int argc, char **argv);
 int pin_run(int argc, char **argv);
@@ -76,6 +77,12 @@ const struct verb verbs[] = {
 	  "what was done with a program, and why" },
 	{ "reoptimize", reoptimize_run, "PATH... [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "edit programs now and put the result into place" },
+	{ "rebuild", rebuild_run,
+	  "(PACKAGE... | --installed [--top N] | --outdated) [--dry-run] [--force] [--check] [--install] "
+	  "[--jobs N]\n"
+	  "                     [--archive DIR] [--cache DIR] [--apt-directory DIR] [--json]\n"
+	  "       morph rebuild --list [--json] | --remove PACKAGE",
+	  "build packages of the distribution once more so that they carry IR" },
 	{ "rollback", rollback_run,
 	  "(PATH... [--to=GENERATION] | --all) [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "put shipped files back" },

@@ -26,7 +26,7 @@ PACKAGES_TEST=(
 	binutils bolt-22 clang-format-22 clang-tidy-22 dbus debsums debuginfod dpkg-dev dwz file g++ golang-go jq
 	libclang-rt-22-dev linux-perf make procps protobuf-compiler python3 util-linux valgrind
 	fish libc6-dev-arm64-cross man-db zsh
-	build-essential debhelper lintian mmdebstrap rpm systemd-container # tests/package
+	apt-utils build-essential debhelper gnupg lintian mmdebstrap rpm systemd-container # tests/package
 )
 # shellcheck disable=SC2034
 PACKAGES_MEASURE=(binutils dpkg-dev jq make procps python3 util-linux valgrind xz-utils)

@@ -16,6 +16,7 @@ macro(make file name directory)
 	file(INSTALL ${CMAKE_CURRENT_BINARY_DIR}/installed/${name} DESTINATION ${CMAKE_INSTALL_PREFIX}/${directory})
 endmacro()
 
+absolute(BINDIR)
 absolute(SBINDIR)
 absolute(LIBEXECDIR)
 absolute(SYSCONFDIR)

@@ -17,7 +17,7 @@ trap 'rm -rf "$dir"' EXIT
 units=$dir/units # as an installation in /usr has them
 mkdir "$units"
 for template in "$MORPH_SOURCE"/systemd/*.in; do
-	sed 's|@MORPH_SBINDIR@|/usr/sbin|; s|@MORPH_LIBEXECDIR@|/usr/libexec|' "$template" >"$units/$(basename "$template" .in)"
+	sed 's|@MORPH_BINDIR@|/usr/bin|; s|@MORPH_SBINDIR@|/usr/sbin|; s|@MORPH_LIBEXECDIR@|/usr/libexec|' "$template" >"$units/$(basename "$template" .in)"
 done
 
 # ---- every key has its default in the sample, and the sample is right
@@ -53,6 +53,11 @@ for unit in morph-fetch.socket morph-fetch@.service; do
 done
 systemd-analyze verify "$dir/morph-fetch.socket" "$dir/morph-fetch@1.service" >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
 ! grep -E "morph-fetch" "$dir/verify" || fail "$(cat "$dir/verify")"
+for unit in morph-rebuild.timer morph-rebuild.service; do
+	sed "s|^ExecStart=[^ ]*|ExecStart=$MORPH_BIN/morph|; /^Documentation=/d" "$units/$unit" >"$dir/$unit"
+done
+systemd-analyze verify "$dir/morph-rebuild.timer" >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
+! grep -E "morph-rebuild" "$dir/verify" || fail "$(cat "$dir/verify")"
 systemd-analyze verify "$dir/morphd.service" "$dir/morph-worker.socket" "$dir/morph-worker@1.service" >"$dir/verify" 2>&1 ||
 	fail "$(cat "$dir/verify")"
 ! grep -E "morph-worker" "$dir/verify" || fail "$(cat "$dir/verify")"

@@ -1,0 +1,223 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# morph rebuild, on a real package: built in a throw-away root, put into the archive, installed from there by apt in a fresh
+# Debian root; what is installed carries IR, and the distribution's next version wins. The machine itself is as it was.
+
+set -uo pipefail
+if [[ ${1:-} != inside ]]; then
+	((EUID == 0)) || { echo "skipped: a Debian root is made and entered, which needs root"; exit 77; }
+	exec unshare --mount --propagation private bash "$0" inside
+fi
+
+# shellcheck source=scripts/common.sh
+. "$MORPH_SOURCE/scripts/common.sh"
+# shellcheck source=tests/package/root.sh
+. "$MORPH_SOURCE/tests/package/root.sh"
+. "$MORPH_SOURCE/tests/attack.sh"
+set +e
+work=$(mktemp -d /var/tmp/morph-rebuild.XXXXXX)
+trap 'leave' EXIT
+chmod 755 "$work"
+failed=0
+root=$work/root
+archive=$work/archive
+package=hostname
+prefix=$work/morph/usr
+
+leave()
+{
+	cd / && umount -R -l "$work/root" "$work/layer" 2>/dev/null
+	rm -rf "$work"
+}
+
+fail()
+{
+	printf 'FAILED: %s\n' "$*"
+	failed=1
+}
+
+step()
+{
+	printf '%4d s: %s\n' "$SECONDS" "$*"
+}
+
+rebuild()
+{
+	"$prefix/bin/morph" rebuild --archive "$archive" --cache "$MORPH_CACHE/rebuild" --apt-directory "$work/apt" "$@"
+}
+
+# refused STATUS PATTERN ARGUMENT...
+refused()
+{
+	local status=$1 pattern=$2 said code
+
+	shift 2
+	said=$(rebuild "$@" 2>&1)
+	code=$?
+	((code == status)) && grep -q -- "$pattern" <<<"$said" || fail "morph rebuild $*: status $code: $said"
+}
+
+# What of the machine must stay.
+machine_state()
+{
+	find /etc/apt -type f -exec sha256sum {} +
+	dpkg-query -W
+	grep -v "$work" /proc/self/mounts
+}
+
+# In the root: apt, with the archive's index renewed and the others as they are.
+root_update()
+{
+	root_run "$root" apt-get -qq -o Dir::Etc::SourceList="/etc/apt/sources.list.d/$1" -o Dir::Etc::SourceParts=- \
+		-o APT::Get::List-Cleanup=0 --error-on=any update
+}
+
+candidate()
+{
+	root_run "$root" apt-cache policy "$1" | sed -n 's/^  Candidate: //p'
+}
+
+# ---- versions ----
+
+# below LOWER HIGHER
+below()
+{
+	dpkg --compare-versions "$1" lt "$2" || fail "$1 is not below $2"
+}
+
+versions_check()
+{
+	local one next
+
+	for one in 4.9-1 4.9-1+b2 1:2.3 2.3+nmu1 4.9-1+deb12u1 4.9-1.1; do
+		below "$one" "$one+0morph1"
+		below "$one+0morph1" "$one+0morph2"
+		for next in "$one+b1" "$one+deb12u9" "$one+deb12u10" "$one+nmu1" "$one.1"; do
+			below "$one+0morph1" "$next"
+		done
+	done
+	below 4.9-1+0morph9 4.9-2
+	MORPH_BIN_DIR=$prefix/bin PYTHONPATH=$prefix/libexec/morph/rebuild PYTHONDONTWRITEBYTECODE=1 python3 - <<-'END' || fail "version.py"
+		from version import rebuilt
+		assert rebuilt({"a": "1-1"}, "1-1", None) == "1-1+0morph1"
+		assert rebuilt({"a": "1-1", "b": "1-1+b2"}, "1-1", None) == "1-1+b2+0morph1"
+		assert rebuilt({}, "1-1", "1-1+0morph4") == "1-1+0morph5"
+		assert rebuilt({}, "1-2", "1-1+0morph4") == "1-2+0morph1"
+	END
+}
+
+# ---- which packages ----
+
+# By the samples of a machine that spends its time in these.
+chosen()
+{
+	MORPH_BIN_DIR=$prefix/bin PYTHONPATH=$prefix/libexec/morph/rebuild PYTHONDONTWRITEBYTECODE=1 python3 - "$MORPH_CACHE/rebuild/apt" <<-'END'
+		import json, sys
+		import choose
+		from apt import Apt
+		status = {"modules": [{"path": "/usr/bin/sed", "samples": 60}],
+		          "others": [{"path": "/usr/bin/hostname", "samples": 30}, {"path": "/nowhere/x", "samples": 5},
+		                     {"path": "[kernel]", "samples": 900}, {"path": "/bin/sed", "samples": 5}]}
+		for source, version, share in choose.installed(Apt(sys.argv[1]), 5, json.dumps(status)):
+		    print(source, round(share, 2))
+	END
+}
+
+step "Morph, installed in a directory"
+cmake --install "$MORPH_BUILD" --prefix "$prefix" >"$work/log" 2>&1 || { tail "$work/log"; exit 1; }
+"$MORPH_SOURCE/packaging/dh/install" "$work/morph"
+machine_state >"$work/before"
+
+step "what is not asked well"
+refused 2 'say which' --json
+refused 2 'is not the name of a package' ../../etc
+refused 2 'is not the name of a package' -- --evil
+refused 2 'say which' $package --installed
+refused 1 'have no such package' morph-no-such-package
+[[ ! -e $archive/pool ]] || fail "an archive was made for nothing"
+versions_check
+[[ $(chosen) == $'sed 0.65\nhostname 0.3' ]] || fail "chosen by samples: $(chosen)"
+
+step "what would be done"
+rebuild --dry-run --json $package >"$work/dry.json" 2>"$work/log" || fail "--dry-run: $(cat "$work/log")"
+version=$(jq -r '.sources[0].version' "$work/dry.json")
+[[ $(jq -r '.sources[0].result' "$work/dry.json") == "to be built" ]] || fail "--dry-run: $(cat "$work/dry.json")"
+[[ ! -e $archive/pool && ! -e $work/apt ]] || fail "--dry-run did something"
+
+step "rebuilding $package $version, and what carries no IR"
+rebuild --json $package media-types >"$work/first.json" 2>"$work/log"
+status=$?
+result()
+{
+	jq -r ".sources[] | select(.source == \"$1\") | .$2" "$work/first.json"
+}
+[[ $status == 1 && $(result $package result) == built && $(result media-types result) == failed ]] || {
+	cat "$work/log" "$work/first.json"
+	tail -n 30 "$archive/log/$package.log"
+	fail "status $status"
+	exit 1
+}
+(($(result $package programs_with_ir) > 0)) || fail "$package: $(result $package programs_with_ir) programs with IR"
+[[ $(result media-types reason) == *"carries IR"* && -s $archive/log/media-types.log ]] || fail "the report: $(cat "$work/first.json")"
+[[ ! -e $archive/pool/media-types && -z $(ls -A "$MORPH_CACHE/rebuild/build" 2>/dev/null) ]] || fail "a failure left something"
+[[ $(stat -c %a "$archive/gnupg") == 700 ]] || fail "whose key is it"
+
+step "what is there already"
+before=$(sha256sum "$archive/InRelease")
+rebuild $package >"$work/out" 2>"$work/log" || fail "again: $(cat "$work/log")"
+grep -q 'built before' "$work/log" && [[ $(sha256sum "$archive/InRelease") == "$before" ]] || fail "it was built again: $(cat "$work/log")"
+grep -qx "apt-get update && apt-get install hostname hostname-morph" "$work/out" || fail "what to install: $(cat "$work/out")"
+[[ -z $(rebuild --outdated --dry-run 2>/dev/null) ]] || fail "outdated: $(rebuild --outdated --dry-run 2>&1)"
+jq '.version = "0"' "$archive/state/$package.json" >"$work/state" && cp "$archive/state/$package.json" "$work/kept" &&
+	cp "$work/state" "$archive/state/$package.json"
+rebuild --outdated --dry-run 2>/dev/null | grep -q "^$package $version  to be built" || fail "outdated: $(rebuild --outdated --dry-run 2>&1)"
+cp "$work/kept" "$archive/state/$package.json"
+rebuild --list | grep -q "^$package $version  built" || fail "--list: $(rebuild --list)"
+machine_state >"$work/after"
+diff "$work/before" "$work/after" >"$work/diff" || fail "the machine is another: $(head "$work/diff")"
+
+step "installing it in a fresh Debian"
+root_new "$work"
+root_mounts "$root"
+mkdir -p "$root$archive"
+mount --bind -o ro "$archive" "$root$archive"
+cp "$work"/apt/sources.list.d/* "$root/etc/apt/sources.list.d/"
+cp "$work"/apt/preferences.d/* "$root/etc/apt/preferences.d/"
+root_update morph-rebuilt.sources >"$work/log" 2>&1 || fail "apt-get update: $(cat "$work/log")"
+[[ $(candidate $package) == "$version+0morph1" ]] || fail "candidate: $(root_run "$root" apt-cache policy $package)"
+root_run "$root" apt-get -qq -y --no-install-recommends install $package $package-morph >"$work/log" 2>&1 || fail "$(tail "$work/log")"
+[[ $(root_run "$root" dpkg-query -W -f '${Version}' $package) == "$version+0morph1" ]] || fail "what is installed"
+readelf -SW "$root/bin/$package" | grep -q 'note.morph.sidecar' || fail "the installed program names no sidecar"
+sidecar=$(find "$root/usr/lib/morph/.build-id" -name '*.morph')
+"$prefix/bin/morph" inspect --sidecar-dir "$root/usr/lib/morph/.build-id" "$root/bin/$package" >"$work/log" ||
+	fail "its IR is not there: $(cat "$work/log") $sidecar"
+[[ -n $(root_run "$root" $package) ]] || fail "$package does not work"
+
+step "the distribution's next version"
+mkdir -p "$work/next/DEBIAN" "$root/next"
+printf '%s\n' "Package: $package" "Version: $version+deb12u1" "Architecture: amd64" "Essential: yes" "Maintainer: nobody <nobody@localhost>" \
+	"Description: the next one" >"$work/next/DEBIAN/control"
+dpkg-deb --root-owner-group -b "$work/next" "$root/next/${package}_next.deb" >/dev/null
+(cd "$root/next" && apt-ftparchive packages . >Packages)
+echo 'deb [trusted=yes] file:/next ./' >"$root/etc/apt/sources.list.d/next.list"
+root_update next.list >"$work/log" 2>&1 || fail "apt-get update: $(cat "$work/log")"
+[[ $(candidate $package) == "$version+deb12u1" ]] || fail "candidate: $(root_run "$root" apt-cache policy $package)"
+root_run "$root" apt-get -s upgrade 2>&1 | grep -q "^Inst $package .*+deb12u1" || fail "held back: $(root_run "$root" apt-get -s upgrade)"
+
+step "an archive that somebody else wrote to"
+cp -r "$archive" "$work/forged"
+umount "$root$archive"
+mount --bind -o ro "$work/forged" "$root$archive"
+echo >>"$work/forged/Packages"
+attack_held rebuild-archive-forged-index eval '! root_update morph-rebuilt.sources >/dev/null 2>&1'
+cp "$archive/Packages" "$work/forged/Packages"
+(cd "$work/forged" && apt-ftparchive release . >Release && gpg --batch --quiet --homedir "$(mkdir -p "$work/gnupg" && chmod 700 "$work/gnupg" &&
+	echo "$work/gnupg")" --passphrase '' --quick-generate-key somebody rsa3072 sign never 2>/dev/null &&
+	gpg --batch --yes --quiet --homedir "$work/gnupg" --output InRelease --clearsign Release 2>/dev/null)
+gpgconf --homedir "$work/gnupg" --kill gpg-agent
+attack_held rebuild-archive-signed-by-another-key eval '! root_update morph-rebuilt.sources >/dev/null 2>&1'
+
+step "done"
+attacks_end || failed=1
+exit $failed
