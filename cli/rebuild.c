@@ -21,12 +21,11 @@
 
 int rebuild_run(int argc, char **argv);
 
-static int environment_set(struct fault *reterr)
+static int environment_set(const char *libexec, struct fault *reterr)
 {
-	char bin[PATH_MAX], libexec[PATH_MAX];
+	char bin[PATH_MAX];
 
 	prefix_directory(PREFIX_BIN, bin);
-	prefix_directory(PREFIX_LIBEXEC, libexec);
 	if (setenv("MORPH_BIN_DIR", bin, 1) < 0 || setenv("MORPH_LIBEXEC_DIR", libexec, 1) < 0 ||
 	    setenv("MORPH_LLVM_DIR", MORPH_LLVM_DIR, 1) < 0 || setenv("MORPH_VERSION", MORPH_VERSION, 1) < 0)
 		return fault_errno(reterr, -errno, "environment");
@@ -36,14 +35,17 @@ static int environment_set(struct fault *reterr)
 /* Only returns when it cannot. */
 static int program_exec(int argc, char **argv, struct fault *reterr)
 {
-	char program[PATH_MAX];
+	char libexec[PATH_MAX], program[PATH_MAX + 32];
 	char **words = calloc((size_t)argc + 8, sizeof(*words));
 	size_t n = 0;
-	int r = words ? prefix_program(PREFIX_LIBEXEC, "rebuild/main.py", program, reterr) :
-			fault_errno(reterr, -ENOMEM, "morph rebuild");
+	int r = words ? 0 : fault_errno(reterr, -ENOMEM, "morph rebuild");
 
+	prefix_directory(PREFIX_LIBEXEC, libexec);
+	snprintf(program, sizeof(program), "%s/rebuild/main.py", libexec);
+	if (r == 0 && access(program, R_OK) < 0)
+		r = fault_set(reterr, -errno, "%s: %s; install Morph again", program, strerror(errno));
 	if (r == 0)
-		r = environment_set(reterr);
+		r = environment_set(libexec, reterr);
 	if (r < 0) {
 		free(words);
 		return r;
