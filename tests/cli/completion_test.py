@@ -51,6 +51,13 @@ def options(*verb):
     return {word[2:].rstrip("=") for word in words(*verb) if word.startswith("--")} - {"version"}
 
 
+def rebuild_options():
+    with open(f"{SOURCE}/packaging/rebuild/main.py", encoding="utf-8") as file:
+        text = file.read()
+    flags = re.search(r"for name in \(([^)]*)\):\n *parser.add_argument\(f\"--{name}\"", text)
+    return set(re.findall(r"\"([a-z-]+)\"", flags[1])) | set(re.findall(r"add_argument\(\"--([a-z-]+)\"", text))
+
+
 def tables_check(verbs):
     for verb in verbs:
         name = "_".join(verb).replace("-", "_")
@@ -58,6 +65,8 @@ def tables_check(verbs):
         if not os.path.exists(path):  # a verb with a folder of its own
             path = f"{SOURCE}/cli/{verb[0]}/{name}.c"
         has, offered = tabled(path, words(*verb)) - {"version"}, options(*verb)
+        if name == "rebuild":  # what it starts takes them
+            has = rebuild_options() | {"help"}
         if has != offered:
             fail(f"morph {' '.join(verb)}: {path} takes {sorted(has - offered)}, which the synopsis lacks; the synopsis "
                  f"has {sorted(offered - has)}, which is not taken")

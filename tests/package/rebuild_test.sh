@@ -175,7 +175,7 @@ result()
 for one in $package $without; do
 	[[ $(result $one programs) == 1 && $(result $one programs_with_ir) == 1 ]] || fail "$one: $(result $one programs_with_ir) programs with IR"
 done
-[[ $(result $package packages | jq -c) == '["dash","dash-morph"]' ]] || fail "packages: $(result $package packages)"
+[[ $(result $package packages | jq -c) == '["ash","dash","dash-morph"]' ]] || fail "packages: $(result $package packages)"
 [[ $(result $others reason) == *"carries IR"* && -s $archive/log/$others.log ]] || fail "the report: $(cat "$work/first.json")"
 [[ ! -e $archive/pool/$others && -z $(ls -A "$MORPH_CACHE/rebuild/build" 2>/dev/null) ]] || fail "a failure left something"
 [[ $(stat -c %a "$archive/gnupg") == 700 ]] || fail "whose key is it"
@@ -227,6 +227,11 @@ step "an archive that somebody else wrote to"
 cp -r "$archive" "$work/forged"
 umount "$root$archive"
 mount --bind -o ro "$work/forged" "$root$archive"
+forget()
+{
+	rm -f "$root"/var/lib/apt/lists/*archive_._* # what was verified before stays verified
+}
+forget
 echo >>"$work/forged/Packages"
 attack_held rebuild-archive-forged-index eval '! root_update morph-rebuilt.sources >/dev/null 2>&1'
 cp "$archive/Packages" "$work/forged/Packages"
@@ -234,8 +239,13 @@ cp "$archive/Packages" "$work/forged/Packages"
 	echo "$work/gnupg")" --passphrase '' --quick-generate-key somebody rsa3072 sign never 2>/dev/null &&
 	gpg --batch --yes --quiet --homedir "$work/gnupg" --output InRelease --clearsign Release 2>/dev/null)
 gpgconf --homedir "$work/gnupg" --kill gpg-agent
+forget
 attack_held rebuild-archive-signed-by-another-key eval '! root_update morph-rebuilt.sources >/dev/null 2>&1'
 
+rm -rf "$work/forged"/*
+cp -r "$archive"/* "$work/forged/"
+forget
+root_update morph-rebuilt.sources >"$work/log" 2>&1 || fail "the archive itself is refused: $(cat "$work/log")"
 step "done"
 attacks_end || failed=1
 exit $failed
