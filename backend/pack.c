@@ -9,7 +9,8 @@
  *	4. name the file: a build ID from what is loaded and all of the above
  *	5. encode everything
  *	6. llvm-objcopy: the linker's sections out, .morph in
- *	7. compare what is loaded, and rename over the output
+ *	7. compare what is loaded
+ *	8. make its lines readable for elfutils, and rename over the output
  */
 
 #define _GNU_SOURCE
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #include "backend/debug_info.h"
+#include "backend/discriminators.h"
 #include "backend/identity.h"
 #include "backend/plan.h"
 #include "backend/tools.h"
@@ -295,6 +297,30 @@ static int section_write(struct packer *p, int *retfd)
 	return fd < 0 ? fault_errno(p->reterr, -errno, "section .morph") : 0;
 }
 
+/* 8 */
+static int lines_shorten(struct packer *p, const char *path)
+{
+	_clean_(image_freep) struct image *image = NULL;
+	_clean_(fd_closep) int fd = -1;
+	_clean_(freep) uint8_t *bytes = NULL;
+	const struct image_section *lines;
+	int r = image_open(path, &image, p->reterr);
+
+	lines = r == 0 ? image_section_find(image, ".debug_line") : NULL;
+	if (!lines || !lines->data || lines->flags & (SHF_ALLOC | SHF_COMPRESSED))
+		return r;
+	bytes = malloc(lines->size + 1);
+	if (!bytes)
+		return fault_errno(p->reterr, -ENOMEM, "%s", path);
+	memcpy(bytes, lines->data, lines->size);
+	if (!discriminators_shorten(bytes, lines->size))
+		return 0;
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || pwrite(fd, bytes, lines->size, (off_t)lines->offset) != (ssize_t)lines->size)
+		return fault_errno(p->reterr, -errno, "%s: its lines", path);
+	return 0;
+}
+
 static int output_replace(struct packer *p)
 {
 	_clean_(fd_closep) int section = -1, fd = -1;
@@ -319,6 +345,8 @@ static int output_replace(struct packer *p)
 		if (r < 0)
 			fault_errno(p->reterr, r, "%s: build ID", temp);
 	}
+	if (r == 0)
+		r = lines_shorten(p, temp);
 	if (r == 0 && chmod(temp, st.st_mode & 07777) < 0)
 		r = fault_errno(p->reterr, -errno, "%s", temp);
 	if (r == 0 && rename(temp, p->line->output) < 0)
