@@ -37,6 +37,7 @@ int doctor_run(int argc, char **argv);
 int dump_run(int argc, char **argv);
 int verify_run(int argc, char **argv);
 int translate_run(int argc, char **argv);
+int debug_file_run(int argc, char **argv);
 
 const struct verb verbs[] = {
 	{ "cc", cc_run, "[--morph-selftest=COMMAND] [--morph-verify] CLANG-ARGUMENT...",
@@ -102,6 +103,10 @@ const struct verb verbs[] = {
 	  "                       [--return-addresses] [--name NAME] [--sidecar-dir DIR] [--json] "
 	  "[ADDRESS|LINE...]",
 	  "addresses of an optimized program in terms of the shipped one" },
+	{ "debug-file", debug_file_run,
+	  "PATH [-o FILE | --dir DIR] [--shipped FILE | --store DIR] [--debug-dir DIR] [--sidecar-dir DIR] "
+	  "[--json]",
+	  "lines and symbols of an optimized program, for debuggers" },
 	{ "doctor", doctor_run, "[--json] [--socket=PATH | --bus=ADDRESS]",
 	  "does everything that Morph needs work here?" },
 	{ "config", config_run, "[KEY...] [--explain] [--json] [--root=DIR]",

@@ -29,6 +29,7 @@ void match_free(struct match *match)
 	free(match->functions);
 	free(match->kept);
 	free(match->lists);
+	free(match->before);
 	free(match->targets);
 	free(match);
 }
@@ -69,6 +70,11 @@ const uint32_t *match_blocks(const struct match *match, uint32_t block, size_t *
 {
 	*retn = match->lists[block].n;
 	return match->targets + match->lists[block].first;
+}
+
+uint32_t match_before(const struct match *match, uint32_t block)
+{
+	return match->before[block];
 }
 
 /* Both sides name a callee by its place among the shipped functions. */

@@ -79,3 +79,6 @@ uint32_t match_function(const struct match *match, uint32_t function);
 
 /** match_blocks() - the shipped blocks that @block stands for, in order; borrowed from @match */
 const uint32_t *match_blocks(const struct match *match, uint32_t block, size_t *retn);
+
+/** match_before() - the first block of the generation that leads to @block; BLOCK_NONE: none does */
+uint32_t match_before(const struct match *match, uint32_t block);

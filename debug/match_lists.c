@@ -191,13 +191,13 @@ static uint32_t silent_successor(const struct match *match, uint32_t after, uint
 	return ret;
 }
 
-static int silent_find(struct match *match, const uint32_t *before, uint32_t block)
+static int silent_find(struct match *match, uint32_t block)
 {
 	const struct match_list *list;
 	uint32_t at = block, last, follows;
 
 	for (unsigned step = 0; step < MOST_STEPS && at != BLOCK_NONE && !match->lists[at].n; step++)
-		at = before[at];
+		at = match->before[at];
 	if (at == BLOCK_NONE || !match->lists[at].n)
 		return 0;
 	list = &match->lists[at];
@@ -220,9 +220,11 @@ static int kept_follow(struct match *match, uint32_t function)
 
 int match_lists_find(struct match *match)
 {
-	_clean_(freep) uint32_t *before = predecessors(match->from);
 	_clean_(places_done) struct places places = { 0 };
-	int r = before ? places_init(&places, match->to) : -ENOMEM;
+	int r;
+
+	match->before = predecessors(match->from);
+	r = match->before ? places_init(&places, match->to) : -ENOMEM;
 
 	for (size_t f = 0; f < match->from->n_functions && r == 0; f++) {
 		const struct block_function *function = &match->from->functions[f];
@@ -233,7 +235,7 @@ int match_lists_find(struct match *match)
 			r = probes_follow(match, &places, function->first_block + i);
 		for (uint32_t i = 0; i < function->n_blocks && r == 0; i++)
 			if (!match->lists[function->first_block + i].n)
-				r = silent_find(match, before, function->first_block + i);
+				r = silent_find(match, function->first_block + i);
 	}
 	return r;
 }

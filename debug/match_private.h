@@ -19,6 +19,7 @@ struct match {
 	uint32_t *functions;		   /* of the generation: the shipped one, or BLOCK_NONE */
 	bool *kept;			   /* of the generation's functions */
 	struct match_list *lists;	   /* of the generation's blocks */
+	uint32_t *before; /* of the generation's blocks: the first that leads to it, or BLOCK_NONE */
 	uint32_t *targets;
 	size_t n_targets, capacity;
 };

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define _GNU_SOURCE
+#include "debug/calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/search.h"
+#include "debug/align.h"
+#include "module/array.h"
+
+void calls_done(struct calls *calls)
+{
+	free(calls->list);
+}
+
+static int call_compare(const void *a, const void *b)
+{
+	const struct call_place *x = a, *y = b;
+
+	if (x->callee != y->callee)
+		return x->callee < y->callee ? -1 : 1;
+	if (x->caller != y->caller)
+		return x->caller < y->caller ? -1 : 1;
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+static int function_read(const struct image *image, const struct block_map *map, uint32_t function,
+			 struct calls *ret)
+{
+	_clean_(code_done) struct code code = { 0 };
+	const struct block_function *f = &map->functions[function];
+
+	for (uint32_t i = 0; i < f->n_blocks; i++) {
+		const struct block *b = &map->blocks[f->first_block + i];
+
+		if (code_add(&code, image, b->address, b->size, 0) < 0)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < code.n; i++) {
+		const struct insn *insn = &code.insns[i].insn;
+		uint32_t callee = insn->target && (insn->flow == INSN_CALLS || insn->flow == INSN_JUMPS) ?
+					  block_map_function_at(map, insn->target) :
+					  BLOCK_NONE;
+
+		bool pointer = insn->flow == INSN_CALLS && insn->flags & INSN_INDIRECT;
+
+		if (!pointer && (callee == BLOCK_NONE || (insn->flow == INSN_JUMPS && callee == function)))
+			continue;
+		if (!array_reserve(ret->list, ret->n, &ret->capacity))
+			return -ENOMEM;
+		ret->list[ret->n++] = (struct call_place){ function, callee, code.insns[i].address };
+	}
+	return 0;
+}
+
+int calls_read(const struct image *image, const struct block_map *map, struct calls *ret)
+{
+	int r = 0;
+
+	for (uint32_t f = 0; f < map->n_functions && r == 0; f++)
+		r = function_read(image, map, f, ret);
+	if (r == 0 && ret->n)
+		qsort(ret->list, ret->n, sizeof(*ret->list), call_compare);
+	return r;
+}
+
+const struct call_place *calls_find(const struct calls *calls, uint32_t caller, uint32_t callee,
+				    uint64_t near)
+{
+	struct call_place key = { caller, callee, 0 };
+	size_t at = LOWER_BOUND(0, calls->n, i, call_compare(&calls->list[i], &key) < 0);
+	const struct call_place *ret = NULL;
+	uint64_t best = UINT64_MAX;
+
+	for (; at < calls->n && calls->list[at].caller == caller && calls->list[at].callee == callee; at++) {
+		uint64_t address = calls->list[at].address;
+		uint64_t away = address > near ? address - near : near - address;
+
+		if (away < best) {
+			best = away;
+			ret = &calls->list[at];
+		}
+	}
+	return ret;
+}
+
+size_t calls_of(const struct calls *calls, uint32_t callee, size_t *retend)
+{
+	size_t at = LOWER_BOUND(0, calls->n, i, calls->list[i].callee < callee);
+
+	*retend = LOWER_BOUND(at, calls->n, i, calls->list[i].callee <= callee);
+	return at;
+}
