@@ -56,3 +56,17 @@ uint32_t insn_count(uint16_t machine, const uint8_t *code, size_t size)
 
 	return arch ? arch->count(code, size) : (uint32_t)size;
 }
+
+const char *insn_text(uint16_t machine, const uint8_t *code, size_t size, uint64_t address, char *ret)
+{
+	const struct arch *arch = arch_of(machine);
+	size_t n;
+
+	if (arch && arch->text && arch->text(code, size, address, ret, INSN_TEXT_BYTES))
+		return ret;
+	n = (size_t)snprintf(ret, INSN_TEXT_BYTES, "(bytes");
+	for (size_t i = 0; i < size && i < 16; i++)
+		n += (size_t)snprintf(ret + n, INSN_TEXT_BYTES - n, " %02x", code[i]);
+	snprintf(ret + n, INSN_TEXT_BYTES - n, ")");
+	return ret;
+}

@@ -25,6 +25,8 @@ struct arch {
 	bool (*decode)(const uint8_t *code, size_t size, uint64_t address, struct insn *ret);
 	/* How many decode() would find; faster. */
 	uint32_t (*count)(const uint8_t *code, size_t size);
+	/* The instruction for people, NUL-terminated, into @n bytes; false: none that is known. NULL: there is no such text */
+	bool (*text)(const uint8_t *code, size_t size, uint64_t address, char *ret, size_t n);
 };
 
 /* The rows; each is defined in its folder. */
@@ -46,3 +48,11 @@ bool insn_decode(uint16_t machine, const uint8_t *code, size_t size, uint64_t ad
 
 /** insn_count() - how many instructions insn_decode() would find in @size bytes of @code */
 uint32_t insn_count(uint16_t machine, const uint8_t *code, size_t size);
+
+#define INSN_TEXT_BYTES 160
+
+/**
+ * insn_text() - one instruction of @size > 0 bytes for people, into @ret (INSN_TEXT_BYTES), which is returned
+ * What is not known, or of an architecture whose text is not known, is shown as its bytes: "(bytes 0f ff)".
+ */
+const char *insn_text(uint16_t machine, const uint8_t *code, size_t size, uint64_t address, char *ret);

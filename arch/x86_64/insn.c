@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "arch/arch.h"
+#include "arch/x86_64/text.h"
 
 static ZydisDecoder decoder, length_decoder;
 static pthread_once_t decoder_once = PTHREAD_ONCE_INIT;
@@ -75,6 +76,11 @@ static enum insn_class class_of(const ZydisDecodedInstruction *insn, const Zydis
 	case ZYDIS_MNEMONIC_MULX: return INSN_MULTIPLY;
 	case ZYDIS_MNEMONIC_DIV:
 	case ZYDIS_MNEMONIC_IDIV: return INSN_DIVIDE;
+	case ZYDIS_MNEMONIC_LFENCE:
+	case ZYDIS_MNEMONIC_MFENCE:
+	case ZYDIS_MNEMONIC_SFENCE:
+	case ZYDIS_MNEMONIC_PAUSE:
+	case ZYDIS_MNEMONIC_CPUID: return INSN_SYSTEM;
 	default: break;
 	}
 	if (class == INSN_VECTOR + 1 || class == INSN_FLOAT + 1) {
@@ -264,4 +270,5 @@ const struct arch arch_x86_64 = {
 	.stack_pointer = 1ull << 4,
 	.decode = x86_decode,
 	.count = x86_count,
+	.text = x86_text,
 };
