@@ -127,6 +127,12 @@ int block_map_decode(const void *bytes, size_t size, struct block_map **ret, str
 void block_map_free(struct block_map *map); /* accepts NULL */
 DEFINE_CLEANUP(struct block_map *, block_map_free);
 
+/* For whoever makes a map by other means. */
+/** block_map_intern() - a NUL-terminated copy that lives as long as the map; NULL: no memory */
+const char *block_map_intern(struct block_map *map, const char *s, size_t n);
+/** block_map_index() - (re)build what block_map_find() searches; 0 or -ENOMEM. O(n log n) */
+int block_map_index(struct block_map *map);
+
 /** block_map_find() - index of the block that contains @address, or BLOCK_NONE. O(log n_blocks) */
 uint32_t block_map_find(const struct block_map *map, uint64_t address);
 /** block_map_function_at() - index of the function that begins at @address, or BLOCK_NONE. O(log n_functions) */

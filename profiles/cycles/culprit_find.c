@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * For every instruction with samples, in cycles per execution:
+ *  1. its place in the pipeline is execution; the rest of its best case is a dependency, or a unit when it, or what it
+ *     awaits, divides;
+ *  2. where an instruction took less than its best case, those behind it in the block may have taken its time: what
+ *     retires together is told of one of them;
+ *  3. what is left is a stall. Suspects are all causes but those that the code, the counts, or the rest of the log rule out:
+ *
+ *	data-cache	it loads, or awaits what loaded; not when a store before it wrote these bytes
+ *	store-buffer	it stores
+ *	store-forward	a store close before it wrote some of the bytes that it loads, but not all
+ *	mispredict	a branch whose odds are uncertain, or an indirect jump, is so close before it that the pipeline fills
+ *	instruction-cache  what ran before it was in another line, and the code that runs is more than a cache holds
+ *	front-end	the first of a block that is jumped to and would run as fast as it is fetched; two cycles at most
+ *	unit		it, or what it awaits, divides or is a copy by microcode
+ *	serialize	it, or one of the two before it, waits for all others
+ *	page-fault	it loads or stores, and the kernel had as much time as the stall: of a fault, most is the kernel's
+ *
+ *     One suspect: certain. Several: each may be it. None: unknown. So is what chance explains.
+ */
+
+#include "profiles/cycles/culprit_find.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/macro.h"
+#include "profiles/cycles/schedule.h"
+
+#define BIT(id) (1u << CULPRIT_##id)
+
+#define LINE_BYTES 64u
+#define CERTAIN_ODDS 0.03  /* a branch that goes one way at least 1 - this often is predicted */
+#define LINES_THAT_FIT 256 /* half of the smallest first-level cache of today: 32 KiB */
+#define KERNEL_AT_MOST 0.1 /* of the program's samples: its code takes turns in the cache, too */
+#define REFILL 16u	   /* instructions until the pipeline is full again, and their latencies hidden */
+#define FRONT_CYCLES 2.0
+#define STALL_LEAST 0.5	     /* cycles: less may be the schedule's error */
+#define STALL_LEAST_PART 0.2 /* of the best case, likewise */
+#define SKID 8u		     /* instructions that may have retired together */
+#define AWAITED 4u	     /* results that wait for one another */
+#define SAMPLES_SMOOTH 64.0  /* so many samples, and what falls between them, are looked at together */
+#define STORE_WINDOW 16u     /* instructions that a store waits for its cache */
+
+struct entry {
+	uint32_t
+		since; /* instructions since a branch of uncertain odds, or an indirect jump; REFILL: more than that */
+	bool jumped;
+	bool same_line; /* all ways in come from the same line */
+};
+
+struct finder {
+	struct cycles *cycles;
+	const struct cycles_options *options;
+	struct entry *entries; /* per block */
+	uint64_t *addresses;   /* per insn */
+	uint32_t *blocks;      /* per insn */
+	double *charged;       /* per block: samples */
+	double *static_left;   /* per insn of a block: best case that it has not taken; scratch, per insn */
+	bool code_fits;
+};
+
+static bool divides(const struct insn *insn)
+{
+	return insn->class == INSN_DIVIDE || insn->class == INSN_FLOAT_DIVIDE || insn->class == INSN_STRING;
+}
+
+static bool serializes(const struct insn *insn)
+{
+	return insn->class == INSN_SYSTEM || (insn->flags & INSN_LOCKED);
+}
+
+/* --- how control comes to blocks ------------------------------------------------------------------ */
+
+static bool is_uncertain(const struct code *code, const struct estimate *estimate, uint32_t b, uint32_t e)
+{
+	const struct block *block = &code->map->blocks[b];
+	double odds;
+
+	if (block->flags & BLOCK_JUMPS_INDIRECT)
+		return true;
+	if (block->n_edges < 2 || !estimate->edges || !(estimate->blocks[b] > 0))
+		return block->n_edges >= 2;
+	odds = estimate->edges[e] / estimate->blocks[b];
+	return odds > CERTAIN_ODDS && odds < 1 - CERTAIN_ODDS;
+}
+
+static void entries_set(struct finder *f)
+{
+	const struct code *code = &f->cycles->code;
+	const struct block_map *map = code->map;
+
+	for (uint32_t b = 0; b < map->n_blocks; b++)
+		f->entries[b] = (struct entry){ .since = REFILL, .same_line = true };
+	for (size_t i = 0; i < map->n_functions; i++)
+		f->entries[map->functions[i].first_block].same_line = false;
+	for (uint32_t b = 0; b < map->n_blocks; b++) {
+		const struct block *block = &map->blocks[b];
+		uint64_t last = block->address + block->size - 1;
+
+		for (uint32_t e = block->first_edge; e < block->first_edge + block->n_edges; e++) {
+			struct entry *to = &f->entries[map->edges[e].target];
+			uint64_t start = map->blocks[map->edges[e].target].address;
+
+			if (is_uncertain(code, &f->cycles->estimate, b, e))
+				to->since = 0;
+			to->jumped |= start != last + 1;
+			to->same_line &= last / LINE_BYTES == start / LINE_BYTES;
+		}
+	}
+}
+
+/* What comes close behind a branch may lie some blocks further on. */
+static void entries_pass_on(struct finder *f)
+{
+	const struct block_map *map = f->cycles->code.map;
+	bool changed = true;
+
+	for (unsigned round = 0; changed && round < REFILL; round++) {
+		changed = false;
+		for (uint32_t b = 0; b < map->n_blocks; b++) {
+			const struct block *block = &map->blocks[b];
+			uint32_t behind = f->entries[b].since + f->cycles->code.blocks[b].n_insns;
+
+			for (uint32_t e = block->first_edge; e < block->first_edge + block->n_edges; e++) {
+				struct entry *to = &f->entries[map->edges[e].target];
+
+				changed |= behind < to->since;
+				to->since = MIN(to->since, behind);
+			}
+		}
+	}
+}
+
+/* --- what memory says ----------------------------------------------------------------------------- */
+
+enum forwarding { FORWARD_NOTHING, FORWARD_WHOLE, FORWARD_PART };
+
+/* Does a store close before load @i, in its block, write its bytes, through the same unchanged registers? */
+static enum forwarding forwarding_of(const struct code *code, const struct code_block *block, uint32_t i)
+{
+	const struct insn *load = &code->insns[i];
+	uint64_t changed = 0;
+
+	if (!load->width || load->base == INSN_OTHER_REGISTER)
+		return FORWARD_NOTHING;
+	for (uint32_t k = i, n = 0; k-- > block->first_insn && n < STORE_WINDOW; n++) {
+		const struct insn *store = &code->insns[k];
+		int64_t before = load->offset - store->offset;
+
+		changed |= store->writes;
+		if (!(store->flags & INSN_STORES) || !store->width || store->base != load->base ||
+		    store->index != load->index || (changed & load->addresses) ||
+		    (store->index != INSN_NO_REGISTER && before))
+			continue;
+		if (before >= 0 && before + load->width <= store->width)
+			return FORWARD_WHOLE;
+		if (before < store->width && before + load->width > 0)
+			return FORWARD_PART;
+	}
+	return FORWARD_NOTHING;
+}
+
+static uint32_t suspects_of_load(const struct finder *f, uint32_t i)
+{
+	const struct code *code = &f->cycles->code;
+
+	if (!(code->insns[i].flags & INSN_LOADS))
+		return 0;
+	switch (forwarding_of(code, &code->blocks[f->blocks[i]], i)) {
+	case FORWARD_PART: return BIT(FORWARD);
+	case FORWARD_WHOLE: return 0;
+	default: return BIT(DATA);
+	}
+}
+
+/* Its own memory's, and of the loads that it awaits, also through others. */
+static uint32_t suspects_of_memory(const struct finder *f, uint32_t i, double stall_samples)
+{
+	const struct insn *insn = &f->cycles->code.insns[i];
+	uint32_t ret = suspects_of_load(f, i);
+
+	if (insn->flags & INSN_STORES)
+		ret |= BIT(STORE);
+	if (stall_samples <= f->options->kernel_samples && (insn->flags & (INSN_LOADS | INSN_STORES)))
+		ret |= BIT(FAULT);
+	for (uint32_t k = f->cycles->insns[i].awaits, n = 0; k != UINT32_MAX && n < AWAITED; n++) {
+		ret |= suspects_of_load(f, k);
+		k = f->cycles->insns[k].awaits;
+	}
+	return ret;
+}
+
+/* Would the block run as fast as it is fetched? Else a late fetch is hidden by what waits already. */
+static bool is_bound_by_issue(const struct finder *f, const struct code_block *block)
+{
+	double best = 0;
+
+	for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++)
+		best += f->cycles->insns[i].best;
+	return best <= 1.5 * block->n_insns / SCHEDULE_WIDTH;
+}
+
+/* Samples of a block that has more instructions than samples do not tell one from its neighbours. */
+static bool is_sparse(const struct finder *f, const struct code_block *block)
+{
+	return f->charged[f->blocks[block->first_insn]] < block->n_insns;
+}
+
+/* --- what the way here says ----------------------------------------------------------------------- */
+
+static uint32_t suspects_of_flow(const struct finder *f, uint32_t b, const struct code_block *block,
+				 uint32_t i, double stall)
+{
+	const struct entry *entry = &f->entries[b];
+	uint32_t place = i - block->first_insn, ret = 0;
+	uint64_t last = f->addresses[i] + f->cycles->code.insns[i].size - 1;
+	bool new_line = place ? f->addresses[i - 1] / LINE_BYTES != last / LINE_BYTES : !entry->same_line;
+
+	if (entry->since + place < REFILL)
+		ret |= BIT(MISPREDICT);
+	if ((new_line || is_sparse(f, block)) && !f->code_fits)
+		ret |= BIT(FETCH);
+	if (place == 0 && entry->jumped && stall <= FRONT_CYCLES && !ret && is_bound_by_issue(f, block))
+		ret |= BIT(FRONT);
+	return ret;
+}
+
+/* The branch itself: its time is what fell on the first instruction behind it. */
+static bool is_uncertain_branch(const struct finder *f, uint32_t b, const struct code_block *block,
+				uint32_t i)
+{
+	const struct block *in_map = &f->cycles->code.map->blocks[b];
+
+	return i + 1 == block->first_insn + block->n_insns && in_map->n_edges &&
+	       is_uncertain(&f->cycles->code, &f->cycles->estimate, b, in_map->first_edge);
+}
+
+static uint32_t suspects_of(const struct finder *f, uint32_t b, uint32_t i, double stall)
+{
+	const struct code *code = &f->cycles->code;
+	const struct code_block *block = &code->blocks[b];
+	uint32_t awaits = f->cycles->insns[i].awaits;
+	double whole = f->cycles->insns[i].cycles;
+	uint32_t ret = suspects_of_memory(f, i, f->cycles->insns[i].samples * stall / whole) |
+		       suspects_of_flow(f, b, block, i, stall);
+
+	for (uint32_t k = i, n = 0; n < 3; n++, k--) {
+		if (serializes(&code->insns[k]))
+			ret |= BIT(SERIALIZE);
+		if (k == block->first_insn)
+			break;
+	}
+	if (divides(&code->insns[i]) || (awaits != UINT32_MAX && divides(&code->insns[awaits])))
+		ret |= BIT(UNIT);
+	if (is_uncertain_branch(f, b, block, i))
+		ret |= BIT(MISPREDICT);
+	/* What waits for all others waits for memory, too, and that is its nature. */
+	if (serializes(&code->insns[i]))
+		ret = BIT(SERIALIZE) | (ret & BIT(FAULT));
+	if (code->insns[i].class == INSN_STRING)
+		ret = BIT(UNIT) | (ret & BIT(FAULT));
+	return ret;
+}
+
+/* --- shares --------------------------------------------------------------------------------------- */
+
+/* What the best case of @i is spent on, beyond its place in the pipeline. */
+static enum culprit static_culprit(const struct finder *f, uint32_t i)
+{
+	const struct insn *insns = f->cycles->code.insns;
+	uint32_t awaits = f->cycles->insns[i].awaits;
+
+	if (serializes(&insns[i]))
+		return CULPRIT_SERIALIZE;
+	return divides(&insns[i]) || (awaits != UINT32_MAX && divides(&insns[awaits])) ? CULPRIT_UNIT :
+											 CULPRIT_DEPENDENCY;
+}
+
+static bool is_loop(const struct finder *f, uint32_t b)
+{
+	const struct block *block = &f->cycles->code.map->blocks[b];
+
+	for (uint32_t e = block->first_edge; e < block->first_edge + block->n_edges; e++)
+		if (f->cycles->code.map->edges[e].target == b)
+			return true;
+	return false;
+}
+
+/*
+ * Step 2: what the instructions before it left of their best case; in a loop of one block, those at its end, too.
+ * Return: cycles that they explain.
+ */
+static double borrow(const struct finder *f, uint32_t b, uint32_t i, double wanted)
+{
+	const struct code_block *block = &f->cycles->code.blocks[b];
+	double got = 0, whole = f->cycles->insns[i].cycles, share = SAMPLES_SMOOTH / fmax(f->charged[b], 1);
+	uint32_t window = MAX(SKID, (uint32_t)fmin(block->n_insns, block->n_insns * share)), k = i;
+	bool loops = is_loop(f, b);
+
+	for (uint32_t n = 0; n + 1 < MIN(window, block->n_insns) && got < wanted; n++) {
+		double part;
+
+		if (k == block->first_insn && !loops)
+			break;
+		k = k == block->first_insn ? block->first_insn + block->n_insns - 1 : k - 1;
+		part = fmin(wanted - got, f->static_left[k]);
+		if (part <= 0)
+			continue;
+		f->static_left[k] -= part;
+		got += part;
+		f->cycles->insns[i].shares[static_culprit(f, k)] += part / whole;
+	}
+	return got;
+}
+
+/* A stall of so many cycles an execution to its suspects. */
+static void stall_explain(const struct finder *f, uint32_t b, uint32_t i, double stall)
+{
+	struct cycles_insn *insn = &f->cycles->insns[i];
+	const struct code_block *block = &f->cycles->code.blocks[b];
+	double samples = is_sparse(f, block) ? f->charged[b] : insn->samples;
+	bool is_noise = stall < STALL_LEAST || stall < STALL_LEAST_PART * insn->best ||
+			stall < 2 * insn->cycles / sqrt(fmax(samples, 1));
+
+	insn->suspects = is_noise ? 0 : suspects_of(f, b, i, stall);
+	if (!insn->suspects)
+		insn->shares[CULPRIT_UNKNOWN] += stall / insn->cycles;
+	else if (!(insn->suspects & (insn->suspects - 1)))
+		insn->shares[__builtin_ctz(insn->suspects)] += stall / insn->cycles;
+	else
+		insn->may = stall / insn->cycles;
+}
+
+static void insn_explain(const struct finder *f, uint32_t b, uint32_t i)
+{
+	struct cycles_insn *insn = &f->cycles->insns[i];
+	double whole = insn->cycles, slot = fmin(whole, 1 / SCHEDULE_WIDTH), stall;
+	double fixed = fmax(0, fmin(whole, insn->best) - slot);
+
+	if (!(whole > 0))
+		return;
+	insn->shares[CULPRIT_EXECUTION] = slot / whole;
+	if (fixed > 0)
+		insn->shares[static_culprit(f, i)] += fixed / whole;
+	stall = whole - slot - fixed;
+	if (stall > 1e-9)
+		stall -= borrow(f, b, i, stall);
+	if (stall > 1e-9)
+		stall_explain(f, b, i, stall);
+}
+
+/* A certain one is in shares; suspects are named as long as there are several. */
+static void block_explain(const struct finder *f, uint32_t b)
+{
+	const struct code_block *block = &f->cycles->code.blocks[b];
+	uint64_t address = f->cycles->code.map->blocks[b].address;
+
+	for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++) {
+		const struct cycles_insn *insn = &f->cycles->insns[i];
+
+		f->addresses[i] = address;
+		address += f->cycles->code.insns[i].size;
+		f->static_left[i] = insn->cycles >= 0 ? fmax(0, insn->best - insn->cycles) : 0;
+	}
+	for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++)
+		insn_explain(f, b, i);
+}
+
+static int tables_make(struct finder *f, struct arena *arena)
+{
+	const struct code *code = &f->cycles->code;
+
+	f->entries = arena_array(arena, struct entry, code->map->n_blocks);
+	f->charged = arena_array(arena, double, code->map->n_blocks);
+	f->addresses = arena_array(arena, uint64_t, code->n_insns);
+	f->static_left = arena_array(arena, double, code->n_insns);
+	f->blocks = arena_array(arena, uint32_t, code->n_insns);
+	if (!f->entries || !f->charged || !f->addresses || !f->static_left || !f->blocks)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < code->map->n_blocks; b++)
+		for (uint32_t i = 0; i < code->blocks[b].n_insns; i++) {
+			f->blocks[code->blocks[b].first_insn + i] = b;
+			f->charged[b] += f->cycles->insns[code->blocks[b].first_insn + i].samples;
+		}
+	return 0;
+}
+
+int culprit_find(struct cycles *cycles, const struct cycles_options *options)
+{
+	_clean_(arena_freep) struct arena *arena = arena_new();
+	struct finder f = { .cycles = cycles, .options = options };
+
+	if (!arena)
+		return -ENOMEM;
+	if (tables_make(&f, arena) < 0)
+		return -ENOMEM;
+	f.code_fits = options->hot_lines > 0 && options->hot_lines <= LINES_THAT_FIT &&
+		      options->kernel_samples <= KERNEL_AT_MOST * cycles->code.mapped;
+	entries_set(&f);
+	entries_pass_on(&f);
+	for (uint32_t b = 0; b < cycles->code.map->n_blocks; b++)
+		if (cycles->code.blocks[b].n_insns && cycles->scale != CYCLES_UNKNOWN)
+			block_explain(&f, b);
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * recover.h - the control flow of a file that says nothing about it: functions from symbols, blocks from the code
+ *
+ * For people's questions (`morph annotate`) about any ELF file; edits use the compiler's own map alone. Only functions that
+ * are asked about are read, and those that they call directly. Without symbols, the unwinder's table (.eh_frame_hdr) says
+ * where functions begin; where there is none either, a section of code is one function.
+ *
+ * Code is read from the function's first byte to its last. Bytes that are no known instruction end a block and stay in it as
+ * they are. What indirect jumps lead to is known from jumps that were seen, and not guessed.
+ */
+
+#include "module/block_map.h"
+
+struct recover_jump {
+	uint64_t from, to; /* virtual addresses */
+};
+
+struct recover_question {
+	const uint64_t *addresses; /* the functions that hold these, any order */
+	size_t n_addresses;
+	const struct recover_jump *jumps; /* that were seen */
+	size_t n_jumps;
+};
+
+/**
+ * block_map_recover() - functions, blocks and edges without probabilities; no probes, no calls[]
+ * Return: 0; -ENOTSUP: the machine's instructions are not known; -ENOMEM. @reterr says which.
+ * Cost: O(symbols log symbols + code read * log blocks).
+ */
+int block_map_recover(const struct image *image, const struct recover_question *question,
+		      struct block_map **ret, struct fault *reterr);
+
+/* A function's place, without its blocks. */
+struct recover_range {
+	uint64_t start, end;
+	const char *name; /* borrowed from the image; NULL: none */
+};
+
+/** recover_ranges() - all functions of the file, sorted, apart from each other; @ret is freed by the caller; 0 or -ENOMEM */
+int recover_ranges(const struct image *image, struct recover_range **ret, size_t *retn);
+
+/** recover_range_at() - the one that holds @address, or NULL */
+const struct recover_range *recover_range_at(const struct recover_range *ranges, size_t n, uint64_t address);
