@@ -38,6 +38,7 @@ int dump_run(int argc, char **argv);
 int verify_run(int argc, char **argv);
 int translate_run(int argc, char **argv);
 int debug_file_run(int argc, char **argv);
+int annotate_run(int argc, char **argv);
 
 const struct verb verbs[] = {
 	{ "cc", cc_run, "[--morph-selftest=COMMAND] [--morph-verify] CLANG-ARGUMENT...",
@@ -74,6 +75,10 @@ const struct verb verbs[] = {
 	  "programs, samples, generations, and what morphd waits for" },
 	{ "top", top_run, "[-f] [-p PID]... [-d SECONDS] [-n ROUNDS] [-l LINES] [-F HZ] [--json]",
 	  "modules or functions the CPUs are in right now" },
+	{ "annotate", annotate_run,
+	  "PROGRAM [FUNCTION] -s SAMPLES [-s SAMPLES]... [--count FUNCTION[+OFFSET]=EXECUTIONS] [--clock GHZ]\n"
+	  "                      [--all] [--top N] [--sidecar-dir DIR] [--json]",
+	  "how often instructions ran, how long they took, what they waited for" },
 	{ "explain", explain_run, "PATH [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "what was done with a program, and why" },
 	{ "reoptimize", reoptimize_run, "PATH... [--json] [--socket=PATH | --bus=ADDRESS]",

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "cli/analysis.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/macro.h"
+#include "base/text.h"
+#include "profiles/cycles/recover.h"
+
+#define LINE_BYTES 64u
+#define HOT_SHARE 0.99
+
+int sample_logs_sum(char *const *paths, size_t n, struct sample_log **ret, struct fault *reterr)
+{
+	_clean_(sample_log_freep) struct sample_log *sum = sample_log_new();
+
+	if (!sum)
+		return fault_errno(reterr, -ENOMEM, "sample logs");
+	for (size_t i = 0; i < n; i++) {
+		_clean_(sample_log_freep) struct sample_log *log = NULL;
+		int r = sample_log_read(paths[i], &log, reterr);
+
+		if (r == 0 && sample_log_merge(sum, log) < 0)
+			r = fault_errno(reterr, -ENOMEM, "%s", paths[i]);
+		if (r < 0)
+			return r;
+	}
+	if (sample_log_unite(sum) < 0)
+		return fault_errno(reterr, -ENOMEM, "sample logs");
+	*ret = TAKE(sum);
+	return 0;
+}
+
+/* --- which samples -------------------------------------------------------------------------------- */
+
+static bool is_this_file(const struct sample_module *module, const struct image *image)
+{
+	const struct build_id *id = image_build_id(image);
+	const struct stat *st = image_stat(image);
+
+	if (module->kind != SAMPLE_MODULE_FILE)
+		return false;
+	if (id->size || module->build_id.size)
+		return build_id_is_equal(id, &module->build_id);
+	return module->file_size == (uint64_t)st->st_size && module->path &&
+	       strcmp(module->path, image_path(image)) == 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ? path : "";
+}
+
+static int module_find(struct analysis *a, struct fault *reterr)
+{
+	const char *path = image_path(a->image);
+
+	for (size_t i = 0; i < a->log->n_modules && !a->module; i++)
+		if (is_this_file(&a->log->modules[i], a->image))
+			a->module = &a->log->modules[i];
+	if (a->module)
+		return 0;
+	for (size_t i = 0; i < a->log->n_modules; i++) {
+		const struct sample_module *module = &a->log->modules[i];
+		char theirs[BUILD_ID_MAX_TEXT], ours[BUILD_ID_MAX_TEXT];
+
+		if (module->kind == SAMPLE_MODULE_FILE &&
+		    strcmp(base_name(module->path), base_name(path)) == 0)
+			return fault_set(
+				reterr, -ENODATA,
+				"%s: the samples are of another file of that name (build %s, this is "
+				"%s): it was replaced since; name the file that was sampled",
+				path,
+				module->build_id.size ? build_id_text(&module->build_id, theirs) : "unknown",
+				image_build_id(a->image)->size ?
+					build_id_text(image_build_id(a->image), ours) :
+					"unknown");
+	}
+	return fault_set(reterr, -ENODATA, "%s: the sample logs have no samples of it", path);
+}
+
+/* --- what the rest of the log says ---------------------------------------------------------------- */
+
+struct line {
+	uint64_t number, samples;
+};
+
+static int more_samples(const void *pa, const void *pb)
+{
+	const struct line *a = pa, *b = pb;
+
+	return a->samples < b->samples ? 1 : a->samples > b->samples ? -1 : 0;
+}
+
+/* Lines that hold HOT_SHARE of all samples in files; 0: no memory. */
+static double hot_lines(const struct sample_log *log)
+{
+	_clean_(freep) struct line *lines = NULL;
+	size_t n = 0, capacity = 0, hot = 0;
+	double all = 0, sum = 0;
+
+	for (size_t i = 0; i < log->n_modules; i++)
+		capacity += log->modules[i].n_counts;
+	lines = calloc(capacity + 1, sizeof(*lines));
+	for (size_t i = 0; lines && i < log->n_modules; i++) {
+		const struct sample_module *module = &log->modules[i];
+		size_t first = n;
+
+		for (size_t k = 0; module->kind == SAMPLE_MODULE_FILE && k < module->n_counts; k++) {
+			uint64_t number = module->counts[k].offset / LINE_BYTES;
+
+			if (n == first || lines[n - 1].number != number)
+				lines[n++] = (struct line){ .number = number };
+			lines[n - 1].samples += module->counts[k].count;
+			all += (double)module->counts[k].count;
+		}
+	}
+	if (n)
+		qsort(lines, n, sizeof(*lines), more_samples);
+	while (hot < n && sum < HOT_SHARE * all)
+		sum += (double)lines[hot++].samples;
+	return (double)hot;
+}
+
+/* --- the map -------------------------------------------------------------------------------------- */
+
+static int map_recover(struct analysis *a, struct fault *reterr)
+{
+	const struct sample_module *module = a->module;
+	_clean_(freep) uint64_t *addresses = calloc(module->n_counts + 1, sizeof(*addresses));
+	_clean_(freep) struct recover_jump *jumps = calloc(module->n_branches + 1, sizeof(*jumps));
+	struct recover_question question = { .addresses = addresses, .jumps = jumps };
+
+	if (!addresses || !jumps)
+		return fault_errno(reterr, -ENOMEM, "%s", image_path(a->image));
+	for (size_t i = 0; i < module->n_counts; i++)
+		if (image_offset_to_address(a->image, module->counts[i].offset,
+					    &addresses[question.n_addresses]))
+			question.n_addresses++;
+	for (size_t i = 0; i < module->n_branches; i++) {
+		struct recover_jump *jump = &jumps[question.n_jumps];
+
+		if (image_offset_to_address(a->image, module->branches[i].from, &jump->from) &&
+		    image_offset_to_address(a->image, module->branches[i].to, &jump->to))
+			question.n_jumps++;
+	}
+	a->is_recovered = true;
+	return block_map_recover(a->image, &question, &a->map, reterr);
+}
+
+static int map_find(struct analysis *a, const char *sidecar_dir, struct fault *reterr)
+{
+	int r = morph_data_load(a->image, sidecar_dir, &a->data, reterr);
+
+	if (r == 0 && a->data->map)
+		a->map = a->data->map;
+	return a->map ? 0 : map_recover(a, reterr);
+}
+
+/* --- the anchor ----------------------------------------------------------------------------------- */
+
+static const struct block_function *function_named(const struct block_map *map, const char *name, size_t n)
+{
+	for (size_t i = 0; i < map->n_functions; i++) {
+		const char *other = map->functions[i].name;
+
+		if (other && strlen(other) == n && memcmp(other, name, n) == 0)
+			return &map->functions[i];
+	}
+	return NULL;
+}
+
+static int anchor_set(const struct analysis *a, const char *text, struct cycles_options *ret,
+		      struct fault *reterr)
+{
+	const char *equals = strrchr(text, '='), *plus;
+	const struct block_function *function;
+	char *end = NULL;
+
+	if (equals)
+		ret->anchor_executions = strtod(equals + 1, &end);
+	if (!equals || end == equals + 1 || *end || !(ret->anchor_executions > 0) ||
+	    !isfinite(ret->anchor_executions))
+		return fault_set(reterr, -EINVAL, "--count %s: not FUNCTION[+OFFSET]=EXECUTIONS", text);
+	plus = memchr(text, '+', (size_t)(equals - text));
+	function = function_named(a->map, text, (size_t)((plus ? plus : equals) - text));
+	if (function)
+		ret->anchor_address = function->address + (plus ? strtoull(plus + 1, &end, 0) : 0);
+	else
+		ret->anchor_address = strtoull(text, &end, 0);
+	if ((plus || !function) && end != equals)
+		return fault_set(reterr, -EINVAL, "--count %s: no sampled function of that name", text);
+	return 0;
+}
+
+/* --- all of it ------------------------------------------------------------------------------------ */
+
+static int cycles_make(const struct analysis_request *request, struct analysis *a, struct fault *reterr)
+{
+	struct cycles_options options = {
+		.clock_hz = request->clock_hz,
+		.rate_hz = a->log->rate_hz,
+		.kernel_samples = (double)a->log->kernel,
+		.hot_lines = hot_lines(a->log),
+	};
+	int r;
+
+	if (a->log->source == SAMPLE_SOURCE_EXACT || !(a->log->rate_hz > 0))
+		return fault_set(reterr, -ENODATA, "%s: the sample logs hold counts, not samples of a clock",
+				 image_path(a->image));
+	if (!(options.clock_hz > 0)) {
+		options.clock_hz = clock_measure();
+		a->is_clock_measured = true;
+	}
+	if (!(options.clock_hz > 0))
+		return fault_set(reterr, -ENODATA,
+				 "the rate of this CPU's clock is not known; say it with --clock");
+	a->clock_hz = options.clock_hz;
+	r = request->anchor ? anchor_set(a, request->anchor, &options, reterr) : 0;
+	return r < 0 ? r : cycles_read(a->map, a->image, a->module, &options, &a->cycles, reterr);
+}
+
+int analysis_make(const struct analysis_request *request, struct analysis *ret, struct fault *reterr)
+{
+	_clean_(analysis_done) struct analysis a = { 0 };
+	int r = image_open(request->program, &a.image, reterr);
+
+	if (r == 0)
+		r = sample_logs_sum(request->samples, request->n_samples, &a.log, reterr);
+	if (r == 0)
+		r = module_find(&a, reterr);
+	if (r == 0)
+		r = map_find(&a, request->sidecar_dir, reterr);
+	if (r == 0)
+		r = cycles_make(request, &a, reterr);
+	if (r < 0)
+		return r;
+	*ret = a;
+	a = (struct analysis){ 0 };
+	return 0;
+}
+
+void analysis_done(struct analysis *a)
+{
+	cycles_done(&a->cycles);
+	if (a->is_recovered)
+		block_map_free(a->map);
+	morph_data_free(a->data);
+	sample_log_free(a->log);
+	image_free(a->image);
+	*a = (struct analysis){ 0 };
+}
+
+static int function_compare(const void *pa, const void *pb)
+{
+	const struct analysed_function *a = pa, *b = pb;
+
+	if (a->summary.samples != b->summary.samples)
+		return a->summary.samples < b->summary.samples ? 1 : -1;
+	return a->function->address < b->function->address ? -1 : a->function->address > b->function->address;
+}
+
+int analysis_functions(const struct analysis *a, struct analysed_function **ret, size_t *retn)
+{
+	struct analysed_function *list = calloc(a->map->n_functions + 1, sizeof(*list));
+	size_t n = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->map->n_functions; i++) {
+		const struct block_function *f = &a->map->functions[i];
+
+		list[n] = (struct analysed_function){ .function = f };
+		for (uint32_t b = f->first_block; b < f->first_block + f->n_blocks; b++)
+			list[n].fell += a->cycles.code.blocks[b].samples;
+		if (!(list[n].fell > 0))
+			continue;
+		cycles_sum(&a->cycles, f->first_block, f->n_blocks, &list[n++].summary);
+	}
+	if (n)
+		qsort(list, n, sizeof(*list), function_compare);
+	*ret = list;
+	*retn = n;
+	return 0;
+}
+
+const char *analysed_name(const struct block_function *function, char ret[ANALYSED_NAME_BYTES])
+{
+	if (function->name)
+		return function->name;
+	snprintf(ret, ANALYSED_NAME_BYTES, "0x%" PRIx64, function->address);
+	return ret;
+}

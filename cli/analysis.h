@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * analysis.h - a program and samples of it, analysed: what `morph annotate` and `morph blocks` show
+ */
+
+#include "module/morph_data.h"
+#include "profiles/cycles/cycles.h"
+#include "profiles/samples/sample_log.h"
+
+struct analysis_request {
+	const char *program;
+	char *const *samples; /* sample logs; several are summed */
+	size_t n_samples;
+	const char *sidecar_dir; /* or NULL */
+	double clock_hz;	 /* 0: what the machine does now is measured */
+	const char *anchor; /* "FUNCTION[+OFFSET]=EXECUTIONS" or "0xADDRESS=..."; NULL: no count is known */
+};
+
+struct analysis {
+	struct image *image;
+	struct morph_data *data; /* NULL: the file carries none */
+	struct block_map *map;	 /* of the file, or recovered (then owned) */
+	bool is_recovered, is_clock_measured;
+	struct sample_log *log;
+	const struct sample_module *module; /* borrowed from log */
+	double clock_hz;
+	struct cycles cycles;
+};
+
+/**
+ * analysis_make() - all of it
+ * Return: 0; -ENODATA: the logs have no samples of this file, or of another build of it; -EINVAL: an anchor that names
+ * nothing; else as image_open(), sample_log_read(), cycles_read(); @reterr says what to do.
+ */
+int analysis_make(const struct analysis_request *request, struct analysis *ret, struct fault *reterr);
+void analysis_done(struct analysis *analysis);
+
+/* A function of the map with its sums, to be sorted by samples. */
+struct analysed_function {
+	const struct block_function *function; /* borrowed */
+	struct cycles_summary summary;
+	double fell; /* samples as they fell */
+};
+
+/** analysis_functions() - those that have samples, most first; @ret is freed by the caller; 0 or -ENOMEM */
+int analysis_functions(const struct analysis *analysis, struct analysed_function **ret, size_t *retn);
+
+#define ANALYSED_NAME_BYTES 24
+
+/** analysed_name() - the function's name, or its address, into @ret */
+const char *analysed_name(const struct block_function *function, char ret[ANALYSED_NAME_BYTES]);
+
+/** sample_logs_sum() - read and add up; modules by build. 0; -errno with @reterr */
+int sample_logs_sum(char *const *paths, size_t n, struct sample_log **ret, struct fault *reterr);
+
+/** clock_measure() - cycles per second of the CPU that we run on, from a chain of additions; 0: not known here */
+double clock_measure(void);

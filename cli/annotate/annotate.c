@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* morph annotate: how often each instruction ran, how long it took, and what it waited for. */
+
+#include "cli/annotate/annotate.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/number.h"
+#include "cli/verb.h"
+
+#define DEFAULT_TOP 20u
+#define MAX_LOGS 1024u
+
+struct request {
+	struct analysis_request analysis;
+	const char *function;
+	char *logs[MAX_LOGS];
+	double top;
+	bool all, json;
+};
+
+static int option_take(int option, char *value, struct request *request)
+{
+	double ghz;
+
+	switch (option) {
+	case 's':
+		if (request->analysis.n_samples == MAX_LOGS)
+			return verb_usage("annotate");
+		request->logs[request->analysis.n_samples++] = value;
+		return 0;
+	case 'c': request->analysis.anchor = value; return 0;
+	case 'g':
+		if (!number_parse(value, 0.01, 100, &ghz))
+			return verb_usage("annotate");
+		request->analysis.clock_hz = ghz * 1e9;
+		return 0;
+	case 'n': return number_parse(value, 1, 1e9, &request->top) ? 0 : verb_usage("annotate");
+	case 'd': request->analysis.sidecar_dir = value; return 0;
+	case 'a': request->all = true; return 0;
+	case 'j': request->json = true; return 0;
+	default: return verb_usage("annotate");
+	}
+}
+
+static int request_parse(int argc, char **argv, struct request *request)
+{
+	static const struct option options[] = {
+		{ "samples", required_argument, NULL, 's' },
+		{ "count", required_argument, NULL, 'c' },
+		{ "clock", required_argument, NULL, 'g' },
+		{ "top", required_argument, NULL, 'n' },
+		{ "sidecar-dir", required_argument, NULL, 'd' },
+		{ "all", no_argument, NULL, 'a' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "s:n:ah", options, NULL)) != -1) {
+		int r;
+
+		if (c == 'h') {
+			verb_help("annotate");
+			return -1;
+		}
+		r = option_take(c, optarg, request);
+		if (r)
+			return r;
+	}
+	if (optind >= argc || argc - optind > 2 || !request->analysis.n_samples)
+		return verb_usage("annotate");
+	request->analysis.program = argv[optind];
+	request->analysis.samples = request->logs;
+	request->function = argv[optind + 1];
+	return 0;
+}
+
+static int chosen_find(const struct request *request, struct annotate_view *view, struct fault *reterr)
+{
+	for (size_t i = 0; request->function && i < view->n_functions; i++) {
+		char name[ANALYSED_NAME_BYTES];
+
+		if (strcmp(analysed_name(view->functions[i].function, name), request->function) == 0) {
+			view->chosen = &view->functions[i];
+			return 0;
+		}
+	}
+	return request->function ? fault_set(reterr, -ENOENT, "%s: no samples in a function \"%s\"",
+					     request->analysis.program, request->function) :
+				   0;
+}
+
+static int show(const struct request *request, struct fault *reterr)
+{
+	_clean_(freep) struct analysed_function *functions = NULL;
+	_clean_(analysis_done) struct analysis analysis = { 0 };
+	struct annotate_view view = { .analysis = &analysis,
+				      .n_shown = (size_t)request->top,
+				      .all_blocks = request->all };
+	int r = analysis_make(&request->analysis, &analysis, reterr);
+
+	if (r < 0)
+		return r;
+	r = analysis_functions(&analysis, &functions, &view.n_functions);
+	if (r < 0)
+		return fault_errno(reterr, r, "%s", request->analysis.program);
+	view.functions = functions;
+	r = chosen_find(request, &view, reterr);
+	if (r < 0)
+		return r;
+	r = request->json ? annotate_json(&view) : annotate_text(&view);
+	return r < 0 ? fault_errno(reterr, r, "%s", request->analysis.program) : 0;
+}
+
+int annotate_run(int argc, char **argv)
+{
+	struct request request = { .top = DEFAULT_TOP };
+	struct fault fault;
+	int r = request_parse(argc, argv, &request);
+
+	if (r != 0)
+		return r < 0 ? VERB_DONE : r;
+	return show(&request, &fault) < 0 ? verb_fail("annotate", &fault) : VERB_DONE;
+}

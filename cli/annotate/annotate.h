@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * annotate.h - the parts of `morph annotate`: what it shows, as text and as JSON
+ */
+
+#include "cli/analysis.h"
+
+struct annotate_view {
+	const struct analysis *analysis;	   /* borrowed */
+	const struct analysed_function *functions; /* borrowed; most samples first */
+	size_t n_functions, n_shown;
+	const struct analysed_function *chosen; /* whose code is shown; NULL: a table of functions */
+	bool all_blocks;			/* those that never ran, too */
+};
+
+/** annotate_text(), annotate_json() - on standard output; 0 or -ENOMEM */
+int annotate_text(const struct annotate_view *view);
+int annotate_json(const struct annotate_view *view);
+
+/** annotate_sentence() - how counts got their scale, and how far that goes */
+const char *annotate_sentence(const struct analysis *analysis);
+
+#define CULPRITS_TEXT_BYTES 256
+
+/** culprits_text() - "data-cache 93 %", "data-cache or page-fault up to 90 %": of one instruction; "" for none */
+const char *culprits_text(const struct cycles_insn *insn, char ret[CULPRITS_TEXT_BYTES]);

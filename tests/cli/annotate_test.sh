@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# morph annotate on kernels that wait for one known thing, and on files that are not what they seem.
+set -eu
+. "$(dirname "$0")/../says.sh"
+trap 'echo "FAILED: line $LINENO: $BASH_COMMAND" >&2' ERR
+
+morph=$MORPH_BIN/morph
+work=$(mktemp -d /tmp/morph-annotate.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+[ "$(uname -m)" = x86_64 ] || { echo "skipped: the kernels are x86-64's"; exit 77; }
+
+# holds EXPRESSION: true of the JSON on standard input; j is all of it, f its first function, least and most shares of it
+holds() {
+	python3 -c 'import json,sys
+j=json.load(sys.stdin); f=j["functions"][0]
+def least(k): return f["shares"].get(k, {"least": 0})["least"]
+def most(k): return f["shares"].get(k, {"most": 0})["most"]
+sys.exit(not eval(sys.argv[1]))' "$1" || { echo "not true: $1" >&2; return 1; }
+}
+# refused CODE WORDS ARGUMENT...
+refused() {
+	local code=$1 words=$2 status=0
+	shift 2
+	"$morph" annotate "$@" >out.txt 2>err.txt || status=$?
+	[ $status -eq "$code" ] || { echo "exit $status, not $code: $*" >&2; cat err.txt >&2; return 1; }
+	grep -qF -- "$words" err.txt || { echo "does not say \"$words\":" >&2; cat err.txt >&2; return 1; }
+}
+# sampled KERNEL: KERNEL.samples, and $turns that its loop took
+sampled() {
+	"$morph" record -q -F 2000 -o "$1.samples" -- ./kernels "$1" 700 >turns.txt 2>record.txt || return
+	turns=$(cat turns.txt)
+}
+
+gcc -O1 -o kernels "$MORPH_SOURCE/bench/cpi/kernels.c" "$MORPH_SOURCE/bench/cpi/kernels.S"
+if ! sampled divide; then
+	echo "skipped: this machine cannot sample: $(cat record.txt)"
+	exit 77
+fi
+loop() { echo "0x$(nm kernels | awk -v name="$1_loop" '$3 == name { print $1 }')"; }
+
+echo "a division waits for its unit, counts or not"
+"$morph" annotate ./kernels divide -s divide.samples --count "$(loop divide)=$turns" --json >divide.json
+holds 'least("unit") > 0.6 and j["scale"] == "count" and j["blocks_recovered"]' <divide.json
+holds '0.9 < max(b["executions"] for b in f["blocks"]) / '"$turns"' < 1.1' <divide.json
+"$morph" annotate ./kernels divide -s divide.samples --json | holds 'least("unit") > 0.6 and j["scale"] == "best-case"'
+
+echo "a list that the first cache does not hold waits for the others, as the count of its turns shows"
+sampled l2_chase
+"$morph" annotate ./kernels l2_chase -s l2_chase.samples --count "$(loop l2_chase)=$turns" --clock 4 --json |
+	holds 'least("data-cache") > 0.3 and most("mispredict") < 0.05 and j["clock_hz"] == 4e9'
+
+echo "a load of bytes that were written in two pieces waits for these stores"
+sampled store_forward_wide
+"$morph" annotate ./kernels store_forward_wide -s store_forward_wide.samples --json \
+	--count "$(loop store_forward_wide)=$turns" | holds 'least("store-forward") > 0.3'
+
+echo "as text: the table of functions, the summary, the code"
+"$morph" annotate ./kernels -s divide.samples | says '^divide  '
+"$morph" annotate ./kernels divide -s divide.samples >divide.txt
+says '^unit ' <divide.txt
+says 'div r8 .*unit' <divide.txt
+says 'no count is known' <divide.txt
+
+echo "without symbols, functions are where the unwinder's table says, or all of a section"
+strip -o stripped kernels
+"$morph" annotate ./stripped -s divide.samples --json | holds 'f["name"].startswith("0x") and f["samples"] > 100'
+
+echo "a file that was replaced since is refused, and so is one without samples"
+mkdir other
+gcc -O1 -Wl,--build-id=0x1234 -o other/kernels "$MORPH_SOURCE/bench/cpi/kernels.c" "$MORPH_SOURCE/bench/cpi/kernels.S"
+refused 1 'it was replaced since' other/kernels -s divide.samples
+refused 1 'have no samples of it' /bin/sh -s divide.samples
+refused 1 'no samples in a function "nothing"' ./kernels nothing -s divide.samples
+refused 1 'no sampled function of that name' ./kernels -s divide.samples --count nothing=5
+refused 1 'not FUNCTION[+OFFSET]=EXECUTIONS' ./kernels -s divide.samples --count divide
+refused 2 usage ./kernels
+refused 2 usage ./kernels -s divide.samples --clock 0
+
+echo "what is no instruction is shown as bytes, in a block of its own"
+cat >data.S <<'END'
+	.globl main
+	.type main, @function
+main:	mov $400000000, %ecx
+1:	dec %ecx
+	jnz 1b
+	xor %eax, %eax
+	ret
+	.byte 0x06, 0x06, 0x0e
+	.size main, . - main
+	.section .note.GNU-stack, "", @progbits
+END
+gcc -o data data.S
+"$morph" record -q -F 2000 -o data.samples -- ./data
+"$morph" annotate ./data main -s data.samples --all | says '(bytes 06)'
+"$morph" annotate ./data main -s data.samples --json |
+	holds '[i["known"] for b in f["blocks"] for i in b["instructions"]].count(False) == 3'
+
+echo "names from a file do not reach the terminal as they are"
+objcopy --redefine-sym main="$(printf 'ma\033[2Jin')" data hostile
+"$morph" annotate ./hostile -s data.samples >hostile.txt
+says 'ma\\x1b\[2Jin' <hostile.txt
+! grep -q "$(printf '\033')" hostile.txt
