@@ -76,7 +76,8 @@ const struct verb verbs[] = {
 	{ "top", top_run, "[-f] [-p PID]... [-d SECONDS] [-n ROUNDS] [-l LINES] [-F HZ] [--json]",
 	  "modules or functions the CPUs are in right now" },
 	{ "annotate", annotate_run,
-	  "PROGRAM [FUNCTION] -s SAMPLES [-s SAMPLES]... [--count FUNCTION[+OFFSET]=EXECUTIONS] [--clock GHZ]\n"
+	  "PROGRAM [FUNCTION] -s SAMPLES [-s SAMPLES]... [--count FUNCTION[+OFFSET]=EXECUTIONS] [--clock "
+	  "GHZ]\n"
 	  "                      [--all] [--top N] [--sidecar-dir DIR] [--json]",
 	  "how often instructions ran, how long they took, what they waited for" },
 	{ "explain", explain_run, "PATH [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
