@@ -48,7 +48,7 @@ bool field_value(const struct field *f, uint64_t code, uint64_t *ret)
 	case FIELD_DELTA: *ret = f->base + (code >> 1 ^ -(code & 1)); return true;
 	case FIELD_BACKWARD: *ret = f->base - code; return true;
 	case FIELD_CHAR6:
-		found = memchr(char6, (int)code, sizeof(char6));
+		found = memchr(char6, (int)code, sizeof(char6) - 1);
 		*ret = found ? (uint64_t)(found - char6) : 0;
 		return found != NULL;
 	case FIELD_PLAIN: break;
