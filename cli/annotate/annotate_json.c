@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include <math.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -64,7 +65,7 @@ static void block_json(struct json *json, const struct annotate_view *view, uint
 	json_object_begin(json, NULL);
 	address_json(json, "address", address);
 	json_u64(json, "size", block->size);
-	json_double(json, "executions", c->scale == CYCLES_UNKNOWN ? 0.0 / 0.0 : c->estimate.blocks[b]);
+	json_double(json, "executions", c->scale == CYCLES_UNKNOWN ? NAN : c->estimate.blocks[b]);
 	json_double(json, "confidence", c->estimate.confidence[b] / 255.0);
 	json_double(json, "cycles", cycles);
 	json_double(json, "best", best);
