@@ -132,11 +132,11 @@ morph_install()
 {
 	local build=$MORPH_SOURCE/build/release
 
-	(cd "$MORPH_SOURCE" && cmake --preset release && cmake --build "$build" -j "$JOBS" --target morph morph-cc morph-ld) >"$work/log" 2>&1 ||
+	(cd "$MORPH_SOURCE" && cmake --preset release && cmake --build "$build" -j "$JOBS" --target morph morph-cc morph-ld morph-edit) >"$work/log" 2>&1 ||
 		{ tail "$work/log"; exit 1; }
 	mkdir -p "$prefix/bin" "$prefix/libexec/morph/rebuild"
 	cp -P "$build"/bin/{morph,morph-cc,morph-c++} "$prefix/bin/"
-	cp -P "$build/bin/morph-ld" "$build/backend/masquerade" -r "$prefix/libexec/morph/"
+	cp -P "$build"/bin/morph-{ld,edit} "$build/backend/masquerade" -r "$prefix/libexec/morph/"
 	cp "$MORPH_SOURCE"/packaging/rebuild/*.py "$prefix/libexec/morph/rebuild/"
 }
 morph_install
