@@ -29,7 +29,7 @@ refused() {
 }
 # sampled KERNEL: KERNEL.samples, and $turns that its loop took
 sampled() {
-	"$morph" record -q -F 2000 -o "$1.samples" -- ./kernels "$1" 700 >turns.txt 2>record.txt || return
+	"$morph" record -q -F 2000 -o "$1.samples" -- ./kernels "$1" 500 >turns.txt 2>record.txt || return
 	turns=$(cat turns.txt)
 }
 
