@@ -76,7 +76,7 @@ static uint32_t node_in(struct work *w, uint32_t parent, uint32_t scope, uint32_
 {
 	struct description *out = w->out;
 
-	for (size_t i = out->n_nodes - 1; i > parent && i > 0; i--) {
+	for (size_t i = out->n_nodes ? out->n_nodes - 1 : 0; i > parent; i--) {
 		const struct described_node *n = &out->nodes[i];
 
 		if (n->parent == parent && n->scope == scope && n->call_file == file &&
