@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/shipped.h"
+#include "cli/shared/shipped.h"
 #include "cli/verb.h"
 #include "debug/debug_file.h"
 

@@ -22,7 +22,7 @@
 #include "base/json.h"
 #include "base/prefix.h"
 #include "base/text.h"
-#include "cli/number.h"
+#include "cli/shared/number.h"
 #include "cli/verb.h"
 #include "monitor/machine/privileges.h"
 #include "monitor/perf/launch.h"

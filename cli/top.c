@@ -20,7 +20,7 @@
 #include "base/table.h"
 #include "base/search.h"
 #include "base/text.h"
-#include "cli/number.h"
+#include "cli/shared/number.h"
 #include "cli/verb.h"
 #include "module/image.h"
 #include "monitor/record/recorder.h"

@@ -14,7 +14,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/shipped.h"
+#include "cli/shared/shipped.h"
 #include "cli/verb.h"
 #include "debug/crash_line.h"
 #include "debug/pair.h"

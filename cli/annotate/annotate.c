@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/number.h"
+#include "cli/shared/number.h"
 #include "cli/verb.h"
 
 #define DEFAULT_TOP 20u

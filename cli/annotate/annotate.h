@@ -5,7 +5,7 @@
  * annotate.h - the parts of `morph annotate`: what it shows, as text and as JSON
  */
 
-#include "cli/analysis.h"
+#include "cli/shared/analysis.h"
 
 struct annotate_view {
 	const struct analysis *analysis;	   /* borrowed */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "cli/number.h"
+#include "cli/shared/number.h"
 
 #include <stdlib.h>
 

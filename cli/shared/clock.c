@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-#include "cli/analysis.h"
+#include "cli/shared/analysis.h"
 
 #define ADDITIONS 20000.0
 #define ROUNDS 2000u /* the shortest of these, 10 ms together, was not interrupted */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "cli/analysis.h"
+#include "cli/shared/analysis.h"
 
 #include <errno.h>
 #include <inttypes.h>

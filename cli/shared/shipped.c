@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #define _GNU_SOURCE
-#include "cli/shipped.h"
+#include "cli/shared/shipped.h"
 
 #include <errno.h>
 #include <unistd.h>
