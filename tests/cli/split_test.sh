@@ -30,7 +30,7 @@ readelf -SW whole | grep -q '\.morph '
 # attacked NAME A B: nobody does that (split_attacker.c) from now on
 attacked()
 {
-	rm -f "$1"
+	rm -f "$1" "$1.new"
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$work/attacker" "$@" &
 	pid=$!
 }
