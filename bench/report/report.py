@@ -27,6 +27,7 @@ TITLES = {
     "faults": "Pages of text and page faults",
     "security": "Security",
     "facts": "Claims of the IR",
+    "cpi": "What programs wait for",
     "fuzz": "Fuzzing",
 }
 
