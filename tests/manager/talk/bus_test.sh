@@ -140,9 +140,9 @@ dialogs()
 	pids+=($!)
 	eventually asked "$1"
 }
-asked_soon()
+all_asked_soon() # as many as one user may (POLKIT_PER_USER)
 {
-	(eventually asked 4) 2>/dev/null
+	(eventually asked 8) 2>/dev/null
 }
 # polkit's answers come when he who asked has no calls left
 for n in 4 0 0; do
@@ -152,7 +152,7 @@ for n in 4 0 0; do
 	sleep 5 # until there are calls again (allowance.h)
 done
 dialogs 0
-attack_held bus-answers-of-polkit-that-nobody-fetches asked_soon
+attack_held bus-answers-of-polkit-that-nobody-fetches all_asked_soon
 # dialogs that nobody looks at, of many clients of one user
 sleep 5
 dialogs 0
