@@ -43,9 +43,10 @@ static int module_print(struct edit *edit, size_t i, const struct names *names, 
 
 	for (size_t k = 0; r == 0 && k < image_n_symbols(object); k++) {
 		const struct image_symbol *s = image_symbol_at(object, k);
-		const char **found = s->type == STT_FUNC ? bsearch(&s->name, names->list, names->n,
-								   sizeof(char *), by_name) :
-							   NULL;
+		const char **found =
+			s->type == STT_FUNC && names->n ?
+				bsearch(&s->name, names->list, names->n, sizeof(char *), by_name) :
+				NULL;
 
 		if (!found)
 			continue;

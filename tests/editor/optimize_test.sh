@@ -167,7 +167,7 @@ constant=$(($(readelf -x .rodata vm | grep -c 0x) * 8))
 tamper .rodata "$constant"
 refused "a tampered constant" "its IR is damaged, or was packed beside other loaded bytes" "$morph" optimize tampered --force --profile vm.prof -o x
 tamper .rela.dyn 16
-refused "a tampered pointer" "its IR is damaged, or was packed beside other loaded bytes" "$morph" optimize tampered --force --profile vm.prof -o x
+refused "a tampered pointer" "its section .rela.dyn differs from offset" "$morph" optimize tampered --force --profile vm.prof -o x
 [ ! -e x ] || fail "a refused edit left a file"
 
 echo "where asked to, the IR is taken at its word: the result does what the IR says, and says what differed"

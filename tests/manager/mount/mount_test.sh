@@ -52,7 +52,7 @@ helper()
 hooks_install()
 {
 	sed -E "s#[^ ]*/morph-mount (suspend|resume)#$MORPH_BIN/morph-mount --config=$dir/morphd.conf \1#; s#-x [^ ]*#-x $MORPH_BIN/morph-mount#" \
-		"$MORPH_BIN/../systemd/dpkg.cfg" >"$dir/dpkg.cfg.d/morph"
+		"$MORPH_SOURCE/systemd/dpkg.cfg.in" >"$dir/dpkg.cfg.d/morph"
 	grep -q "$dir/morphd.conf suspend" "$dir/dpkg.cfg.d/morph" || fail "the hook: $(cat "$dir/dpkg.cfg.d/morph")"
 }
 
