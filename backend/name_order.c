@@ -356,6 +356,8 @@ static void slots_order(struct link *link, const Elf64_Rela *relas, size_t n)
 	double last = 0;
 
 	table_open(link->output, ".dynsym", ".dynstr", &dynamic);
+	if (dynamic.n <= 1)
+		return; /* static: nobody looks for names, and none is hidden from anybody */
 	for (size_t i = 0; got && i < n; i++) {
 		size_t at = ELF64_R_SYM(relas[i].r_info);
 		const struct symbol *symbol;
