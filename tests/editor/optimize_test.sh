@@ -178,7 +178,7 @@ grep -q '"rebased": null' report.json || fail "$(grep rebased report.json)"
 for what in text data; do
 	case $what in
 	text) cp vm tampered && printf '\xcc' | dd of=tampered bs=1 seek=$offset conv=notrunc status=none ;;
-	data) tamper .rodata "$constant" ;;
+	data) tamper .rela.dyn 16 ;;
 	esac
 	"$morph" optimize tampered --force --profile vm.prof --rebase -o vm.rebased --report report.json 2>err.txt
 	cmp <(./vm.rebased 3000 2) expected.txt
