@@ -45,7 +45,7 @@ right()
 		        other += 1
 		print("  ", dict(kinds), f"{other} of another mnemonic")
 		known = sum(n for kind, n in kinds.items() if kind in ("block", "instruction", "kept"))
-		if wrong or kinds["kept"] < 20 or kinds["instruction"] < 40 or kinds["near"] > known * 0.05 or other > known * 0.1:
+		if wrong or kinds["kept"] < 20 or kinds["instruction"] < 40 or kinds["near"] > known * 0.1 or other > known * 0.1:
 		    sys.exit("\n".join(wrong) or f"too little is known: {kinds}, {other}")
 	PYTHON
 }
