@@ -45,7 +45,7 @@ morph rollback "$prog"
 cmp "$prog" "$dir/tools/vm" || fail "not as shipped"
 is "owner, mode, time after the rollback" "$before" "$(prog_stat)"
 
-# IR that was packed beside other bytes than the file has is refused.
+# IR that was packed beside other constants than the file has is refused as damaged.
 other=$dir/bin/other
 (cd "$dir/tools" && morph cc -O1 -o other "$sources/vm.c" "$sources/main.c")
 at=$(LC_ALL=C grep -abo 'vm: program too long' "$dir/tools/other" | head -n 1 | cut -d : -f 1)
@@ -56,4 +56,27 @@ mv "$dir/spool/.3" "$dir/spool/3.samples"
 spool_wait
 ! morph reoptimize "$other" 2>"$dir/err.txt" || fail "what does not regenerate was edited"
 says "packed beside other loaded bytes" <"$dir/err.txt" || fail "the refusal: $(cat "$dir/err.txt")"
+
+# Text that does not regenerate is refused, unless morphd.conf names the program: then its IR is taken at its word, and morphd says so.
+other=$dir/bin/otherwise
+(cd "$dir/tools" && morph cc -O1 -Wl,-z,now -o otherwise "$sources/vm.c" "$sources/main.c")
+padding=$(LC_ALL=C grep -abPo '\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00' "$dir/tools/otherwise" | head -n 1 | cut -d : -f 1)
+cp "$dir/tools/otherwise" "$other"
+printf '\x01' | dd of="$other" bs=1 seek=$((padding + 9)) conv=notrunc status=none
+altered() { LC_ALL=C grep -aqP '\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x01' "$other"; }
+altered || fail "nothing was altered"
+morph record --files -F 4000 -o "$dir/spool/.4" -- "$other" 3000000 4 >/dev/null 2>&1
+mv "$dir/spool/.4" "$dir/spool/4.samples"
+spool_wait
+! morph reoptimize "$other" 2>"$dir/err.txt" || fail "what does not regenerate was edited"
+says "not the program.*rebase in morphd.conf" <"$dir/err.txt" || fail "the refusal: $(cat "$dir/err.txt")"
+morphd_stop
+echo "rebase = /nowhere/* $dir/bin/oth*" >>"$dir/morphd.conf"
+morphd_start
+morph reoptimize "$other"
+is "output of the rebased generation" "$expected" "$("$other" 3000 2)"
+! altered || fail "the rebased generation does not have what the IR says"
+morph history "$other" | says "rebased: " || fail "the history: $(morph history "$other")"
+morph rollback "$other"
+altered || fail "not as shipped"
 morphd_stop

@@ -43,17 +43,15 @@ call()
 	nobody "$dir/public/manager-call" "$socket" "$@" || true
 }
 
-# The rows themselves, not what morphd says of them; but for what it thinks of a program, which it notes by itself.
+# The rows themselves, not what morphd says of them.
 rows()
 {
 	python3 - "$dir/state/state.db" <<-'END'
 		import sqlite3, sys
 		db = sqlite3.connect(sys.argv[1])
 		for table in ("module", "target", "generation", "refusal", "event", "pin", "swap"):
-		    rows = db.execute(f"SELECT * FROM {table} ORDER BY 1")
-		    names = [column[0] for column in rows.description]
-		    for row in rows:
-		        print(table, [value for name, value in zip(names, row) if name not in ("verdict", "verdict_ns")])
+		    for row in db.execute(f"SELECT * FROM {table} ORDER BY 1"):
+		        print(table, row)
 	END
 }
 
@@ -68,6 +66,9 @@ mkdir "$dir/bin/directory"
 cp "$dir/bin/second" "$dir/bin/unreadable"
 chmod 600 "$dir/bin/unreadable"
 ln -s second "$dir/bin/link"
+# What morphd thinks of the program by itself it writes once, at its next tick.
+verdict_is_there() { rows | grep -q 'only on request'; }
+eventually verdict_is_there
 before=$(rows)
 oracle()
 {
