@@ -9,6 +9,11 @@
 
 #define OTHERS_SAMPLES 100.0 /* of others, that show that they have used it */
 
+/* Since when generation ?1 is watched; 0: it is not. */
+#define WATCHED_SINCE                                                                             \
+	"(SELECT coalesce(max(t.activated_ns), 0) FROM generation g JOIN target t ON t.module = " \
+	"g.module AND t.generation = g.number AND t.watch_left_s > 0 WHERE g.id = ?1)"
+
 static int64_t crashes_by(const struct crashes_user *user)
 {
 	return user->faults + user->aborts / 2;
@@ -68,12 +73,7 @@ int crashes_enter(struct state *state, int64_t generation, uint32_t user, int64_
 	if (r == 0 && n >= CRASHES_USERS && who)
 		who = CRASHES_NOBODY;
 	if (r == 0)
-		r = state_integer(
-			state, &since, reterr,
-			"SELECT coalesce(max(t.activated_ns), 0) FROM generation g LEFT JOIN target t ON "
-			"t.module = "
-			"g.module AND t.generation = g.number AND t.watch_left_s > 0 WHERE g.id = ?",
-			"i", generation);
+		r = state_integer(state, &since, reterr, "SELECT " WATCHED_SINCE, "i", generation);
 	/* What is from an activation before does not count for this one. */
 	if (r == 0)
 		r = state_do(state, reterr,
@@ -133,8 +133,8 @@ int crashes_of(struct state *state, int64_t generation, bool watched, struct cra
 	size_t n = 0;
 	int r = state_prepare(state, &statement, reterr,
 			      watched ? "SELECT user, watch_starts, watch_faults, watch_aborts FROM run "
-					"WHERE generation = ?" :
-					"SELECT user, starts, faults, aborts FROM run WHERE generation = ?",
+					"WHERE generation = ?1 AND watch_ns = " WATCHED_SINCE :
+					"SELECT user, starts, faults, aborts FROM run WHERE generation = ?1",
 			      "i", generation);
 
 	while (r == 0 && n < ARRAY_SIZE(users) && (r = state_step(state, statement, reterr)) == 1) {
