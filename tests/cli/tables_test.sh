@@ -3,15 +3,10 @@
 # The tables of what Morph can do: every entry is run on a real program and its samples, and stands in its man page.
 set -euo pipefail
 . "$(dirname "$0")/../says.sh"
+. "$(dirname "$0")/../editor/work.sh"
 morph=$MORPH_BIN/morph
 programs=$MORPH_SOURCE/tests/programs
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-chmod 755 "$work"
-cd "$work"
-export TMPDIR=$work ASAN_OPTIONS=detect_leaks=0
 
-fail() { echo "FAILED: $*" >&2; exit 1; }
 # in_page NAME PAGE: PAGE has NAME as a literal: "vm.B NAME", ".Cm NAME", or in a list of these
 in_page() { grep -qE "^\.(B|Cm|It Cm|Fl) ([^ ]+ .*)?$1( .*)?\$" "$MORPH_SOURCE/docs/man/$2" || fail "$2 does not name \"$1\""; }
 # some NAME...: there are at least two
@@ -49,9 +44,7 @@ listed() { "$@" --help | sed -n '/:$/,$ s/^  \([^ ]*\) .*/\1/p'; }
 echo "estimators: each makes a profile, which an edit takes, and is in morph-profile(1)"
 mapfile -t estimators < <(listed "$morph" profile)
 some "${estimators[@]}"
-valgrind -q --tool=callgrind --dump-instr=yes --callgrind-out-file=vm.callgrind ./vm 3000 2 >/dev/null 2>&1 ||
-	fail "valgrind cannot count vm's instructions"
-"$MORPH_BIN/bench-exact" vm exact.samples vm.callgrind
+exact_samples vm exact.samples 3000 2
 for estimator in "${estimators[@]}"; do
 	in_page "$estimator" morph-profile.1
 	samples=vm.samples

@@ -9,9 +9,7 @@ programs=$MORPH_SOURCE/tests/programs
 # edited NAME TRAINING: NAME.new from ./NAME, by exact counts: the same generation each time
 edited()
 {
-	valgrind -q --tool=callgrind --dump-instr=yes --collect-jumps=yes --callgrind-out-file="$1.callgrind" "./$1" "$2" >/dev/null 2>&1 ||
-		fail "valgrind cannot count the instructions of $1"
-	bench-exact "$1" "$1.samples" "$1.callgrind"
+	exact_samples "$1" "$1.samples" "$2"
 	morph profile "$1" "$1.samples" --estimator exact -o "$1.prof" >/dev/null
 	morph optimize "$1" --force --profile "$1.prof" -o "$1.new"
 }

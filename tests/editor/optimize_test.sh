@@ -3,15 +3,11 @@
 # The whole way on a small real program: morph cc, record, profile, optimize; and what must be refused.
 set -euo pipefail
 . "$(dirname "$0")/../says.sh"
+. "$(dirname "$0")/work.sh"
+trap 'umount "$work/tiny" 2>/dev/null || true; rm -rf "$work"' EXIT
 morph=$MORPH_BIN/morph
 programs=$MORPH_SOURCE/tests/programs
-work=$(mktemp -d)
-trap 'umount "$work/tiny" 2>/dev/null || true; rm -rf "$work"' EXIT
-chmod 755 "$work"
-cd "$work"
-export TMPDIR=$work ASAN_OPTIONS=detect_leaks=0
 
-fail() { echo "FAILED: $*" >&2; exit 1; }
 # refused WHAT TEXT COMMAND...: exit status 1, one line, which has TEXT in it
 refused() {
 	local what=$1 text=$2 status=0

@@ -12,3 +12,15 @@ cd "$work"
 export TMPDIR=$work ASAN_OPTIONS=detect_leaks=0
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
+
+# exact_samples NAME SAMPLES ARGUMENT...: runs ./NAME under callgrind; SAMPLES has how often each instruction ran, so that
+# `morph profile --estimator exact` gives the same profile each time
+exact_samples()
+{
+	local name=$1 samples=$2
+
+	shift 2
+	valgrind -q --tool=callgrind --dump-instr=yes --collect-jumps=yes --callgrind-out-file="$samples.callgrind" \
+		"./$name" "$@" >/dev/null 2>&1 || fail "valgrind cannot count the instructions of $name"
+	bench-exact "$name" "$samples" "$samples.callgrind"
+}

@@ -3,15 +3,11 @@
 # Damaged bitcode costs one failed edit and nothing else. The packager's self-test is there for damage that leaves no trace in
 # the shipped code, such as a false promise to the optimizer. HOSTILE_RUNS=N for a longer campaign, HOSTILE_SEED=N for another.
 set -euo pipefail
+. "$(dirname "$0")/../work.sh"
 morph=$MORPH_BIN/morph
 programs=$MORPH_SOURCE/tests/programs
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-chmod 755 "$work"
-cd "$work"
 mkdir place
 chmod 1777 place
-export ASAN_OPTIONS=detect_leaks=0
 
 "$morph" cc --morph-selftest='./vm 3000 2' -O2 -o vm "$programs/vm/vm.c" "$programs/vm/main.c"
 "$morph" record -F 4000 -o vm.samples -- ./vm 1000000 3 >/dev/null 2>&1
