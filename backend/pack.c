@@ -315,9 +315,19 @@ static int lines_shorten(struct packer *p, const char *path)
 	memcpy(bytes, lines->data, lines->size);
 	if (!discriminators_shorten(bytes, lines->size))
 		return 0;
-	fd = open(path, O_WRONLY | O_CLOEXEC);
+	fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || pwrite(fd, bytes, lines->size, (off_t)lines->offset) != (ssize_t)lines->size)
 		return fault_errno(p->reterr, -errno, "%s: its lines", path);
+	return 0;
+}
+
+/* In a directory of others, the name may lead elsewhere by now. */
+static int mode_set(const char *path, mode_t mode, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0 || fchmod(fd, mode) < 0)
+		return fault_errno(reterr, -errno, "%s", path);
 	return 0;
 }
 
@@ -347,8 +357,8 @@ static int output_replace(struct packer *p)
 	}
 	if (r == 0)
 		r = lines_shorten(p, temp);
-	if (r == 0 && chmod(temp, st.st_mode & 07777) < 0)
-		r = fault_errno(p->reterr, -errno, "%s", temp);
+	if (r == 0)
+		r = mode_set(temp, st.st_mode & 07777, p->reterr);
 	if (r == 0 && rename(temp, p->line->output) < 0)
 		r = fault_errno(p->reterr, -errno, "%s", p->line->output);
 	if (r < 0)

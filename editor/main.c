@@ -272,19 +272,8 @@ static int supervise(struct task *task, unsigned cpu_s, uint64_t file_bytes, str
 {
 	const struct arguments *a = task->arguments;
 	const struct workplace *place = task->place;
-	const char *readable[] = { "/usr",
-				   "/lib",
-				   "/lib64",
-				   "/bin",
-				   "/etc/ld.so.cache",
-				   "/etc/ld.so.conf",
-				   "/etc/ld.so.conf.d",
-				   "/proc",
-				   "/sys/devices/system/cpu",
-				   "/dev/urandom",
-				   MORPH_LLVM_DIR,
-				   a->edit.sidecar_dir ? a->edit.sidecar_dir : "/usr/lib/morph",
-				   NULL };
+	const char *readable[] = { SANDBOX_SYSTEM, MORPH_LLVM_DIR,
+				   a->edit.sidecar_dir ? a->edit.sidecar_dir : "/usr/lib/morph", NULL };
 	struct sandbox_options options = {
 		.uid = place->uid,
 		.gid = place->gid,

@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "monitor/machine/support.h"
+#include "monitor/source_kind.h"
 
 #define FIRST_INTERVAL_NS 2000000000u
 #define URGENT_NS 500000000u	  /* a death waits this long for company */
@@ -239,8 +240,8 @@ static int recorder_cycle(struct monitor *monitor, bool last, struct fault *rete
 static int sampler_cycle(struct monitor *monitor, bool last, struct fault *reterr)
 {
 	double elapsed_s = (double)(clock_ns(CLOCK_MONOTONIC) - monitor->cycle_ns) / 1e9, fill = 0;
-	bool has_reference =
-		monitor->source.found.kind == MONITOR_TICK && !source_clock_is_denied(monitor->settings);
+	bool has_reference = source_kind_of(monitor->source.found.kind)->is_tick &&
+			     !source_clock_is_denied(monitor->settings);
 	bool burst_is_over;
 	int r = monitor_drain(monitor, SAMPLER_MAIN, elapsed_s, &fill, reterr);
 	uint64_t now;

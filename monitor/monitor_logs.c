@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "monitor/monitor_state.h"
+#include "monitor/source_kind.h"
 
 #define HALVE_AFTER 4096.0 /* timed runs, so that old ones fade */
 
@@ -25,7 +26,7 @@ static void drained_account(struct monitor *monitor, enum sampler_table table,
 	const __u64 *n = drained->counters.n;
 	struct monitor_status *status = &monitor->status;
 	struct monitor_mean *mean = &monitor->means[table];
-	bool is_clock = table == SAMPLER_REFERENCE || monitor->source.found.kind != MONITOR_TICK;
+	bool is_clock = table == SAMPLER_REFERENCE || !source_kind_of(monitor->source.found.kind)->is_tick;
 
 	mean_add(mean, (double)n[SAMPLER_TIMED_NS], (double)n[SAMPLER_TIMED]);
 	if (mean->n >= 8)
@@ -47,7 +48,7 @@ int monitor_drain(struct monitor *monitor, enum sampler_table table, double elap
 	sampler_events(monitor->source.sampler, monitor_on_event, monitor);
 	*retfill = MAX(*retfill, drained.fill);
 	drained_account(monitor, table, &drained);
-	if (table == SAMPLER_REFERENCE || monitor->source.found.kind != MONITOR_TICK) {
+	if (table == SAMPLER_REFERENCE || !source_kind_of(monitor->source.found.kind)->is_tick) {
 		pace_heal(&monitor->pace, monitor->source.sampler, drained.per_cpu, elapsed_s);
 		monitor->status.expected_reference += (uint64_t)pace_expected(&monitor->pace, elapsed_s);
 	}
@@ -111,7 +112,7 @@ int monitor_make_log(struct monitor *monitor, struct collector_head *head, struc
 int monitor_main_log(struct monitor *monitor, uint64_t now, struct fault *reterr)
 {
 	const struct monitor_status *status = &monitor->status;
-	bool is_tick = monitor->source.found.kind == MONITOR_TICK;
+	bool is_tick = source_kind_of(monitor->source.found.kind)->is_tick;
 	bool with_reference = is_tick && !monitor->burst.is_on;
 	struct collector_head head = {
 		.source = source_in_logs(monitor->source.found.kind),

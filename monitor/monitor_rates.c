@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "monitor/monitor_state.h"
+#include "monitor/source_kind.h"
 
 #define MIN_INTERVAL_NS 100000000u
 #define FILL_HIGH 0.5
@@ -21,8 +22,9 @@ void monitor_rates_set(struct monitor *monitor)
 	if (!monitor->source.sampler)
 		return;
 	status->on_battery = pace_on_battery(POWER_SUPPLIES);
-	if (monitor->source.found.kind != MONITOR_TICK) {
-		if (monitor->settings->rate_hz <= 0 && monitor->source.found.kind == MONITOR_CPU_CLOCK)
+	if (!source_kind_of(monitor->source.found.kind)->is_tick) {
+		if (monitor->settings->rate_hz <= 0 &&
+		    source_kind_of(monitor->source.found.kind)->is_cpu_clock)
 			status->clock_hz = budget_clock_hz(monitor->settings->budget, &status->cost,
 							   MONITOR_CLOCK_MAX_HZ);
 		r = pace_set(&monitor->pace, monitor->source.sampler, status->clock_hz, false);
@@ -85,7 +87,7 @@ uint64_t monitor_burst_drain_ns(const struct monitor *monitor)
 double monitor_burst_buy(struct monitor *monitor, const struct control_burst *request)
 {
 	struct monitor_status *status = &monitor->status;
-	bool has_reference = monitor->source.found.kind == MONITOR_TICK;
+	bool has_reference = source_kind_of(monitor->source.found.kind)->is_tick;
 	double hz;
 
 	if (!monitor->source.sampler || monitor->burst.is_on ||
@@ -106,7 +108,7 @@ double monitor_burst_buy(struct monitor *monitor, const struct control_burst *re
 void monitor_burst_begin(struct monitor *monitor, const struct control_burst *request, double hz,
 			 uint64_t bought_ns)
 {
-	bool has_reference = monitor->source.found.kind == MONITOR_TICK;
+	bool has_reference = source_kind_of(monitor->source.found.kind)->is_tick;
 
 	monitor->burst.table = has_reference ? SAMPLER_REFERENCE : SAMPLER_MAIN;
 	monitor->burst.is_on = monitor->status.is_bursting = true;

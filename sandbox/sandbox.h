@@ -27,6 +27,11 @@
 #include "sandbox/limits.h"
 #include "sandbox/spaces.h"
 
+/** SANDBOX_SYSTEM - what a compiler, a linker and their libraries need of the system: the beginning of a list of readable files */
+#define SANDBOX_SYSTEM                                                                                \
+	"/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", \
+		"/proc", "/sys/devices/system/cpu", "/dev/urandom"
+
 struct sandbox_options {
 	uid_t uid; /* whom to become; (uid_t)-1: stay who we are (only root can change) */
 	gid_t gid;

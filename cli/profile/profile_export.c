@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cli/shared/analysis.h"
 #include "cli/verb.h"
 #include "profiles/export/export.h"
 
@@ -33,28 +34,7 @@ static int profile_convert(const struct exporter *exporter, const char *path, st
 	return r < 0 ? r : exporter->run(&(struct export_input){ .profile = profile }, ret, retleft, reterr);
 }
 
-static int logs_sum(char *const *paths, int n, struct sample_log **ret, struct fault *reterr)
-{
-	_clean_(sample_log_freep) struct sample_log *sum = sample_log_new();
-
-	if (!sum)
-		return fault_errno(reterr, -ENOMEM, "sample logs");
-	for (int i = 0; i < n; i++) {
-		_clean_(sample_log_freep) struct sample_log *log = NULL;
-		int r = sample_log_read(paths[i], &log, reterr);
-
-		if (r == 0 && sample_log_merge(sum, log) < 0)
-			r = fault_errno(reterr, -ENOMEM, "%s", paths[i]);
-		if (r < 0)
-			return r;
-	}
-	if (sample_log_unite(sum) < 0)
-		return fault_errno(reterr, -ENOMEM, "sample logs");
-	*ret = TAKE(sum);
-	return 0;
-}
-
-static int samples_convert(const struct exporter *exporter, const char *program, char *const *paths, int n,
+static int samples_convert(const struct exporter *exporter, const char *program, char *const *paths, size_t n,
 			   struct buffer *ret, char *retleft, struct fault *reterr)
 {
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
@@ -63,7 +43,7 @@ static int samples_convert(const struct exporter *exporter, const char *program,
 	int r = image_open(program, &image, reterr);
 
 	if (r == 0)
-		r = logs_sum(paths, n, &log, reterr);
+		r = sample_logs_sum(paths, n, &log, reterr);
 	if (r < 0)
 		return r;
 	input = (struct export_input){ .image = image,

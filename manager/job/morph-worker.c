@@ -173,18 +173,7 @@ static struct sandbox_limits limits_of(const struct worker *w)
 
 static int run_in_sandbox(struct worker *w, struct job_answer *answer, struct fault *reterr)
 {
-	const char *readable[JOB_FILES + 20] = { "/usr",
-						 "/lib",
-						 "/lib64",
-						 "/bin",
-						 "/etc/ld.so.cache",
-						 "/etc/ld.so.conf",
-						 "/etc/ld.so.conf.d",
-						 "/proc",
-						 "/sys/devices/system/cpu",
-						 "/dev/urandom",
-						 w->self,
-						 w->bin };
+	const char *readable[JOB_FILES + 20] = { SANDBOX_SYSTEM, w->self, w->bin };
 	struct sandbox_options options = { .uid = (uid_t)-1,
 					   .directory = w->directory,
 					   .readable = readable,
@@ -194,9 +183,11 @@ static int run_in_sandbox(struct worker *w, struct job_answer *answer, struct fa
 					   .tick = on_tick,
 					   .userdata = w };
 	struct sandbox_report report = { 0 };
-	size_t n = 12;
+	size_t n = 0;
 	int status, r;
 
+	while (readable[n])
+		n++;
 	for (size_t i = 0; i < w->order.header.n_readable; i++)
 		readable[n++] = w->order.readable[i];
 	options.limits = limits_of(w);

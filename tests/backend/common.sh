@@ -40,6 +40,34 @@ relinks() {
 	same "$(objdump -p relink/out | grep NEEDED)" "$(objdump -p "$1" | grep NEEDED)" "relink $1: libraries"
 }
 
+# cells_sources MAIN: cells.c, use.c and MAIN; cells() has a loop whose code depends on its debug information
+cells_sources()
+{
+	cat >cells.c <<'END'
+void use(int *, int);
+void cells(int *top, int *p, int n)
+{
+	int base = ++*top;
+	*top += 5;
+	for (int i = 0; i < n; i++) {
+		int cell = base + 5 + i;
+		use(p, cell);
+		if (p[i] == cell)
+			use(p, base + 2);
+	}
+	int end = *top;
+	for (int i = 0; p[i]; i++) {
+		int last = end;
+		use(p + i, i + base + 5);
+		if (i > last)
+			break;
+	}
+}
+END
+	printf 'int sum;\n__attribute__((noinline)) void use(int *p, int x) { sum += *p ^ x; }\n' >use.c
+	printf 'void cells(int *, int *, int);\nint main(void) { int p[64] = { 7, 9, 8, 3 }, m = 0; cells(&m, p, 5); return m; }\n' >"$1"
+}
+
 cat >hello.c <<'END'
 #include <stdio.h>
 int main(void) { puts("hello"); return 0; }

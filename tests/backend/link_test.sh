@@ -142,29 +142,7 @@ printf 'int t1(int); int t2(int); int main(int n, char **v) { (void)v; return t1
 must morph cc -O1 t.c t1.c t2.c -o twins && same "$(field twins unplaced_probes)" 0 "unplaced probes"
 same "$(morph dump twins | sed -n 's/^function twin.*guid \([0-9a-f]*\),.*/\1/p' | sort -u | wc -l)" 2 "GUIDs of twins"
 case_of "a loop that debug information shapes regenerates"
-cat >cells.c <<'END'
-void use(int *, int);
-void cells(int *top, int *p, int n)
-{
-	int base = ++*top;
-	*top += 5;
-	for (int i = 0; i < n; i++) {
-		int cell = base + 5 + i;
-		use(p, cell);
-		if (p[i] == cell)
-			use(p, base + 2);
-	}
-	int end = *top;
-	for (int i = 0; p[i]; i++) {
-		int last = end;
-		use(p + i, i + base + 5);
-		if (i > last)
-			break;
-	}
-}
-END
-printf 'int sum;\n__attribute__((noinline)) void use(int *p, int x) { sum += *p ^ x; }\n' >use.c
-printf 'void cells(int *, int *, int);\nint main(void) { int p[64] = { 7, 9, 8, 3 }, m = 0; cells(&m, p, 5); return m; }\n' >in.c
+cells_sources in.c
 cells() { objdump -d --no-show-raw-insn "$1" | sed -n '/<cells>:/,/^$/s/^ *[0-9a-f]*:\t//p' | sed 's/0x[0-9a-f]*(%rip).*//; s/[0-9a-f]* <.*//'; }
 must morph cc -O2 cells.c use.c in.c -o plain && must morph cc -O2 -g cells.c use.c in.c -o described
 [ "$(cells plain)" != "$(cells described)" ] || fail "this LLVM's loops do not depend on debug information: nothing is tested"

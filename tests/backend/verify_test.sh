@@ -99,29 +99,7 @@ cat >llvm/bin/opt <<END
 case " \$* " in *" -S "*) printf 'all loops\nare one\n' ;; *) exec "$LLVM/opt" "\$@" ;; esac
 END
 chmod +x llvm/bin/opt
-cat >cells.c <<'END'
-void use(int *, int);
-void cells(int *top, int *p, int n)
-{
-	int base = ++*top;
-	*top += 5;
-	for (int i = 0; i < n; i++) {
-		int cell = base + 5 + i;
-		use(p, cell);
-		if (p[i] == cell)
-			use(p, base + 2);
-	}
-	int end = *top;
-	for (int i = 0; p[i]; i++) {
-		int last = end;
-		use(p + i, i + base + 5);
-		if (i > last)
-			break;
-	}
-}
-END
-printf 'int sum;\n__attribute__((noinline)) void use(int *p, int x) { sum += *p ^ x; }\n' >use.c
-printf 'void cells(int *, int *, int);\nint main(void) { int p[64] = { 7, 9, 8, 3 }, m = 0; cells(&m, p, 5); return m; }\n' >cells-main.c
+cells_sources cells-main.c
 must morph cc -O2 -g -c cells.c use.c cells-main.c
 MORPH_LLVM_DIR=$PWD/llvm must morph cc cells.o use.o cells-main.o -o m
 must_not morph optimize --check m
