@@ -8,7 +8,7 @@
 
 # What is there before Morph comes: what its packages depend on, and what building others takes.
 ROOT_PACKAGES=(
-	autoconf build-essential clang-22 dbus debhelper jq libbpf1 libcurl4 libseccomp2 libsqlite3-0 libxxhash0 libzydis4.0 lld-22
+	autoconf build-essential clang-22 dbus debhelper jq libbpf1 libcurl4 libdw1 libseccomp2 libsqlite3-0 libxxhash0 libzydis4.0 lld-22
 	llvm-22 llvm-22-linker-tools po-debconf systemd systemd-sysv
 )
 
