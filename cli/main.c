@@ -39,6 +39,7 @@ int verify_run(int argc, char **argv);
 int translate_run(int argc, char **argv);
 int debug_file_run(int argc, char **argv);
 int annotate_run(int argc, char **argv);
+int stats_run(int argc, char **argv);
 
 const struct verb verbs[] = {
 	{ "cc", cc_run, "[--morph-selftest=COMMAND] [--morph-verify] CLANG-ARGUMENT...",
@@ -80,6 +81,9 @@ const struct verb verbs[] = {
 	  "GHZ]\n"
 	  "                      [--all] [--top N] [--sidecar-dir DIR] [--json]",
 	  "how often instructions ran, how long they took, what they waited for" },
+	{ "stats", stats_run,
+	  "SAMPLES SAMPLES... [--program FILE]... [--modules] [--least PERCENT] [--top N] [--json]",
+	  "what differed between runs of the same work, and which function made one slow" },
 	{ "explain", explain_run, "PATH [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "what was done with a program, and why" },
 	{ "reoptimize", reoptimize_run, "PATH... [--json] [--socket=PATH | --bus=ADDRESS]",

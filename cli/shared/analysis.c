@@ -7,10 +7,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "cli/shared/sampled_file.h"
 #include "profiles/cycles/recover.h"
 
 #define LINE_BYTES 64u
@@ -39,19 +39,6 @@ int sample_logs_sum(char *const *paths, size_t n, struct sample_log **ret, struc
 
 /* --- which samples -------------------------------------------------------------------------------- */
 
-static bool is_this_file(const struct sample_module *module, const struct image *image)
-{
-	const struct build_id *id = image_build_id(image);
-	const struct stat *st = image_stat(image);
-
-	if (module->kind != SAMPLE_MODULE_FILE)
-		return false;
-	if (id->size || module->build_id.size)
-		return build_id_is_equal(id, &module->build_id);
-	return module->file_size == (uint64_t)st->st_size && module->path &&
-	       strcmp(module->path, image_path(image)) == 0;
-}
-
 static const char *base_name(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -64,7 +51,7 @@ static int module_find(struct analysis *a, struct fault *reterr)
 	const char *path = image_path(a->image);
 
 	for (size_t i = 0; i < a->log->n_modules && !a->module; i++)
-		if (is_this_file(&a->log->modules[i], a->image))
+		if (sampled_is(&a->log->modules[i], a->image))
 			a->module = &a->log->modules[i];
 	if (a->module)
 		return 0;
