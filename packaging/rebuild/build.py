@@ -7,7 +7,7 @@ import re
 import time
 
 import version
-from common import Fault, run
+from common import Fault, output, run
 from roots import USER, Root
 
 OLD_HEAD = re.compile(r"(\S+) \(([^)]+)\) ([^;]+);")
@@ -70,18 +70,30 @@ def sidecar_loosen(root, deb, log):
              f"dpkg-deb --root-owner-group -b loose {deb} && rm -rf loose", log, user=USER, directory="/build")
 
 
-def debs_take(root, log):
-    """What is published: not the debug symbols."""
+def package_name(deb):
+    """As apt will take it, whatever the file is called."""
+    return output(["dpkg-deb", "-f", deb, "Package"]).strip()
+
+
+def debs_take(root, names, log):
+    """What is published: packages that the distribution has from this source, and their IR. Not the debug symbols, and not what a
+    build may make besides: in our archive it would be above a source that the machine's pins keep down."""
     directory = os.path.join(root.root, "build")
+    allowed = {*names, *(f"{name}-morph" for name in names)}
     debs = []
     for path in sorted(glob.glob(os.path.join(directory, "*.deb"))):
         name = os.path.basename(path)
-        if "-dbgsym_" in name:
+        if os.path.islink(path) or not os.path.isfile(path) or not re.fullmatch(r"[A-Za-z0-9.+~%_-]+\.deb", name):
+            raise Fault("its packages have odd names")
+        package = package_name(path)
+        if package != name.split("_")[0]:
+            raise Fault(f"{name} is another package than it says")
+        if package not in allowed:
+            if not package.endswith("-dbgsym"):
+                log.write(f"morph rebuild: {name} is left out: the distribution has no such package from this source\n".encode())
             os.unlink(path)
             continue
-        if os.path.islink(path) or not re.fullmatch(r"[A-Za-z0-9.+~%_-]+\.deb", name):
-            raise Fault("its packages have odd names")
-        if re.match(r"[a-z0-9+.-]+-morph_", name):
+        if package.endswith("-morph"):
             sidecar_loosen(root, name, log)
         debs.append(path)
     if not debs:
@@ -105,7 +117,7 @@ def build(apt, base, archive, work, source, wanted, previous, options, log, say)
         say(f"building {new}")
         environment = {**ENVIRONMENT, "DEB_BUILD_OPTIONS": f"parallel={options.jobs}" + ("" if options.check else " nocheck")}
         root.run("dpkg-buildpackage -us -uc -b -rfakeroot", log, user=USER, directory="/build/source", environment=environment)
-        debs = debs_take(root, log)
+        debs = debs_take(root, binaries, log)
         n, n_ir = carriers(root, debs, log)
         if not n_ir:
             raise Fault(f"it was built, but none of its {n} programs and libraries carries IR")

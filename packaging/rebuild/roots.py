@@ -148,7 +148,7 @@ class Root:
         inside = ["chroot", f"--userspec={user}:{user}", "--groups=", self.root, "env", "-i",
                   *(f"{key}={value}" for key, value in {**ENVIRONMENT, "HOME": "/build" if user else "/root",
                                                          **(environment or {})}.items()),
-                  "sh", "-c", f"cd {directory} && {command}"]
+                  *(["setpriv", "--no-new-privs"] if user else []), "sh", "-c", f"cd {directory} && {command}"]
         outside = 'mount -t proc -o nosuid,nodev,noexec proc "$1/proc" && shift && exec "$@"'
         run(["unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child", "--ipc", "--uts",
              *([] if network else ["--net"]), "sh", "-c", outside, "sh", self.root, *inside], log=log)

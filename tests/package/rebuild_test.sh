@@ -185,6 +185,38 @@ rebuild --list | grep -q "^$package $version  built" || fail "--list: $(rebuild 
 machine_state >"$work/after"
 diff "$work/before" "$work/after" >"$work/diff" || fail "the machine is another: $(head "$work/diff")"
 
+step "a build that makes packages of others"
+# forged_deb FILE PACKAGE
+forged_deb()
+{
+	mkdir -p "$work/forged_deb/DEBIAN"
+	printf '%s\n' "Package: $2" "Version: 9" "Architecture: amd64" "Maintainer: nobody <nobody@localhost>" "Description: forged" \
+		>"$work/forged_deb/DEBIAN/control"
+	dpkg-deb --root-owner-group -b "$work/forged_deb" "$work/made/build/$1" >/dev/null
+}
+# taken: what is published of these, when the source is dash's
+taken()
+{
+	MORPH_BIN_DIR=$prefix/bin PYTHONPATH=$prefix/libexec/morph/rebuild PYTHONDONTWRITEBYTECODE=1 python3 - "$work/made" <<-'END' 2>&1
+		import os, sys
+		import build
+		from common import Fault
+		class Made:
+		    root = sys.argv[1]
+		try:
+		    with open("/dev/null", "wb") as log:
+		        print(*(os.path.basename(deb) for deb in build.debs_take(Made, {"dash": "1", "ash": "1"}, log)))
+		except Fault as fault:
+		    print(f"refused: {fault}")
+	END
+}
+mkdir -p "$work/made/build"
+forged_deb dash_9_amd64.deb dash
+forged_deb openssh-server_9_amd64.deb openssh-server
+attack_held rebuild-build-makes-another-package test "$(taken)" = dash_9_amd64.deb
+forged_deb ash_9_amd64.deb openssh-server
+attack_held rebuild-package-named-as-another eval '[[ "$(taken)" == "refused: ash_9_amd64.deb is another package than it says" ]]'
+
 step "installing it in a fresh Debian"
 root_new "$work"
 root_mounts "$root"
