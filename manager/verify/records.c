@@ -15,6 +15,7 @@
 #include "manager/keep/path.h"
 #include "manager/keep/store.h"
 #include "manager/mount/mount_record.h"
+#include "manager/verify/records_database.h"
 
 struct record_program *program_records_add(struct program_records *records, const char *path,
 					   const char *build_id, int64_t generation)
@@ -92,13 +93,6 @@ const struct record_generation *record_generation_by_digest(const struct record_
 
 /* ---- state.db ---- */
 
-static const char *column(sqlite3_stmt *row, int i)
-{
-	const char *text = (const char *)sqlite3_column_text(row, i);
-
-	return text ? text : "";
-}
-
 static int generations_load(sqlite3 *db, int64_t module, struct record_program *program)
 {
 	sqlite3_stmt *row = NULL;
@@ -110,8 +104,8 @@ static int generations_load(sqlite3 *db, int64_t module, struct record_program *
 	if (r == SQLITE_OK)
 		r = sqlite3_bind_int64(row, 1, module);
 	while (r == SQLITE_OK && (r = sqlite3_step(row)) == SQLITE_ROW)
-		r = record_program_add(program, sqlite3_column_int64(row, 0), column(row, 1), column(row, 2),
-				       column(row, 3)) < 0 ?
+		r = record_program_add(program, sqlite3_column_int64(row, 0), record_column(row, 1),
+				       record_column(row, 2), record_column(row, 3)) < 0 ?
 			    SQLITE_NOMEM :
 			    SQLITE_OK;
 	sqlite3_finalize(row);
@@ -127,8 +121,8 @@ static int programs_load(sqlite3 *db, struct program_records *ret)
 				   -1, &row, NULL);
 
 	while (r == SQLITE_OK && (r = sqlite3_step(row)) == SQLITE_ROW) {
-		struct record_program *program = program_records_add(ret, column(row, 0), column(row, 1),
-								     sqlite3_column_int64(row, 2));
+		struct record_program *program = program_records_add(
+			ret, record_column(row, 0), record_column(row, 1), sqlite3_column_int64(row, 2));
 
 		r = program ? generations_load(db, sqlite3_column_int64(row, 3), program) : SQLITE_NOMEM;
 		r = r == SQLITE_DONE ? SQLITE_OK : r;
@@ -142,20 +136,13 @@ int program_records_load(const char *state_directory, struct program_records *re
 	struct program_records records = { 0 };
 	char path[PATH_MAX];
 	sqlite3 *db = NULL;
-	int r;
+	int r = records_database_open(state_directory, path, &db, reterr);
 
-	path_join(state_directory, "state.db", path);
-	if (access(path, R_OK) < 0)
-		return fault_errno(reterr, -errno, "%s", path);
-	r = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW, NULL);
-	if (r == SQLITE_OK) {
-		sqlite3_busy_timeout(db, 5000);
-		/* One snapshot for all that is read. */
-		sqlite3_exec(db, "PRAGMA trusted_schema=OFF; BEGIN", NULL, NULL, NULL);
-		r = programs_load(db, &records);
-	}
+	if (r < 0)
+		return r;
+	r = programs_load(db, &records);
 	if (r != SQLITE_DONE) {
-		r = fault_set(reterr, -EUCLEAN, "%s: %s", path, db ? sqlite3_errmsg(db) : "no memory");
+		r = fault_set(reterr, -EUCLEAN, "%s: %s", path, sqlite3_errmsg(db));
 		program_records_done(&records);
 	} else {
 		r = 0;

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "manager/verify/sample_records.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sqlite3.h>
+#include <stddef.h>
+
+#include "manager/verify/records_database.h"
+
+/* Files with places and without: what a module has beyond its generations was counted before it was verified. */
+#define FILES                                                                                           \
+	"SELECT g.id, coalesce((SELECT t.path FROM target t WHERE t.module = m.id AND t.generation = "  \
+	"g.number ORDER BY t.path LIMIT 1), m.path), m.key, g.build_id, m.kind, g.number, g.samples, "  \
+	"m.first_ns, m.last_ns FROM generation g JOIN module m ON m.id = g.module WHERE g.samples > 0 " \
+	"UNION ALL "                                                                                    \
+	"SELECT 0, m.path, m.key, m.key, m.kind, 0, m.samples - coalesce((SELECT sum(g.samples) FROM "  \
+	"generation g WHERE g.module = m.id), 0), m.first_ns, m.last_ns FROM module m"
+
+#define PLACES "SELECT offset, sum(weight) FROM sample WHERE generation = ? AND target = -1 GROUP BY offset"
+
+/* Rows end with SQLITE_DONE; what a reader refuses is kept in @retrefused. */
+static int totals_read(sqlite3 *db, const struct sample_records_reader *reader, int *retrefused)
+{
+	sqlite3_stmt *row = NULL;
+	int r = sqlite3_prepare_v2(db, "SELECT key, value FROM total", -1, &row, NULL);
+
+	while (r == SQLITE_OK && (r = sqlite3_step(row)) == SQLITE_ROW) {
+		*retrefused =
+			reader->total(reader->userdata, record_column(row, 0), sqlite3_column_int64(row, 1));
+		r = *retrefused < 0 ? SQLITE_ABORT : SQLITE_OK;
+	}
+	sqlite3_finalize(row);
+	return r;
+}
+
+static int places_read(sqlite3 *db, int64_t generation, const struct sample_records_reader *reader,
+		       int *retrefused)
+{
+	sqlite3_stmt *row = NULL;
+	int r = sqlite3_prepare_v2(db, PLACES, -1, &row, NULL);
+
+	if (r == SQLITE_OK)
+		r = sqlite3_bind_int64(row, 1, generation);
+	while (r == SQLITE_OK && (r = sqlite3_step(row)) == SQLITE_ROW) {
+		*retrefused = reader->place(reader->userdata, sqlite3_column_int64(row, 0),
+					    sqlite3_column_double(row, 1));
+		r = *retrefused < 0 ? SQLITE_ABORT : SQLITE_OK;
+	}
+	sqlite3_finalize(row);
+	return r;
+}
+
+static int files_read(sqlite3 *db, const struct sample_records_reader *reader, int *retrefused)
+{
+	sqlite3_stmt *row = NULL;
+	int r = sqlite3_prepare_v2(db, FILES, -1, &row, NULL);
+
+	while (r == SQLITE_OK && (r = sqlite3_step(row)) == SQLITE_ROW) {
+		struct sample_record record = { .path = record_column(row, 1),
+						.module_key = record_column(row, 2),
+						.build_id = record_column(row, 3),
+						.kind = sqlite3_column_int64(row, 4),
+						.number = sqlite3_column_int64(row, 5),
+						.samples = sqlite3_column_int64(row, 6),
+						.first_ns = sqlite3_column_int64(row, 7),
+						.last_ns = sqlite3_column_int64(row, 8) };
+		int64_t generation = sqlite3_column_int64(row, 0);
+
+		r = SQLITE_OK;
+		if (record.samples <= 0)
+			continue;
+		*retrefused = reader->file(reader->userdata, &record);
+		if (*retrefused < 0)
+			r = SQLITE_ABORT;
+		else if (reader->place && generation)
+			r = places_read(db, generation, reader, retrefused);
+		r = r == SQLITE_DONE ? SQLITE_OK : r;
+	}
+	sqlite3_finalize(row);
+	return r;
+}
+
+int sample_records_read(const char *state_directory, const struct sample_records_reader *reader,
+			struct fault *reterr)
+{
+	sqlite3 *db = NULL;
+	char path[PATH_MAX];
+	int refused = 0, r = records_database_open(state_directory, path, &db, reterr);
+
+	if (r < 0)
+		return r;
+	r = totals_read(db, reader, &refused);
+	if (r == SQLITE_DONE)
+		r = files_read(db, reader, &refused);
+	if (refused < 0)
+		r = fault_errno(reterr, refused, "%s", path);
+	else
+		r = r == SQLITE_DONE ? 0 : fault_set(reterr, -EUCLEAN, "%s: %s", path, sqlite3_errmsg(db));
+	sqlite3_close_v2(db);
+	return r;
+}
