@@ -18,18 +18,17 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/table.h"
-#include "base/search.h"
 #include "base/text.h"
 #include "cli/shared/number.h"
+#include "cli/shared/procedures.h"
+#include "cli/shared/watch.h"
 #include "cli/verb.h"
-#include "module/image.h"
-#include "monitor/record/recorder.h"
 
 #define DEFAULT_RATE_HZ 99.0
 #define DEFAULT_INTERVAL_S 2.0
 #define DEFAULT_LINES 20u
 #define MAX_PIDS 1024u
-#define MAX_IMAGES 256u
+#define MAX_FILES 256u
 
 struct request {
 	struct recorder_options recorder;
@@ -46,12 +45,13 @@ struct line {
 	bool is_kernel;
 };
 
-/* Images stay open from round to round: symbols are sorted once. */
-struct image_cache {
+/* Files stay open from round to round: symbols are sorted once. */
+struct file_cache {
 	struct {
-		char *path;	     /* owned */
-		struct image *image; /* NULL: cannot be read */
-	} entries[MAX_IMAGES];
+		char *path; /* owned */
+		struct build_id build_id;
+		struct procedures *procedures; /* NULL: no memory */
+	} files[MAX_FILES];
 	size_t n;
 };
 
@@ -129,66 +129,32 @@ static int request_parse(int argc, char **argv, struct request *request)
 	return optind < argc ? verb_usage("top") : 0;
 }
 
-/* --- what may be watched -------------------------------------------------------------------------- */
-
-static int watch(struct request *request, struct recorder **ret, struct fault *reterr)
-{
-	int r;
-
-	request->recorder.pids = request->pids;
-	if (request->recorder.n_pids) {
-		request->recorder.target = RECORDER_TASKS;
-		return recorder_open(&request->recorder, ret, reterr);
-	}
-	request->recorder.target = RECORDER_ALL;
-	r = recorder_open(&request->recorder, ret, reterr);
-	if (r != -EACCES && r != -EPERM)
-		return r;
-	request->recorder.target = RECORDER_TASKS;
-	r = recorder_open(&request->recorder, ret, reterr);
-	return r < 0 ? r : recorder_add_own(*ret, reterr);
-}
-
 /* --- functions ------------------------------------------------------------------------------------ */
 
-static struct image *image_of(struct image_cache *cache, const char *path)
+/* NULL: no room, or no memory. */
+static struct procedures *procedures_of(struct file_cache *cache, const struct sample_module *module)
 {
+	struct procedures_question question = { .module = module };
+	enum procedures_lack lack;
+
 	for (size_t i = 0; i < cache->n; i++)
-		if (strcmp(cache->entries[i].path, path) == 0)
-			return cache->entries[i].image;
-	if (cache->n == MAX_IMAGES)
+		if (strcmp(cache->files[i].path, module->path) == 0 &&
+		    build_id_is_equal(&cache->files[i].build_id, &module->build_id))
+			return cache->files[i].procedures;
+	if (cache->n == MAX_FILES)
 		return NULL;
-	cache->entries[cache->n].path = strdup(path);
-	if (!cache->entries[cache->n].path || image_open(path, &cache->entries[cache->n].image, NULL) < 0)
-		cache->entries[cache->n].image = NULL;
-	return cache->entries[cache->n].path ? cache->entries[cache->n++].image : NULL;
+	cache->files[cache->n].path = strdup(module->path);
+	cache->files[cache->n].build_id = module->build_id;
+	cache->files[cache->n].procedures = procedures_open(&question, &lack);
+	return cache->files[cache->n].path ? cache->files[cache->n++].procedures : NULL;
 }
 
-static void cache_done(struct image_cache *cache)
+static void cache_done(struct file_cache *cache)
 {
 	for (size_t i = 0; i < cache->n; i++) {
-		image_free(cache->entries[i].image);
-		free(cache->entries[i].path);
+		procedures_free(cache->files[i].procedures);
+		free(cache->files[i].path);
 	}
-}
-
-/* The symbol that covers @offset of the file, or NULL. */
-static const char *function_at(const struct image *image, uint64_t offset)
-{
-	uint64_t address;
-	size_t low;
-
-	if (!image || !image_offset_to_address(image, offset, &address))
-		return NULL;
-	low = LOWER_BOUND(0, image_n_symbols(image), middle,
-			  image_symbol_at(image, middle)->address <= address);
-	while (low > 0) {
-		const struct image_symbol *symbol = image_symbol_at(image, --low);
-
-		if (symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC)
-			return address < symbol->address + MAX(symbol->size, 1u) ? symbol->name : NULL;
-	}
-	return NULL;
 }
 
 /* --- lines ---------------------------------------------------------------------------------------- */
@@ -228,17 +194,18 @@ static size_t unite(struct line *lines, size_t n)
 }
 
 static size_t lines_fill(const struct sample_log *log, const struct request *request,
-			 struct image_cache *cache, struct line *lines)
+			 struct file_cache *cache, struct line *lines)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < log->n_modules; i++) {
 		const struct sample_module *module = &log->modules[i];
 		bool by_function = request->by_function && module->kind == SAMPLE_MODULE_FILE;
-		struct image *image = by_function ? image_of(cache, module->path) : NULL;
+		struct procedures *procedures = by_function ? procedures_of(cache, module) : NULL;
 
 		for (size_t k = 0; by_function && k < module->n_counts; k++) {
-			const char *name = function_at(image, module->counts[k].offset);
+			const char *name =
+				procedures ? procedure_at(procedures, module->counts[k].offset) : NULL;
 
 			lines[n++] = (struct line){ module->path, name ? name : "?", module->counts[k].count,
 						    false };
@@ -335,7 +302,7 @@ static void show_json(const struct sample_log *log, const struct line *lines, si
 	fflush(stdout);
 }
 
-static int show(struct recorder *recorder, const struct request *request, struct image_cache *cache,
+static int show(struct recorder *recorder, const struct request *request, struct file_cache *cache,
 		struct fault *reterr)
 {
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
@@ -356,7 +323,7 @@ static int show(struct recorder *recorder, const struct request *request, struct
 	return 0;
 }
 
-static int rounds(struct recorder *recorder, const struct request *request, struct image_cache *cache,
+static int rounds(struct recorder *recorder, const struct request *request, struct file_cache *cache,
 		  struct fault *reterr)
 {
 	int r = 0;
@@ -376,7 +343,7 @@ int top_run(int argc, char **argv)
 {
 	_clean_(recorder_freep) struct recorder *recorder = NULL;
 	struct sigaction action = { .sa_handler = on_interrupt };
-	struct image_cache cache = { .n = 0 };
+	struct file_cache cache = { .n = 0 };
 	struct request request = {
 		.recorder = { .clock = PERF_CLOCK_CPU, .rate_hz = DEFAULT_RATE_HZ },
 		.interval_s = DEFAULT_INTERVAL_S,
@@ -390,7 +357,8 @@ int top_run(int argc, char **argv)
 	request.is_terminal &= !request.json;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	r = watch(&request, &recorder, &fault);
+	request.recorder.pids = request.pids;
+	r = watch_open(&request.recorder, &recorder, &fault);
 	if (r == 0)
 		r = rounds(recorder, &request, &cache, &fault);
 	cache_done(&cache);

@@ -13,10 +13,10 @@
 #include "manager/keep/store.h"
 #include "module/morph_data.h"
 
-int store_find(char ret[PATH_MAX], struct fault *reterr)
+int state_find(char ret[PATH_MAX], struct fault *reterr)
 {
 	struct settings settings = { 0 };
-	char config[PATH_MAX], state[PATH_MAX];
+	char config[PATH_MAX];
 	int r = settings_init(&settings);
 
 	if (r < 0)
@@ -25,10 +25,19 @@ int store_find(char ret[PATH_MAX], struct fault *reterr)
 	r = config_tree_read(config, settings_keys, &settings, NULL, reterr);
 	if (r == -ENOENT || r == -EACCES)
 		r = 0;
-	if (r == 0 && (!settings_path(&settings, settings.state_directory, state) ||
-		       !path_join(state, "store", ret)[0]))
+	if (r == 0 && !settings_path(&settings, settings.state_directory, ret))
 		r = fault_errno(reterr, -ENAMETOOLONG, "%s", settings.root);
 	settings_done(&settings);
+	return r;
+}
+
+int store_find(char ret[PATH_MAX], struct fault *reterr)
+{
+	char state[PATH_MAX];
+	int r = state_find(state, reterr);
+
+	if (r == 0 && !path_join(state, "store", ret)[0])
+		r = fault_errno(reterr, -ENAMETOOLONG, "%s", state);
 	return r;
 }
 

@@ -16,5 +16,7 @@
  */
 int shipped_find(const char *path, const char *store, char ret[PATH_MAX], struct fault *reterr);
 
+/** state_find() - morphd's configured state directory into @ret */
+int state_find(char ret[PATH_MAX], struct fault *reterr);
 /** store_find() - the configured store's path into @ret */
 int store_find(char ret[PATH_MAX], struct fault *reterr);

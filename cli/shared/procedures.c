@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "cli/shared/procedures.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/search.h"
+#include "debug/source.h"
+#include "module/image.h"
+#include "profiles/cycles/recover.h"
+
+#define DEBUG_DIRECTORY "/usr/lib/debug"
+
+struct procedure {
+	uint64_t address, end;
+	const char *name; /* borrowed from image or symbols */
+	uint8_t binding;
+};
+
+struct procedures {
+	struct image *image;	/* NULL: there is none */
+	struct image *symbols;	/* a debug file; NULL: the image's own are used */
+	struct source *source;	/* NULL: no lines */
+	struct procedure *list; /* owned; sorted by address, one for each */
+	size_t n;
+	struct recover_range
+		*ranges; /* owned; all functions, with a name or without; NULL: not asked for yet */
+	size_t n_ranges;
+	struct arena *names; /* of those without */
+};
+
+const char *procedures_sentence(enum procedures_lack lack)
+{
+	switch (lack) {
+	case PROCEDURES_GONE: return "cannot be read any more";
+	case PROCEDURES_REPLACED: return "was replaced since it was sampled";
+	case PROCEDURES_ELSEWHERE: return "is a name in another mount namespace, and has no build ID";
+	case PROCEDURES_STRIPPED: return "has no symbols; its debug package would tell";
+	case PROCEDURES_NO_PLACES:
+		return "is no program with Morph data: morphd keeps no places of its samples";
+	case PROCEDURES_NO_LINES: return "has no debug information; its debug package would tell";
+	default: return NULL;
+	}
+}
+
+void procedures_free(struct procedures *procedures)
+{
+	if (!procedures)
+		return;
+	source_free(procedures->source);
+	image_free(procedures->symbols);
+	image_free(procedures->image);
+	free(procedures->list);
+	free(procedures->ranges);
+	arena_free(procedures->names);
+	free(procedures);
+}
+
+/* --- is it the file that was sampled? ------------------------------------------------------------- */
+
+static bool is_sampled_build(const struct sample_module *module, const struct image *image)
+{
+	const struct build_id *id = image_build_id(image);
+	const struct stat *st = image_stat(image);
+
+	if (id->size || module->build_id.size)
+		return build_id_is_equal(id, &module->build_id);
+	return module->file_size == (uint64_t)st->st_size &&
+	       (!module->mtime_ns || module->mtime_ns == (uint64_t)stat_mtime_ns(st));
+}
+
+static enum procedures_lack image_find(const struct procedures_question *q, struct image **ret)
+{
+	const char *places[] = { q->module->path, q->copy };
+	enum procedures_lack lack = PROCEDURES_GONE;
+
+	if (q->module->kind != SAMPLE_MODULE_FILE)
+		return PROCEDURES_NO_FILE;
+	if (q->module->space && !q->module->build_id.size)
+		return PROCEDURES_ELSEWHERE;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		_clean_(image_freep) struct image *image = NULL;
+
+		if (!places[i] || places[i][0] != '/' || image_open(places[i], &image, NULL) < 0)
+			continue;
+		if (is_sampled_build(q->module, image)) {
+			*ret = TAKE(image);
+			return PROCEDURES_KNOWN;
+		}
+		lack = PROCEDURES_REPLACED;
+	}
+	return lack;
+}
+
+/* --- symbols -------------------------------------------------------------------------------------- */
+
+static int compare(const void *pa, const void *pb)
+{
+	const struct procedure *a = pa, *b = pb;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	if (a->end != b->end)
+		return a->end > b->end ? -1 : 1; /* of several names the one that says most, */
+	if ((a->binding == STB_GLOBAL) != (b->binding == STB_GLOBAL))
+		return a->binding == STB_GLOBAL ? -1 : 1; /* that others call it by, */
+	return strcmp(a->name, b->name);
+}
+
+static int list_make(struct procedures *p, const struct image *image)
+{
+	size_t n = image_n_symbols(image), kept = 0;
+
+	p->list = calloc(n + 1, sizeof(*p->list));
+	if (!p->list)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct image_symbol *s = image_symbol_at(image, i);
+		uint64_t size = MAX(s->size, 1u);
+
+		if ((s->type == STT_FUNC || s->type == STT_GNU_IFUNC) && s->address <= UINT64_MAX - size &&
+		    s->name[0])
+			p->list[p->n++] =
+				(struct procedure){ s->address, s->address + size, s->name, s->binding };
+	}
+	if (p->n)
+		qsort(p->list, p->n, sizeof(*p->list), compare);
+	for (size_t i = 0; i < p->n; i++)
+		if (!kept || p->list[kept - 1].address != p->list[i].address)
+			p->list[kept++] = p->list[i];
+	p->n = kept;
+	return 0;
+}
+
+/* The file with this build ID below the debug directory; NULL: none that has symbols. */
+static struct image *debug_open(const struct image *image, const char *directory)
+{
+	_clean_(image_freep) struct image *debug = NULL;
+	const struct build_id *id = image_build_id(image);
+	char text[BUILD_ID_MAX_TEXT], path[PATH_MAX];
+	int n;
+
+	if (id->size < 2)
+		return NULL;
+	build_id_text(id, text);
+	n = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug",
+		     directory ? directory : DEBUG_DIRECTORY, text, text + 2);
+	if (n < 0 || (size_t)n >= sizeof(path) || image_open(path, &debug, NULL) < 0)
+		return NULL;
+	if (!build_id_is_equal(image_build_id(debug), id) || !image_section_find(debug, ".symtab"))
+		return NULL;
+	return TAKE(debug);
+}
+
+static int symbols_find(struct procedures *p, const char *debug_dir)
+{
+	if (!image_section_find(p->image, ".symtab"))
+		p->symbols = debug_open(p->image, debug_dir);
+	return list_make(p, p->symbols ? p->symbols : p->image);
+}
+
+struct procedures *procedures_open(const struct procedures_question *q, enum procedures_lack *retlack)
+{
+	_clean_(procedures_freep) struct procedures *p = calloc(1, sizeof(*p));
+
+	if (p)
+		p->names = arena_new();
+	if (!p || !p->names)
+		return NULL;
+	*retlack = image_find(q, &p->image);
+	if (*retlack != PROCEDURES_KNOWN)
+		return TAKE(p);
+	if (symbols_find(p, q->debug_dir) < 0)
+		return NULL;
+	if (q->lines && source_read(image_path(p->image), q->debug_dir, &p->source, NULL) < 0)
+		*retlack = PROCEDURES_NO_LINES;
+	if (!p->n)
+		*retlack = PROCEDURES_STRIPPED;
+	return TAKE(p);
+}
+
+static const struct procedure *named_at(const struct procedures *p, uint64_t address)
+{
+	size_t i = LOWER_BOUND(0, p->n, middle, p->list[middle].address <= address);
+
+	return i && address < p->list[i - 1].end ? &p->list[i - 1] : NULL;
+}
+
+/* What has no name in the symbols: the function's address. */
+static const char *address_name(struct procedures *p, uint64_t address)
+{
+	const struct recover_range *range;
+	char text[24];
+
+	if (!p->ranges && recover_ranges(p->image, &p->ranges, &p->n_ranges) < 0)
+		return NULL;
+	range = recover_range_at(p->ranges, p->n_ranges, address);
+	if (!range)
+		return NULL;
+	if (!range->name || !range->name[0]) {
+		snprintf(text, sizeof(text), "0x%" PRIx64, range->start);
+		p->ranges[range - p->ranges].name = arena_strndup(p->names, text, strlen(text));
+	}
+	return range->name;
+}
+
+const char *procedure_at(struct procedures *p, uint64_t offset)
+{
+	const struct procedure *procedure;
+	uint64_t address;
+
+	if (!p->image || !image_offset_to_address(p->image, offset, &address))
+		return NULL;
+	procedure = named_at(p, address);
+	return procedure ? procedure->name : address_name(p, address);
+}
+
+bool procedure_line(const struct procedures *p, uint64_t offset, char ret[LINE_TEXT_BYTES])
+{
+	const struct source_row *row;
+	uint64_t address;
+
+	if (!p->source || !image_offset_to_address(p->image, offset, &address))
+		return false;
+	row = source_row_at(p->source, address);
+	if (!row || row->file == SOURCE_NONE)
+		return false;
+	snprintf(ret, LINE_TEXT_BYTES, "%.*s:%" PRIu32, LINE_TEXT_BYTES - 16, p->source->files[row->file],
+		 row->line);
+	return true;
+}
