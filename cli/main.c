@@ -40,6 +40,7 @@ int translate_run(int argc, char **argv);
 int debug_file_run(int argc, char **argv);
 int annotate_run(int argc, char **argv);
 int stats_run(int argc, char **argv);
+int report_run(int argc, char **argv);
 
 const struct verb verbs[] = {
 	{ "cc", cc_run, "[--morph-selftest=COMMAND] [--morph-verify] CLANG-ARGUMENT...",
@@ -76,6 +77,13 @@ const struct verb verbs[] = {
 	  "programs, samples, generations, and what morphd waits for" },
 	{ "top", top_run, "[-f] [-p PID]... [-d SECONDS] [-n ROUNDS] [-l LINES] [-F HZ] [--json]",
 	  "modules or functions the CPUs are in right now" },
+	{ "report", report_run,
+	  "[LOG|DIRECTORY]... [--by DIMENSION[,DIMENSION]...] [--only DIMENSION=PATTERN]... [--since TIME] "
+	  "[--until TIME]\n"
+	  "                    [--sort share|name] [--least PERCENT] [--limit N] [--skip N] [--state DIR] "
+	  "[--debug-dir DIR]\n"
+	  "                    [--live SECONDS [-p PID]... [-G CGROUP] [-F HZ]] [--json]",
+	  "where the machine's time went, by program, function, line, user" },
 	{ "annotate", annotate_run,
 	  "PROGRAM [FUNCTION] -s SAMPLES [-s SAMPLES]... [--count FUNCTION[+OFFSET]=EXECUTIONS] [--clock "
 	  "GHZ]\n"

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/file.h"
 #include "base/search.h"
+#include "cli/shared/sampled_file.h"
 #include "debug/source.h"
 #include "module/image.h"
 #include "profiles/cycles/recover.h"
@@ -64,38 +64,18 @@ void procedures_free(struct procedures *procedures)
 
 /* --- is it the file that was sampled? ------------------------------------------------------------- */
 
-static bool is_sampled_build(const struct sample_module *module, const struct image *image)
-{
-	const struct build_id *id = image_build_id(image);
-	const struct stat *st = image_stat(image);
-
-	if (id->size || module->build_id.size)
-		return build_id_is_equal(id, &module->build_id);
-	return module->file_size == (uint64_t)st->st_size &&
-	       (!module->mtime_ns || module->mtime_ns == (uint64_t)stat_mtime_ns(st));
-}
-
 static enum procedures_lack image_find(const struct procedures_question *q, struct image **ret)
 {
-	const char *places[] = { q->module->path, q->copy };
-	enum procedures_lack lack = PROCEDURES_GONE;
+	char *copies[] = { (char *)q->copy };
 
-	if (q->module->kind != SAMPLE_MODULE_FILE)
-		return PROCEDURES_NO_FILE;
-	if (q->module->space && !q->module->build_id.size)
+	if (q->module->kind == SAMPLE_MODULE_FILE && q->module->space && !q->module->build_id.size)
 		return PROCEDURES_ELSEWHERE;
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		_clean_(image_freep) struct image *image = NULL;
-
-		if (!places[i] || places[i][0] != '/' || image_open(places[i], &image, NULL) < 0)
-			continue;
-		if (is_sampled_build(q->module, image)) {
-			*ret = TAKE(image);
-			return PROCEDURES_KNOWN;
-		}
-		lack = PROCEDURES_REPLACED;
+	switch (sampled_image_open(q->module, copies, !!q->copy, ret)) {
+	case SAMPLED_FILE: return PROCEDURES_KNOWN;
+	case SAMPLED_NO_FILE: return PROCEDURES_NO_FILE;
+	case SAMPLED_REPLACED: return PROCEDURES_REPLACED;
+	default: return PROCEDURES_GONE;
 	}
-	return lack;
 }
 
 /* --- symbols -------------------------------------------------------------------------------------- */

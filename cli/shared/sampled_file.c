@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "module/array.h"
 
 bool sampled_is(const struct sample_module *module, const struct image *image)
@@ -20,12 +21,13 @@ bool sampled_is(const struct sample_module *module, const struct image *image)
 	if (id->size || module->build_id.size)
 		return build_id_is_equal(id, &module->build_id);
 	return module->file_size == (uint64_t)st->st_size && module->path &&
+	       (!module->mtime_ns || module->mtime_ns == (uint64_t)stat_mtime_ns(st)) &&
 	       strcmp(module->path, image_path(image)) == 0;
 }
 
 /* Without a build ID, a copy elsewhere cannot be known to be the same file. */
-static enum sampled_state image_find(const struct sample_module *module, char *const *copies, size_t n,
-				     struct image **ret)
+enum sampled_state sampled_image_open(const struct sample_module *module, char *const *copies, size_t n,
+				      struct image **ret)
 {
 	enum sampled_state state = SAMPLED_GONE;
 
@@ -114,7 +116,7 @@ int sampled_file_open(const struct sample_module *module, char *const *copies, s
 	file.arena = arena_new();
 	if (!file.arena)
 		return -ENOMEM;
-	file.state = image_find(module, copies, n_copies, &file.image);
+	file.state = sampled_image_open(module, copies, n_copies, &file.image);
 	if (file.image && recover_ranges(file.image, &file.ranges, &file.n) < 0)
 		return -ENOMEM;
 	if (file.image && names_make(&file) < 0)

@@ -33,8 +33,12 @@ struct sampled_file {
 	struct arena *arena;
 };
 
-/** sampled_is() - are these the samples of the file @image? By build ID; without one by path and size */
+/** sampled_is() - are these the samples of the file @image? By build ID; without one by path, size and time */
 bool sampled_is(const struct sample_module *module, const struct image *image);
+
+/** sampled_image_open() - the file at their path, or another one in @copies that is the same build, into @ret */
+enum sampled_state sampled_image_open(const struct sample_module *module, char *const *copies, size_t n,
+				      struct image **ret);
 
 /**
  * sampled_file_open() - of samples: the file at their path, or another one in @copies that is the same build

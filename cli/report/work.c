@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The work of morph report: samples in, rows of them, what was asked for of these. */
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/report/report.h"
+#include "cli/shared/watch.h"
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(_unused_ int signal)
+{
+	interrupted = 1;
+}
+
+/* --- which rows ----------------------------------------------------------------------------------- */
+
+static bool is_wanted(const struct report_request *request, const struct ran *ran, const struct row *row)
+{
+	if (report_percent(ran, row->weight) < request->least_percent)
+		return false;
+	for (size_t i = 0; i < request->n_filters; i++) {
+		const char *cell = row->cells[request->filters[i].dimension];
+
+		if (!cell || fnmatch(request->filters[i].pattern, cell, 0) != 0)
+			return false;
+	}
+	return true;
+}
+
+static int by_name(const void *pa, const void *pb)
+{
+	const struct row *a = pa, *b = pb;
+
+	for (unsigned i = 0; i < BY_END; i++) {
+		int order = a->cells[i] ? strcmp(a->cells[i], b->cells[i]) : 0;
+
+		if (order)
+			return order;
+	}
+	return 0;
+}
+
+void report_filter(const struct report_request *request, const struct ran *ran, struct rows *rows)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rows->n; i++)
+		if (is_wanted(request, ran, &rows->list[i]))
+			rows->list[n++] = rows->list[i];
+	rows->n = n;
+	if (request->by_name && n)
+		qsort(rows->list, n, sizeof(*rows->list), by_name);
+}
+
+/* --- where from ----------------------------------------------------------------------------------- */
+
+static int sample_now(const struct report_request *request, struct ran *ran, struct fault *reterr)
+{
+	_clean_(recorder_freep) struct recorder *recorder = NULL;
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	struct sigaction action = { .sa_handler = on_interrupt };
+	double end_s = clock_s(CLOCK_MONOTONIC) + request->live_s, left_s;
+	int r = watch_open(&request->recorder, &recorder, reterr);
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	while (r == 0 && !interrupted && (left_s = end_s - clock_s(CLOCK_MONOTONIC)) > 0)
+		r = recorder_wait(recorder, -1, (int)ceil(MIN(left_s, 0.2) * 1e3), reterr);
+	if (r == 0)
+		r = recorder_stop(recorder, reterr);
+	if (r == 0)
+		r = recorder_log(recorder, &log, reterr);
+	return r < 0 ? r : ran_add_log(ran, log, "now", reterr);
+}
+
+static int ran_read(const struct report_request *request, struct ran *ran, struct fault *reterr)
+{
+	int r = 0;
+
+	if (request->live_s > 0)
+		r = sample_now(request, ran, reterr);
+	for (size_t i = 0; r == 0 && i < request->n_paths; i++)
+		r = ran_add_path(ran, request->paths[i], reterr);
+	if (r == 0 && !(request->live_s > 0) && !request->n_paths)
+		r = ran_add_state(ran, request->state_directory, reterr);
+	if (r == -ENOENT && !request->n_paths && !request->state_directory)
+		r = fault_prefix(reterr, r,
+				 "no morphd keeps samples here; name sample logs, or sample now with --live");
+	ran_finish(ran);
+	if (r == 0 && !ran->samples && ran->n_outside)
+		r = fault_set(reterr, -ENODATA,
+			      "no sample log is of the time asked for; %zu are of other times",
+			      ran->n_outside);
+	else if (r == 0 && !ran->samples)
+		r = fault_set(reterr, -ENODATA, "there are no samples");
+	return r;
+}
+
+static int show(const struct report_request *request, const struct ran *ran, struct rows *rows)
+{
+	struct report_view view = { .request = request, .ran = ran, .rows = rows };
+
+	report_filter(request, ran, rows);
+	view.first = MIN(request->skip, rows->n);
+	view.end = request->limit && request->limit < rows->n - view.first ? view.first + request->limit :
+									     rows->n;
+	return request->json ? report_json(&view) : report_text(&view);
+}
+
+int report_work(struct report_request *request, struct fault *reterr)
+{
+	_clean_(ran_done) struct ran ran = { 0 };
+	_clean_(rows_done) struct rows rows = { 0 };
+	int r;
+
+	for (size_t i = 0; i < request->n_filters; i++)
+		request->rows.by |= dimension_bits(request->filters[i].dimension);
+	rows_needs(request->rows.by, &request->ran);
+	ran_init(&request->ran, &ran);
+	r = ran_read(request, &ran, reterr);
+	if (r < 0)
+		return r;
+	r = rows_make(&ran, &request->rows, &rows);
+	if (r == 0)
+		r = show(request, &ran, &rows);
+	return r < 0 ? fault_errno(reterr, r, "samples") : 0;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * sample-log-make OUT <DESCRIPTION: a sample log from words on standard input, one thing a line:
+ *
+ *	rate HZ				samples per second; 0: none
+ *	source NAME			cpu-clock, exact
+ *	time START_NS DURATION_NS
+ *	lost N
+ *	kernel N			kernel samples without a place
+ *	module KIND PATH BUILD USER SPACE	KIND: file, kernel, vdso, anonymous; BUILD: hexadecimal, "=" that of the
+ *						file, "-" none (then size and time of the file, if it is there);
+ *						USER: a number, or "-"
+ *	at OFFSET N			samples of the last module
+ *	in SYMBOL+N COUNT		likewise, N bytes into a function of the file
+ *
+ * In PATH, %XX is a byte.
+ */
+
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "module/image.h"
+#include "profiles/samples/sample_log.h"
+
+static _noreturn_ void fail(const char *what)
+{
+	fprintf(stderr, "sample-log-make: %s\n", what);
+	exit(1);
+}
+
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; to++) {
+		unsigned byte;
+
+		if (*from == '%' && sscanf(from + 1, "%2x", &byte) == 1) {
+			*to = (char)byte;
+			from += 3;
+		} else {
+			*to = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+static struct sample_module *module_add(struct sample_log *log, char *words)
+{
+	char kind[16], path[4096], build[80], user[16];
+	struct sample_module like = { .user = SAMPLE_USER_UNKNOWN };
+	struct image *image = NULL;
+	struct sample_module *module;
+	struct stat st;
+	int n = sscanf(words, "%15s %4095s %79s %15s %" SCNu32, kind, path, build, user, &like.space);
+
+	if (n != 5)
+		fail("module KIND PATH BUILD USER SPACE");
+	like.kind = kind[0] == 'f' ? SAMPLE_MODULE_FILE :
+		    kind[0] == 'k' ? SAMPLE_MODULE_KERNEL :
+		    kind[0] == 'v' ? SAMPLE_MODULE_VDSO :
+				     SAMPLE_MODULE_ANONYMOUS;
+	unescape(path);
+	like.path = path;
+	if (user[0] != '-')
+		like.user = (uint32_t)strtoul(user, NULL, 10);
+	if (build[0] == '=' && image_open(path, &image, NULL) == 0)
+		like.build_id = *image_build_id(image);
+	else if (build[0] != '-' && build_id_parse(build, &like.build_id) < 0)
+		fail("a build ID");
+	if (stat(path, &st) == 0) {
+		like.file_size = (uint64_t)st.st_size;
+		like.mtime_ns = (uint64_t)stat_mtime_ns(&st);
+	}
+	module = sample_log_module_like(log, &like);
+	image_free(image);
+	return module;
+}
+
+static uint64_t symbol_offset(const char *path, char *text)
+{
+	char *plus = strrchr(text, '+');
+	struct image *image;
+	uint64_t offset;
+
+	if (!plus || image_open(path, &image, NULL) < 0)
+		fail("in SYMBOL+N COUNT");
+	*plus = '\0';
+	for (size_t i = 0; i < image_n_symbols(image); i++) {
+		const struct image_symbol *s = image_symbol_at(image, i);
+
+		if (strcmp(s->name, text) == 0 &&
+		    image_address_to_offset(image, s->address + strtoull(plus + 1, NULL, 0), &offset)) {
+			image_free(image);
+			return offset;
+		}
+	}
+	fail(text);
+}
+
+static void line_take(struct sample_log *log, struct sample_module **module, char *line)
+{
+	char word[4096], rest[4096];
+	uint64_t a = 0, b = 0;
+
+	if (sscanf(line, "%4095s %4095[^\n]", word, rest) < 2)
+		return;
+	sscanf(rest, "%" SCNu64 " %" SCNu64, &a, &b);
+	if (strcmp(word, "rate") == 0)
+		log->rate_hz = strtod(rest, NULL);
+	else if (strcmp(word, "source") == 0)
+		log->source = rest[0] == 'e' ? SAMPLE_SOURCE_EXACT : SAMPLE_SOURCE_CPU_CLOCK;
+	else if (strcmp(word, "time") == 0)
+		log->start_ns = a, log->duration_ns = b;
+	else if (strcmp(word, "lost") == 0)
+		log->lost[SAMPLE_LOSS_NO_MAPPING] = a;
+	else if (strcmp(word, "kernel") == 0)
+		log->kernel = a;
+	else if (strcmp(word, "module") == 0)
+		*module = module_add(log, rest);
+	else if (!*module)
+		fail("a place before a module");
+	else if (strcmp(word, "at") == 0)
+		sample_module_add(*module, a, b);
+	else if (strcmp(word, "in") == 0 && sscanf(rest, "%4095s %" SCNu64, word, &b) == 2)
+		sample_module_add(*module, symbol_offset((*module)->path, word), b);
+	else
+		fail(line);
+}
+
+int main(int argc, char **argv)
+{
+	struct sample_log *log = sample_log_new();
+	struct sample_module *module = NULL;
+	uint64_t kernel;
+	struct fault fault;
+	char line[8192];
+
+	if (argc != 2 || !log)
+		fail("OUT, and a description on standard input");
+	log->source = SAMPLE_SOURCE_CPU_CLOCK;
+	log->n_cpus = 1;
+	while (fgets(line, sizeof(line), stdin))
+		line_take(log, &module, line);
+	sample_log_normalize(log);
+	kernel = log->kernel;
+	sample_log_balance(log);
+	log->kernel += kernel;
+	log->fired += kernel;
+	if (sample_log_check(log, &fault) < 0 || sample_log_write(log, argv[1], &fault) < 0)
+		fail(fault.text);
+	sample_log_free(log);
+	return 0;
+}

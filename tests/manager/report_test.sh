@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# morph report of what morphd keeps: read beside it as root, asked of it by others.
+
+. "$(dirname "$0")/lib.sh"
+
+prog_install
+config_write
+morphd_start
+sampled 900
+"$MORPH_BIN/manager-samples" "$dir/part" /bin/true /bin/true 100 77
+mv "$dir/part" "$dir/spool/777777.samples"
+spool_wait
+
+report()
+{
+	morph report --state "$dir/state" --json "$@" >"$dir/report.json" || fail "report $*"
+}
+# told FILTER EXPECTED: of that report
+told()
+{
+	is "$1" "$2" "$(jq -r "$1" "$dir/report.json")"
+}
+
+# ---- totals of files, and places of the program that carries Morph data
+report --by image
+told .source morphd
+told .samples 1000
+told '.rows[0] | [.image, .samples, .share_percent] | @csv' "\"$prog\",900,90"
+told '.rows[1] | [.image, .samples] | @csv' '"/bin/true",100'
+report
+told "[.rows[] | select(.image == \"$prog\") | .samples] | add" 900
+told "[.rows[] | select(.image == \"$prog\")][0].procedure != \"?\"" true
+told '.rows[] | select(.image == "/bin/true") | .procedure' '?'
+told '.unnamed[] | select(.image == "/bin/true") | .why | test("keeps no places")' true
+name=$(jq -r "[.rows[] | select(.image == \"$prog\")][0].procedure" "$dir/report.json")
+
+# ---- a generation: its samples are its own, and its names are known when it stands nowhere any more
+morph reoptimize "$prog" >/dev/null
+sampled 300 made
+report --by image
+told "[.rows[] | select(.image == \"$prog\") | .samples] | add" 1200
+morph rollback "$prog" >/dev/null
+report
+told "[.rows[] | select(.image == \"$prog\") | .samples] | add" 1200
+told "[.rows[] | select(.image == \"$prog\") | .procedure] | unique | @csv" "\"$name\""
+
+# ---- times: which files ran, with all of their samples; and that this is so is said
+report --by image --since 1h
+told .samples 1300
+status=0
+morph report --state "$dir/state" --by image --until yesterday 2>"$dir/err" || status=$?
+is "exit status of a time without samples" 1 "$status"
+morph report --state "$dir/state" --by image --since 1h | says 'not when' || fail "the report says what it cannot know"
+
+# ---- the database is only read
+before=$(sha256sum "$dir/state/state.db")
+report --by mode
+is "state.db" "$before" "$(sha256sum "$dir/state/state.db")"
+is "samples" 1200 "$(json status '.modules[0].samples')"
+
+# ---- another user asks morphd: files, and no more
+if setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$MORPH_BIN/morph"; then
+	chmod 755 "$dir"
+	refused 'Permission denied' setpriv --reuid=65534 --regid=65534 --clear-groups \
+		"$MORPH_BIN/morph" report --state "$dir/state"
+fi
+morphd_stop
+
+# ---- without morphd the database says the same; a damaged one is an error
+report --by image
+told .samples 1300
+printf 'nonsense' | dd of="$dir/state/state.db" bs=1 seek=100 conv=notrunc status=none
+refused 'state.db' morph report --state "$dir/state"
+echo passed
