@@ -41,6 +41,7 @@ int debug_file_run(int argc, char **argv);
 int annotate_run(int argc, char **argv);
 int stats_run(int argc, char **argv);
 int report_run(int argc, char **argv);
+int diff_run(int argc, char **argv);
 
 const struct verb verbs[] = {
 	{ "cc", cc_run, "[--morph-selftest=COMMAND] [--morph-verify] CLANG-ARGUMENT...",
@@ -92,6 +93,10 @@ const struct verb verbs[] = {
 	{ "stats", stats_run,
 	  "SAMPLES SAMPLES... [--program FILE]... [--modules] [--least PERCENT] [--top N] [--json]",
 	  "what differed between runs of the same work, and which function made one slow" },
+	{ "diff", diff_run,
+	  "[SAMPLES SAMPLES] [-a SAMPLES]... [-b SAMPLES]... [--program FILE]... [--share] [--inlined]\n"
+	  "                  [--shipped FILE | --store DIR] [--sidecar-dir DIR] [--top N] [--json]",
+	  "what got slower between two sets of samples, two builds, two generations" },
 	{ "explain", explain_run, "PATH [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "what was done with a program, and why" },
 	{ "reoptimize", reoptimize_run, "PATH... [--json] [--socket=PATH | --bus=ADDRESS]",

@@ -15,14 +15,17 @@ bool sampled_is(const struct sample_module *module, const struct image *image)
 {
 	const struct build_id *id = image_build_id(image);
 	const struct stat *st = image_stat(image);
+	_clean_(freep) char *full = NULL;
 
 	if (module->kind != SAMPLE_MODULE_FILE)
 		return false;
 	if (id->size || module->build_id.size)
 		return build_id_is_equal(id, &module->build_id);
-	return module->file_size == (uint64_t)st->st_size && module->path &&
-	       (!module->mtime_ns || module->mtime_ns == (uint64_t)stat_mtime_ns(st)) &&
-	       strcmp(module->path, image_path(image)) == 0;
+	if (module->file_size != (uint64_t)st->st_size ||
+	    (module->mtime_ns && module->mtime_ns != (uint64_t)stat_mtime_ns(st)))
+		return false;
+	full = realpath(image_path(image), NULL);
+	return full && module->path && strcmp(module->path, full) == 0;
 }
 
 /* Without a build ID, a copy elsewhere cannot be known to be the same file. */

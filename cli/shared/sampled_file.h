@@ -33,7 +33,7 @@ struct sampled_file {
 	struct arena *arena;
 };
 
-/** sampled_is() - are these the samples of the file @image? By build ID; without one by path, size and time */
+/** sampled_is() - are these the samples of the file @image? By build ID; without one by full path, size and time */
 bool sampled_is(const struct sample_module *module, const struct image *image);
 
 /** sampled_image_open() - the file at their path, or another one in @copies that is the same build, into @ret */
