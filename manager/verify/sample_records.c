@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <stddef.h>
 
@@ -19,6 +20,12 @@
 	"generation g WHERE g.module = m.id), 0), m.first_ns, m.last_ns FROM module m"
 
 #define PLACES "SELECT offset, sum(weight) FROM sample WHERE generation = ? AND target = -1 GROUP BY offset"
+
+#define GENERATIONS                                                                                          \
+	"SELECT coalesce(t.path, m.path) AS path, g.number, g.number = coalesce(t.generation, 0), g.state, " \
+	"g.created_ns, g.gain, g.samples, g.crashes, g.reason FROM generation g JOIN module m ON m.id = "    \
+	"g.module LEFT JOIN target t ON t.module = m.id WHERE EXISTS (SELECT 1 FROM generation o WHERE "     \
+	"o.module = m.id AND o.number > 0) ORDER BY path, g.number"
 
 /* Rows end with SQLITE_DONE; what a reader refuses is kept in @retrefused. */
 static int totals_read(sqlite3 *db, const struct sample_records_reader *reader, int *retrefused)
@@ -82,6 +89,31 @@ static int files_read(sqlite3 *db, const struct sample_records_reader *reader, i
 	return r;
 }
 
+static int generations_read(sqlite3 *db, const struct sample_records_reader *reader, int *retrefused)
+{
+	sqlite3_stmt *row = NULL;
+	int r = sqlite3_prepare_v2(db, GENERATIONS, -1, &row, NULL);
+
+	while (r == SQLITE_OK && (r = sqlite3_step(row)) == SQLITE_ROW) {
+		struct generation_record record = { .path = record_column(row, 0),
+						    .state = record_column(row, 3),
+						    .reason = record_column(row, 8),
+						    .number = sqlite3_column_int64(row, 1),
+						    .is_active = sqlite3_column_int64(row, 2) != 0,
+						    .created_ns = sqlite3_column_int64(row, 4),
+						    .samples = sqlite3_column_int64(row, 6),
+						    .crashes = sqlite3_column_int64(row, 7),
+						    .gain = sqlite3_column_type(row, 5) == SQLITE_NULL ?
+								    NAN :
+								    sqlite3_column_double(row, 5) };
+
+		*retrefused = reader->generation(reader->userdata, &record);
+		r = *retrefused < 0 ? SQLITE_ABORT : SQLITE_OK;
+	}
+	sqlite3_finalize(row);
+	return r;
+}
+
 int sample_records_read(const char *state_directory, const struct sample_records_reader *reader,
 			struct fault *reterr)
 {
@@ -91,9 +123,11 @@ int sample_records_read(const char *state_directory, const struct sample_records
 
 	if (r < 0)
 		return r;
-	r = totals_read(db, reader, &refused);
-	if (r == SQLITE_DONE)
+	r = reader->total ? totals_read(db, reader, &refused) : SQLITE_DONE;
+	if (r == SQLITE_DONE && reader->file)
 		r = files_read(db, reader, &refused);
+	if (r == SQLITE_DONE && reader->generation)
+		r = generations_read(db, reader, &refused);
 	if (refused < 0)
 		r = fault_errno(reterr, refused, "%s", path);
 	else

@@ -8,6 +8,7 @@
  * Morph data also the places, aged (docs/format-store.md: table sample).
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/fault.h"
@@ -21,13 +22,23 @@ struct sample_record {
 	int64_t samples, first_ns, last_ns;
 };
 
-/* Each may return a negative code, which ends the reading. All texts are borrowed. */
+/* Of programs that were edited at least once: what was made, and the shipped file. */
+struct generation_record {
+	const char *path, *state, *reason; /* where its program stands; docs/format-store.md; "": none */
+	int64_t number;
+	bool is_active;
+	int64_t created_ns, samples, crashes;
+	double gain; /* predicted; NAN: not known */
+};
+
+/* Those that are NULL are not told. Each may return a negative code, which ends the reading. All texts are borrowed. */
 struct sample_records_reader {
 	void *userdata;
 	int (*total)(void *userdata, const char *key,
 		     int64_t value); /* fired, idle, kernel, user, lost_... */
 	int (*file)(void *userdata, const struct sample_record *record);
-	int (*place)(void *userdata, int64_t offset, double weight); /* of that file; NULL: not wanted */
+	int (*place)(void *userdata, int64_t offset, double weight);		   /* of that file */
+	int (*generation)(void *userdata, const struct generation_record *record); /* by path, then number */
 };
 
 /** sample_records_read() - all of @state_directory/state.db; -ENOENT, -EACCES, -EUCLEAN, ... with @reterr */
