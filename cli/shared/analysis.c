@@ -220,8 +220,9 @@ int analysis_make(const struct analysis_request *request, struct analysis *ret, 
 	_clean_(analysis_done) struct analysis a = { 0 };
 	int r = image_open(request->program, &a.image, reterr);
 
-	if (r == 0)
-		r = sample_logs_sum(request->samples, request->n_samples, &a.log, reterr);
+	if (r == 0 && !request->log)
+		r = sample_logs_sum(request->samples, request->n_samples, &a.own_log, reterr);
+	a.log = request->log ? request->log : a.own_log;
 	if (r == 0)
 		r = module_find(&a, reterr);
 	if (r == 0)
@@ -241,7 +242,7 @@ void analysis_done(struct analysis *a)
 	if (a->is_recovered)
 		block_map_free(a->map);
 	morph_data_free(a->data);
-	sample_log_free(a->log);
+	sample_log_free(a->own_log);
 	image_free(a->image);
 	*a = (struct analysis){ 0 };
 }

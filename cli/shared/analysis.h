@@ -13,8 +13,9 @@ struct analysis_request {
 	const char *program;
 	char *const *samples; /* sample logs; several are summed */
 	size_t n_samples;
-	const char *sidecar_dir; /* or NULL */
-	double clock_hz;	 /* 0: what the machine does now is measured */
+	const struct sample_log *log; /* instead of these: their sum, as of sample_logs_sum() */
+	const char *sidecar_dir;      /* or NULL */
+	double clock_hz;	      /* 0: what the machine does now is measured */
 	const char *anchor; /* "FUNCTION[+OFFSET]=EXECUTIONS" or "0xADDRESS=..."; NULL: no count is known */
 };
 
@@ -23,7 +24,8 @@ struct analysis {
 	struct morph_data *data; /* NULL: the file carries none */
 	struct block_map *map;	 /* of the file, or recovered (then owned) */
 	bool is_recovered, is_clock_measured;
-	struct sample_log *log;
+	struct sample_log *own_log;	    /* NULL: the log is the caller's */
+	const struct sample_log *log;	    /* borrowed */
 	const struct sample_module *module; /* borrowed from log */
 	double clock_hz;
 	struct cycles cycles;
