@@ -40,6 +40,7 @@ void ran_done(struct ran *ran)
 	}
 	for (size_t i = 0; i < ran->n_logs; i++)
 		free(ran->logs[i]);
+	sample_log_free(ran->sum);
 	free(ran->modules);
 	free(ran->logs);
 	*ran = (struct ran){ 0 };
@@ -273,6 +274,15 @@ static bool is_inside(struct ran *ran, const struct sample_log *log)
 	return true;
 }
 
+static int sum_add(struct ran *ran, const struct sample_log *log)
+{
+	if (!ran->options.sum)
+		return 0;
+	if (!ran->sum)
+		ran->sum = sample_log_new();
+	return ran->sum ? sample_log_merge(ran->sum, log) : -ENOMEM;
+}
+
 int ran_add_log(struct ran *ran, const struct sample_log *log, const char *name, struct fault *reterr)
 {
 	bool is_clocked = log->source != SAMPLE_SOURCE_EXACT && log->rate_hz >= LEAST_RATE_HZ;
@@ -289,7 +299,7 @@ int ran_add_log(struct ran *ran, const struct sample_log *log, const char *name,
 	ran->idle = samples_add(ran->idle, log->idle);
 	ran->user = samples_add(ran->user, log->user);
 	ran->kernel = samples_add(ran->kernel, log->kernel);
-	if (name_add(ran, name) < 0 ||
+	if (sum_add(ran, log) < 0 || name_add(ran, name) < 0 ||
 	    modules_add(ran, log, is_clocked ? 1 / log->rate_hz : 1, (uint32_t)ran->n_logs - 1) < 0)
 		return fault_errno(reterr, -ENOMEM, "%s", name);
 	return 0;
@@ -360,7 +370,7 @@ int ran_add_path(struct ran *ran, const char *path, struct fault *reterr)
 	return file_add(ran, path, reterr);
 }
 
-void ran_finish(struct ran *ran)
+int ran_finish(struct ran *ran)
 {
 	for (size_t i = 0; i < ran->n_modules; i++)
 		counts_unite(ran->modules[i]);
@@ -368,4 +378,5 @@ void ran_finish(struct ran *ran)
 	ran->index = NULL;
 	if (ran->n_modules)
 		qsort(ran->modules, ran->n_modules, sizeof(*ran->modules), compare_pointers);
+	return ran->sum ? sample_log_unite(ran->sum) : 0;
 }

@@ -33,6 +33,7 @@ struct ran_module {
 #define RAN_LOST 0 /* user mode, and nobody knows where: sample_module.kind */
 
 struct ran_options {
+	bool sum;		     /* keep the logs' sum, too */
 	bool places, logs, users;    /* what is told apart */
 	uint64_t since_ns, until_ns; /* of CLOCK_REALTIME; logs that touch it are taken whole */
 };
@@ -48,11 +49,12 @@ struct ran {
 	uint64_t first_ns, last_ns; /* 0: not known */
 	uint64_t samples;	    /* user and kernel, all of it */
 	double weight;
-	bool is_kept;	     /* what morphd keeps: totals, and no times */
-	bool is_clocked;     /* weights are seconds */
-	size_t n_damaged;    /* files of directories that are no sample logs: left out */
-	struct fault damage; /* of the first */
-	void *index;	     /* private: of modules */
+	struct sample_log *sum; /* owned; NULL: not asked for, or no log; builds united after ran_finish() */
+	bool is_kept;		/* what morphd keeps: totals, and no times */
+	bool is_clocked;	/* weights are seconds */
+	size_t n_damaged;	/* files of directories that are no sample logs: left out */
+	struct fault damage;	/* of the first */
+	void *index;		/* private: of modules */
 	size_t capacity;
 };
 
@@ -97,5 +99,5 @@ int ran_count_add(struct ran *ran, struct ran_module *module, uint64_t offset, u
 /** ran_count_total() - samples of it, and nobody knows where in it */
 void ran_count_total(struct ran *ran, struct ran_module *module, uint64_t samples, double weight);
 
-/** ran_finish() - sort, after all was added */
-void ran_finish(struct ran *ran);
+/** ran_finish() - sort, after all was added; 0 or -ENOMEM */
+int ran_finish(struct ran *ran);

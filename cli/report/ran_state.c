@@ -233,10 +233,12 @@ int ran_add_state(struct ran *ran, const char *state_directory, struct fault *re
 	ran->is_kept = true;
 	if (r == 0)
 		r = database_read(ran, state_directory ? state_directory : configured, reterr);
-	if (r != -EACCES || state_directory)
+	if ((r != -EACCES && r != -ENOENT) || state_directory)
 		return r;
 	if (ran->options.places)
-		return fault_set(reterr, -EACCES,
-				 "only root may read which procedures ran; --by image tells the files");
-	return morphd_ask(ran, reterr);
+		return r == -ENOENT ? r :
+				      fault_set(reterr, r,
+						"only root may read which procedures ran; --by image tells "
+						"the files");
+	return morphd_ask(ran, NULL) < 0 ? r : 0;
 }

@@ -20,7 +20,15 @@
 #define DEFAULT_RATE_HZ 999.0
 #define DEFAULT_LIMIT 30u
 
-enum { OPTION_DEBUG_DIR = 1000, OPTION_LEAST, OPTION_SINCE, OPTION_SKIP, OPTION_STATE, OPTION_UNTIL };
+enum {
+	OPTION_DEBUG_DIR = 1000,
+	OPTION_HTML,
+	OPTION_LEAST,
+	OPTION_SINCE,
+	OPTION_SKIP,
+	OPTION_STATE,
+	OPTION_UNTIL
+};
 
 static int bad_value(const char *option, const char *value)
 {
@@ -90,7 +98,8 @@ static int pid_take(const char *value, struct report_request *request)
 static int option_take(int option, const char *value, struct report_request *request)
 {
 	switch (option) {
-	case 'b': return by_take(value, request);
+	case 'b': request->is_by_told = true; return by_take(value, request);
+	case OPTION_HTML: request->page = value; return 0;
 	case 'o': return filter_take(value, request);
 	case 's': return sort_take(value, request);
 	case 'n': return size_take("--limit", value, &request->limit);
@@ -115,12 +124,20 @@ static int option_take(int option, const char *value, struct report_request *req
 /* What is filtered by must be told apart. Of sources there is one. */
 static int request_complete(struct report_request *request)
 {
-	unsigned sources = !!request->n_paths + (request->live_s > 0) + !!request->state_directory;
+	unsigned sources =
+		!!request->n_paths + (request->live_s > 0) + (request->state_directory && !request->page);
 
 	if (sources > 1 || ((request->recorder.n_pids || request->recorder.cgroup) && !(request->live_s > 0)))
 		return verb_usage("report");
 	if (request->recorder.n_pids && request->recorder.cgroup)
 		return verb_usage("report");
+	if (request->page && (request->json || request->is_by_told || request->by_name || request->skip)) {
+		fputs("morph report: --html shows programs and functions, most first; of --by, --sort, "
+		      "--skip and "
+		      "--json there is nothing in it\n",
+		      stderr);
+		return VERB_USAGE;
+	}
 	if (request->ran.until_ns && request->ran.until_ns < request->ran.since_ns) {
 		fputs("morph report: --until lies before --since\n", stderr);
 		return VERB_USAGE;
@@ -150,6 +167,7 @@ static int request_parse(int argc, char **argv, struct report_request *request)
 		{ "pid", required_argument, NULL, 'p' },
 		{ "cgroup", required_argument, NULL, 'G' },
 		{ "frequency", required_argument, NULL, 'F' },
+		{ "html", required_argument, NULL, OPTION_HTML },
 		{ "debug-dir", required_argument, NULL, OPTION_DEBUG_DIR },
 		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },

@@ -29,7 +29,8 @@ struct report_request {
 	double live_s; /* 0: nothing is sampled now */
 	double least_percent;
 	size_t skip, limit; /* limit 0: all */
-	bool by_name, json;
+	const char *page;   /* where to write it as HTML; NULL: nowhere */
+	bool is_by_told, by_name, json;
 };
 
 /* What is shown of it. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/report/report.h"
+#include "cli/report/page.h"
 #include "cli/shared/watch.h"
 
 static volatile sig_atomic_t interrupted;
@@ -93,7 +93,8 @@ static int ran_read(const struct report_request *request, struct ran *ran, struc
 	if (r == -ENOENT && !request->n_paths && !request->state_directory)
 		r = fault_prefix(reterr, r,
 				 "no morphd keeps samples here; name sample logs, or sample now with --live");
-	ran_finish(ran);
+	if (r == 0 && ran_finish(ran) < 0)
+		r = fault_errno(reterr, -ENOMEM, "samples");
 	if (r == 0 && !ran->samples && ran->n_outside)
 		r = fault_set(reterr, -ENODATA,
 			      "no sample log is of the time asked for; %zu are of other times",
@@ -114,6 +115,20 @@ static int show(const struct report_request *request, const struct ran *ran, str
 	return request->json ? report_json(&view) : report_text(&view);
 }
 
+static int page_make(const struct report_request *request, const struct ran *ran, struct rows *rows,
+		     struct fault *reterr)
+{
+	_clean_(made_generations_done) struct made_generations generations = { 0 };
+	struct stalls stalls;
+	struct page page = { .ran = ran, .rows = rows, .stalls = &stalls, .generations = &generations };
+
+	report_filter(request, ran, rows);
+	stalls_make(rows, ran->sum, &stalls);
+	if (made_generations_read(request->state_directory, &generations, NULL) < 0)
+		page.no_generations = "No morphd keeps a record here that this user may read.";
+	return page_write(&page, request->page, reterr);
+}
+
 int report_work(struct report_request *request, struct fault *reterr)
 {
 	_clean_(ran_done) struct ran ran = { 0 };
@@ -123,11 +138,14 @@ int report_work(struct report_request *request, struct fault *reterr)
 	for (size_t i = 0; i < request->n_filters; i++)
 		request->rows.by |= dimension_bits(request->filters[i].dimension);
 	rows_needs(request->rows.by, &request->ran);
+	request->ran.sum = request->page;
 	ran_init(&request->ran, &ran);
 	r = ran_read(request, &ran, reterr);
 	if (r < 0)
 		return r;
 	r = rows_make(&ran, &request->rows, &rows);
+	if (r == 0 && request->page)
+		return page_make(request, &ran, &rows, reterr);
 	if (r == 0)
 		r = show(request, &ran, &rows);
 	return r < 0 ? fault_errno(reterr, r, "samples") : 0;

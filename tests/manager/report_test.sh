@@ -60,9 +60,17 @@ report --by mode
 is "state.db" "$before" "$(sha256sum "$dir/state/state.db")"
 is "samples" 1200 "$(json status '.modules[0].samples')"
 
+# ---- as a page: what Morph made, and what stands
+morph report --state "$dir/state" --html "$dir/page.html"
+/usr/bin/python3 -c 'import html5lib' 2>/dev/null &&
+	/usr/bin/python3 "$MORPH_SOURCE/tests/cli/report_page_check.py" "$dir/page.html" "$prog" 'as shipped' active built
+says 'gain is predicted' <"$dir/page.html" || fail "the page tells of generations"
+
+# ---- without the database morphd is asked, which tells files
+[ -e /var/lib/morph/state.db ] || is "files, by morphd" "1300" "$(json report .samples --by image)"
+
 # ---- another user asks morphd: files, and no more
 if setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$MORPH_BIN/morph"; then
-	chmod 755 "$dir"
 	refused 'Permission denied' setpriv --reuid=65534 --regid=65534 --clear-groups \
 		"$MORPH_BIN/morph" report --state "$dir/state"
 fi
