@@ -77,7 +77,7 @@ static int request_parse(int argc, char **argv, struct request *request)
 		return verb_usage("annotate");
 	request->analysis.program = argv[optind];
 	request->analysis.samples = request->logs;
-	request->function = argv[optind + 1];
+	request->function = request->analysis.function = argv[optind + 1];
 	return 0;
 }
 

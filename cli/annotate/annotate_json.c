@@ -120,6 +120,8 @@ int annotate_json(const struct annotate_view *view)
 	json_double(&json, "clock_hz", a->clock_hz);
 	json_bool(&json, "clock_measured", a->is_clock_measured);
 	json_bool(&json, "blocks_recovered", a->is_recovered);
+	json_u64(&json, "functions_left_out", a->left.n_functions);
+	json_double(&json, "samples_left_out", a->left.weight);
 	json_string(&json, "scale", scales[a->cycles.scale]);
 	json_array_begin(&json, "functions");
 	for (size_t i = 0; i < view->n_functions; i++)

@@ -70,7 +70,11 @@ static void head_print(const struct annotate_view *view)
 	       a->is_clock_measured ? "measured now" : "as told");
 	printf("blocks      %s\n", a->is_recovered ? "read from the code; the file carries no map" :
 						     "from the map that the file carries");
-	printf("executions  %s\n\n", annotate_sentence(a));
+	printf("executions  %s\n", annotate_sentence(a));
+	if (a->left.n_functions)
+		printf("left out    %zu functions with %.0f samples: more code than is analysed at once\n",
+		       a->left.n_functions, a->left.weight);
+	puts("");
 }
 
 /* "37 %", "12 .. 40 %" */

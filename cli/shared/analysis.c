@@ -11,7 +11,6 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "cli/shared/sampled_file.h"
-#include "profiles/cycles/recover.h"
 
 #define LINE_BYTES 64u
 #define HOT_SHARE 0.99
@@ -119,19 +118,38 @@ static double hot_lines(const struct sample_log *log)
 
 /* --- the map -------------------------------------------------------------------------------------- */
 
-static int map_recover(struct analysis *a, struct fault *reterr)
+/* The function that is asked for matters more than all others. */
+static const struct image_symbol *symbol_named(const struct image *image, const char *name)
+{
+	for (size_t i = 0; name && i < image_n_symbols(image); i++)
+		if (strcmp(image_symbol_at(image, i)->name, name) == 0)
+			return image_symbol_at(image, i);
+	return NULL;
+}
+
+static int map_recover(struct analysis *a, const char *function, struct fault *reterr)
 {
 	const struct sample_module *module = a->module;
+	const struct image_symbol *symbol = symbol_named(a->image, function);
+	uint64_t start = symbol ? symbol->address : function ? strtoull(function, NULL, 16) : 0;
 	_clean_(freep) uint64_t *addresses = calloc(module->n_counts + 1, sizeof(*addresses));
+	_clean_(freep) double *weights = calloc(module->n_counts + 1, sizeof(*weights));
 	_clean_(freep) struct recover_jump *jumps = calloc(module->n_branches + 1, sizeof(*jumps));
-	struct recover_question question = { .addresses = addresses, .jumps = jumps };
+	struct recover_question question = { .addresses = addresses, .weights = weights, .jumps = jumps };
 
-	if (!addresses || !jumps)
+	if (!addresses || !weights || !jumps)
 		return fault_errno(reterr, -ENOMEM, "%s", image_path(a->image));
-	for (size_t i = 0; i < module->n_counts; i++)
-		if (image_offset_to_address(a->image, module->counts[i].offset,
-					    &addresses[question.n_addresses]))
-			question.n_addresses++;
+	for (size_t i = 0; i < module->n_counts; i++) {
+		size_t n = question.n_addresses;
+
+		if (!image_offset_to_address(a->image, module->counts[i].offset, &addresses[n]))
+			continue;
+		weights[n] = symbol && addresses[n] - start < symbol->size ? INFINITY :
+									     (double)module->counts[i].count;
+		if (function && addresses[n] == start)
+			weights[n] = INFINITY;
+		question.n_addresses++;
+	}
 	for (size_t i = 0; i < module->n_branches; i++) {
 		struct recover_jump *jump = &jumps[question.n_jumps];
 
@@ -140,16 +158,16 @@ static int map_recover(struct analysis *a, struct fault *reterr)
 			question.n_jumps++;
 	}
 	a->is_recovered = true;
-	return block_map_recover(a->image, &question, &a->map, reterr);
+	return block_map_recover(a->image, &question, &a->left, &a->map, reterr);
 }
 
-static int map_find(struct analysis *a, const char *sidecar_dir, struct fault *reterr)
+static int map_find(struct analysis *a, const struct analysis_request *request, struct fault *reterr)
 {
-	int r = morph_data_load(a->image, sidecar_dir, &a->data, reterr);
+	int r = morph_data_load(a->image, request->sidecar_dir, &a->data, reterr);
 
 	if (r == 0 && a->data->map)
 		a->map = a->data->map;
-	return a->map ? 0 : map_recover(a, reterr);
+	return a->map ? 0 : map_recover(a, request->function, reterr);
 }
 
 /* --- the anchor ----------------------------------------------------------------------------------- */
@@ -226,7 +244,7 @@ int analysis_make(const struct analysis_request *request, struct analysis *ret, 
 	if (r == 0)
 		r = module_find(&a, reterr);
 	if (r == 0)
-		r = map_find(&a, request->sidecar_dir, reterr);
+		r = map_find(&a, request, reterr);
 	if (r == 0)
 		r = cycles_make(request, &a, reterr);
 	if (r < 0)

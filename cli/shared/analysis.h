@@ -7,10 +7,12 @@
 
 #include "module/morph_data.h"
 #include "profiles/cycles/cycles.h"
+#include "profiles/cycles/recover.h"
 #include "profiles/samples/sample_log.h"
 
 struct analysis_request {
 	const char *program;
+	const char *function; /* that must be analysed, whatever else is; NULL: none */
 	char *const *samples; /* sample logs; several are summed */
 	size_t n_samples;
 	const struct sample_log *log; /* instead of these: their sum, as of sample_logs_sum() */
@@ -24,6 +26,7 @@ struct analysis {
 	struct morph_data *data; /* NULL: the file carries none */
 	struct block_map *map;	 /* of the file, or recovered (then owned) */
 	bool is_recovered, is_clock_measured;
+	struct recover_left left;	    /* functions that were too large to be analysed */
 	struct sample_log *own_log;	    /* NULL: the log is the caller's */
 	const struct sample_log *log;	    /* borrowed */
 	const struct sample_module *module; /* borrowed from log */
@@ -33,7 +36,7 @@ struct analysis {
 
 /**
  * analysis_make() - all of it
- * Return: 0; -ENODATA: the logs have no samples of this file, or of another build of it; -EINVAL: an anchor that names
+ * Return: 0; -EFBIG: more code than is analysed at once; -ENODATA: the logs have no samples of this file, or of another build of it; -EINVAL: an anchor that names
  * nothing; else as image_open(), sample_log_read(), cycles_read(); @reterr says what to do.
  */
 int analysis_make(const struct analysis_request *request, struct analysis *ret, struct fault *reterr);

@@ -9,7 +9,11 @@
  * where functions begin; where there is none either, a section of code is one function.
  *
  * Code is read from the function's first byte to its last. Bytes that are no known instruction end a block and stay in it as
- * they are. What indirect jumps lead to is known from jumps that were seen, and not guessed.
+ * they are. What indirect jumps lead to is known from jumps that were seen, and not guessed. Of a run of traps that nobody
+ * jumps to and no address of the question is in (padding), the first is a block and the others are in none.
+ *
+ * An analysis takes some 250 bytes for each instruction, and files may hold any number: so many are read as the question
+ * says, the functions that matter most first, and those that do not fit are left out whole.
  */
 
 #include "module/block_map.h"
@@ -20,18 +24,30 @@ struct recover_jump {
 
 struct recover_question {
 	const uint64_t *addresses; /* the functions that hold these, any order */
+	const double *weights;	   /* how much each of them matters; NULL: all alike */
 	size_t n_addresses;
 	const struct recover_jump *jumps; /* that were seen */
 	size_t n_jumps;
+	size_t most_insns; /* 0: RECOVER_INSNS */
+};
+
+#define RECOVER_INSNS 4000000u /* 1 GB in an analysis; 16 MB of code as compilers make it */
+
+/* Functions with addresses of the question that did not fit. */
+struct recover_left {
+	size_t n_functions;
+	double weight; /* of the addresses in them */
 };
 
 /**
  * block_map_recover() - functions, blocks and edges without probabilities; no probes, no calls[]
- * Return: 0; -ENOTSUP: the machine's instructions are not known; -ENOMEM. @reterr says which.
+ * @retleft: may be NULL
+ * Return: 0; -ENOTSUP: the machine's instructions are not known; -EFBIG: the function that matters most alone is too large,
+ * and nothing else is asked about, or it matters infinitely; -ENOMEM. @reterr says which.
  * Cost: O(symbols log symbols + code read * log blocks).
  */
 int block_map_recover(const struct image *image, const struct recover_question *question,
-		      struct block_map **ret, struct fault *reterr);
+		      struct recover_left *retleft, struct block_map **ret, struct fault *reterr);
 
 /* A function's place, without its blocks. */
 struct recover_range {

@@ -97,6 +97,59 @@ gcc -o data data.S
 "$morph" annotate ./data main -s data.samples --json |
 	holds '[i["known"] for b in f["blocks"] for i in b["instructions"]].count(False) == 3'
 
+echo "millions of padding bytes in a function cost next to nothing"
+# peak COMMAND...: the most memory that it took, in KiB; what it prints is in peak.out
+peak() {
+	python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=open("peak.out", "w"))
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
+}
+cat >padded.S <<'END'
+	.globl main
+	.type main, @function
+main:	mov $400000000, %ecx
+	jmp 1f
+	.fill 16000000, 1, 0xcc
+1:	dec %ecx
+	jnz 1b
+	xor %eax, %eax
+	ret
+	.size main, . - main
+	.section .note.GNU-stack, "", @progbits
+END
+gcc -o padded padded.S
+"$morph" record -q -F 2000 -o padded.samples -- ./padded
+[ "$(peak "$morph" annotate ./padded main -s padded.samples --all --json)" -lt 500000 ]
+holds 'sum(len(b["instructions"]) for b in f["blocks"]) == 7 and f["samples"] > 50' <peak.out
+
+echo "more code than is analysed at once is left out, and said; asked for, it is an error"
+cat >large.S <<'END'
+	.globl main
+	.type main, @function
+main:	mov $300000000, %ecx
+1:	dec %ecx
+	jnz 1b
+	call large
+	xor %eax, %eax
+	ret
+	.size main, . - main
+	.type large, @function
+large:	mov $600000000, %ecx
+1:	dec %ecx
+	jnz 1b
+	.fill 4200000, 1, 0x90
+	ret
+	.size large, . - large
+	.section .note.GNU-stack, "", @progbits
+END
+gcc -o large large.S
+"$morph" record -q -F 2000 -o large.samples -- ./large
+"$morph" annotate ./large -s large.samples --json |
+	holds 'f["name"] == "main" and len(j["functions"]) == 1 and j["functions_left_out"] == 1 and j["samples_left_out"] > f["samples"]'
+"$morph" annotate ./large -s large.samples | says '^left out    1 functions'
+"$morph" annotate ./large main -s large.samples --json | holds 'f["name"] == "main"'
+refused 1 'function "large", 4200' ./large large -s large.samples
+
 echo "names from a file do not reach the terminal as they are"
 objcopy --redefine-sym main="$(printf 'ma\033[2Jin')" data hostile
 "$morph" annotate ./hostile -s data.samples >hostile.txt
