@@ -241,6 +241,15 @@ static bool has_needed(const struct planner *p)
 	return needed_at(p, 0) != NULL;
 }
 
+/* "-RDIRECTORY" is -R: as the editor knows it, in two words. */
+static int word_add(struct planner *p, const char *word)
+{
+	bool joined = word[0] == '-' && word[1] == 'R' && word[2];
+	int r = joined ? add(p, LINK_ARGUMENT, "-R", NULL, 0) : 0;
+
+	return r < 0 ? r : add(p, LINK_ARGUMENT, joined ? word + 2 : word, NULL, 0);
+}
+
 static int item_add(struct planner *p, const struct ld_item *item)
 {
 	int r = 0;
@@ -260,7 +269,7 @@ static int item_add(struct planner *p, const struct ld_item *item)
 	default: return 0;
 	}
 	for (size_t i = 0; r == 0 && i < item->n; i++)
-		r = add(p, LINK_ARGUMENT, p->line->words.v[item->first + i], NULL, 0);
+		r = word_add(p, p->line->words.v[item->first + i]);
 	return r;
 }
 

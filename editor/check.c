@@ -360,6 +360,9 @@ int check_images(const struct image *shipped, const struct image *result, struct
 	view_open(shipped, &a);
 	view_open(result, &b);
 	r = compare_headers(shipped, result, reterr);
+	if (r == 0 && !shows_dynamic(&a))
+		r = fault_set(reterr, -EBADMSG,
+			      "the shipped file's section headers do not show what a loader reads");
 	if (r == 0 && !shows_dynamic(&b))
 		r = fault_set(reterr, -EBADMSG,
 			      "the result was refused: its section headers do not show what a loader reads");

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "module/dynamic.h"
+
 static void zero(uint8_t *bytes, uint64_t offset, uint64_t size, uint64_t from, uint64_t end)
 {
 	from = MAX(from, offset);
@@ -22,7 +24,45 @@ static void zero(uint8_t *bytes, uint64_t offset, uint64_t size, uint64_t from, 
 		memset(bytes + (from - offset), 0, end - from);
 }
 
-static void segment_add(const struct image *image, const Elf64_Phdr *segment, struct buffer *ret)
+/* Which bytes of the string table are the names of dynamic symbols? One byte for each; NULL: no memory. */
+static bool *symbol_names(const struct dynamic *dynamic)
+{
+	const struct image_section *symbols = image_section_find(dynamic->image, ".dynsym");
+	bool *is_name = calloc(dynamic->n_strings + 1, sizeof(*is_name));
+
+	for (size_t at = 0; is_name && symbols && symbols->data && symbols->size - at >= sizeof(Elf64_Sym);
+	     at += sizeof(Elf64_Sym)) {
+		const char *name;
+		Elf64_Sym symbol;
+
+		memcpy(&symbol, symbols->data + at, sizeof(symbol));
+		name = dynamic_string(dynamic, symbol.st_name);
+		/* What was marked from its beginning on is marked to its end: no name is walked twice. */
+		for (size_t i = symbol.st_name; name && *name && !is_name[i]; name++, i++)
+			is_name[i] = true;
+	}
+	return is_name;
+}
+
+/* Of the dynamic strings only the names of symbols: whoever installs a file changes the rest (editor/trust/run_path.h). */
+static int strings_zero(const struct image *image, const Elf64_Phdr *segment, uint8_t *bytes)
+{
+	_clean_(freep) bool *is_name = NULL;
+	struct dynamic dynamic;
+
+	if (dynamic_open(image, &dynamic, NULL) < 0)
+		return 0;
+	is_name = symbol_names(&dynamic);
+	if (!is_name)
+		return -ENOMEM;
+	for (size_t i = 0; i < dynamic.n_strings; i++)
+		if (!is_name[i])
+			zero(bytes, segment->p_offset, segment->p_filesz, dynamic.strings + i,
+			     dynamic.strings + i + 1);
+	return 0;
+}
+
+static int segment_add(const struct image *image, const Elf64_Phdr *segment, struct buffer *ret)
 {
 	size_t file_size, at = ret->size;
 	const uint8_t *file = image_bytes(image, &file_size);
@@ -31,20 +71,21 @@ static void segment_add(const struct image *image, const Elf64_Phdr *segment, st
 	/* Segments that lie outside, or all over one another, are nobody's honest file. */
 	if (segment->p_offset > file_size || segment->p_filesz > file_size - segment->p_offset ||
 	    segment->p_filesz > file_size - MIN(at, file_size))
-		return;
+		return 0;
 	memcpy(&header, file, sizeof(header));
 	buffer_bytes(ret, file + segment->p_offset, segment->p_filesz);
 	if (ret->bad)
-		return;
+		return -ENOMEM;
 	zero(ret->data + at, segment->p_offset, segment->p_filesz, 0,
 	     MAX(header.e_phoff + image_n_segments(image) * sizeof(Elf64_Phdr), sizeof(header)));
 	for (size_t i = 0; i < image_n_segments(image); i++) {
-		const Elf64_Phdr *note = image_segment_at(image, i);
+		const Elf64_Phdr *other = image_segment_at(image, i);
 
-		if (note->p_type == PT_NOTE)
-			zero(ret->data + at, segment->p_offset, segment->p_filesz, note->p_offset,
-			     note->p_offset + note->p_filesz);
+		if (other->p_type == PT_NOTE || other->p_type == PT_DYNAMIC)
+			zero(ret->data + at, segment->p_offset, segment->p_filesz, other->p_offset,
+			     other->p_offset + other->p_filesz);
 	}
+	return strings_zero(image, segment, ret->data + at);
 }
 
 static void name_add(struct buffer *ret, const char *name)
@@ -100,17 +141,17 @@ int bitcode_prior_make(const struct image *image, const struct block_map *map, c
 	int r = 0;
 
 	*ret = (struct bitcode_prior){ 0 };
-	for (size_t i = 0; image && i < image_n_segments(image); i++) {
+	for (size_t i = 0; image && i < image_n_segments(image) && r == 0; i++) {
 		const Elf64_Phdr *segment = image_segment_at(image, i);
 
 		if (segment->p_type == PT_LOAD && !(segment->p_flags & PF_X))
-			segment_add(image, segment, &ret->bytes);
+			r = segment_add(image, segment, &ret->bytes);
 	}
 	for (size_t i = 0; map && i < map->n_functions; i++)
 		name_add(&ret->bytes, map->functions[i].name);
 	if (plan)
 		plan_names_add(plan, &ret->bytes);
-	if (map)
+	if (map && r == 0)
 		r = numbers_make(map, ret);
 	if (r < 0 || ret->bytes.bad) {
 		bitcode_prior_done(ret);

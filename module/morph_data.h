@@ -21,7 +21,7 @@
 #include "module/image.h"
 #include "module/link_plan.h"
 
-#define MORPH_DATA_VERSION 6u
+#define MORPH_DATA_VERSION 7u
 #define MORPH_SECTION ".morph"
 
 enum morph_lto { MORPH_LTO_THIN = 1, MORPH_LTO_FULL = 2 };

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/fault.h"
+#include "base/library_path.h"
 #include "module/link_plan.h"
 
 #define RELINK_LIBRARIES \
@@ -16,10 +17,13 @@
 
 struct relink {
 	const struct link_plan *plan;
-	const char *directory;	    /* scratch for the plan's own objects */
-	const char *const *objects; /* take the place of the IR, NULL-terminated */
-	const char *const *options; /* added at the end, NULL-terminated; may be NULL */
-	struct buffer *retsaid;	    /* what ld.lld prints, NUL-terminated; may be NULL */
+	const char *directory;	      /* scratch for the plan's own objects */
+	const char *const *objects;   /* take the place of the IR, NULL-terminated */
+	const char *const *options;   /* added at the end, NULL-terminated; may be NULL */
+	struct buffer *retsaid;	      /* what ld.lld prints, NUL-terminated; may be NULL */
+	struct library_search search; /* where the program has its libraries found */
+	const char *run_path;	      /* takes the place of the plan's; "": none; NULL: the plan's stays */
+	const char *name;	      /* what stood behind -o, which versions name; NULL: does not matter */
 };
 
 /** relink_run() - write @out; Return: 0; -ENOENT: a shared library or ld.lld is not there; -ECHILD: lld refused */

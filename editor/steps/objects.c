@@ -111,6 +111,9 @@ int objects_link(struct edit *edit, char **objects, const char *const *options, 
 		.objects = (const char *const *)objects,
 		.options = retmap ? all : options,
 		.retsaid = &said,
+		.search = { dynamic_run_path(&edit->dynamic, NULL), edit->origin },
+		.run_path = edit->run_path,
+		.name = dynamic_version_base(&edit->dynamic),
 	};
 	int r;
 

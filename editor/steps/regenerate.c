@@ -123,6 +123,16 @@ static size_t raw_take(struct edit *edit)
 	return n;
 }
 
+/* What is linked from here on has the installed file's run path: its link may have had another (editor/trust/run_path.h). */
+static int run_path_take(struct edit *edit, struct fault *reterr)
+{
+	edit->run_path = dynamic_run_path(&edit->dynamic, NULL);
+	return edit->run_path ? 0 :
+				fault_set(reterr, -EBADMSG,
+					  "%s: its run path (DT_RUNPATH) cannot be read, or it has several",
+					  image_path(edit->program));
+}
+
 int pass_compare(struct edit *edit, struct fault *reterr)
 {
 	struct fault *difference = &edit->report->difference;
@@ -148,7 +158,7 @@ int pass_compare(struct edit *edit, struct fault *reterr)
 				 "or take its IR at its word "
 				 "(--rebase, or rebase in morphd.conf)",
 				 difference->text);
-	return 0;
+	return run_path_take(edit, reterr);
 }
 
 /* What the names stand for that the shipped code uses. */

@@ -6,6 +6,7 @@
 #include <llvm-c/Core.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Is it a shipped file, and is the profile of it? */
 static int data_check(struct edit *edit, struct fault *reterr)
@@ -27,12 +28,33 @@ static int data_check(struct edit *edit, struct fault *reterr)
 	return 0;
 }
 
+/* Where it was last seen is its installed name; what we were given may be a copy in a store. */
+static int origin_find(struct edit *edit, struct fault *reterr)
+{
+	const char *path =
+		edit->profile && edit->profile->path ? edit->profile->path : image_path(edit->program);
+	char *slash;
+	int r;
+
+	if (path[0] == '/')
+		snprintf(edit->origin, sizeof(edit->origin), "%s", path);
+	else if (!realpath(path, edit->origin))
+		edit->origin[0] = '\0';
+	slash = strrchr(edit->origin, '/');
+	if (slash)
+		*slash = '\0';
+	r = dynamic_open(edit->program, &edit->dynamic, reterr);
+	return r == -ENODATA ? 0 : r;
+}
+
 int edit_init(struct edit *edit, struct fault *reterr)
 {
 	int r = morph_data_load(edit->program, edit->options->sidecar_dir, &edit->data, reterr);
 
 	if (r == 0)
 		r = data_check(edit, reterr);
+	if (r == 0)
+		r = origin_find(edit, reterr);
 	if (r < 0)
 		return r;
 	r = morph_data_unpack(edit->data, reterr);

@@ -24,6 +24,7 @@
 #include "editor/trust/link_map.h"
 #include "editor/trust/references.h"
 #include "module/block_map.h"
+#include "module/dynamic.h"
 #include "module/image.h"
 #include "module/morph_data.h"
 #include "profiles/store/profile.h"
@@ -57,6 +58,10 @@ struct edit {
 	struct link_map *known;	 /* what is in the shipped file, of which object */
 	struct references names; /* of the shipped link */
 	struct name_set *words;	 /* of the linker's options */
+	const char *
+		run_path; /* of the program as installed, for its generations; borrowed; NULL: it was not compared yet */
+	struct dynamic dynamic; /* of the program */
+	char origin[PATH_MAX];	/* its directory, where it is installed */
 	struct buffer hot_bitcode;
 	struct block_map *counted; /* of step 5's link: the hot code with its probes and counts */
 	struct placement placement;

@@ -170,8 +170,8 @@ static bool is_in(const char *const *list, size_t n, const char *text, size_t si
 	return false;
 }
 
-/* How many words does the option take that begins with @word? 0: it is none of those above. */
-static unsigned option_words(const char *word)
+/* Those above. */
+unsigned plan_option_words(const char *word)
 {
 	const char *name = word + 1 + (word[0] == '-' && word[1] == '-');
 	size_t n = strcspn(name, "=");
@@ -212,7 +212,7 @@ static int arguments_check(const struct link_plan *plan, struct fault *reterr)
 				return refused("linked", "no value", reterr);
 			continue;
 		}
-		if (!left && !(left = option_words(input->text)))
+		if (!left && !(left = plan_option_words(input->text)))
 			return refused("linked", input->text, reterr);
 		left--;
 	}

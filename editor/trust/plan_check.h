@@ -14,3 +14,6 @@
 
 /** plan_check() - Return: 0; -ENOTSUP with @reterr naming the option */
 int plan_check(const struct morph_data *data, struct fault *reterr);
+
+/** plan_option_words() - how many words of a plan the option takes that begins with @word; 0: it is none that is known */
+unsigned plan_option_words(const char *word);

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/macro.h"
+#include "editor/trust/run_path.h"
 
 struct key {
 	uint64_t guid;
@@ -230,7 +231,7 @@ static size_t empty_slot_end(const struct image *shipped, const struct image *ag
 
 /* Offset in the file of the first difference in a segment that both have at the same place; SIZE_MAX: none. */
 static size_t segment_compare(const struct image *shipped, const struct image *again,
-			      const Elf64_Phdr *segment)
+			      const struct run_path_change *change, const Elf64_Phdr *segment)
 {
 	size_t n, m, from = segment->p_offset, end;
 	const uint8_t *x = image_bytes(shipped, &n), *y = image_bytes(again, &m);
@@ -245,7 +246,9 @@ static size_t segment_compare(const struct image *shipped, const struct image *a
 
 		while (x[at] == y[at])
 			at++;
-		from = empty_slot_end(shipped, again, at);
+		from = run_path_change_end(change, at);
+		if (!from)
+			from = empty_slot_end(shipped, again, at);
 		if (from <= at)
 			return at;
 	}
@@ -281,11 +284,15 @@ static int headers_report(const struct image *shipped, const struct image *again
 
 static int loaded_compare(const struct image *shipped, const struct image *again, struct fault *reterr)
 {
+	struct run_path_change change;
+
 	if (!has_same_headers(shipped, again))
 		return headers_report(shipped, again, reterr);
+	change = run_path_change_find(shipped, again);
 	for (size_t i = 0; i < image_n_segments(shipped); i++) {
 		const Elf64_Phdr *segment = image_segment_at(shipped, i);
-		size_t at = segment->p_type == PT_LOAD ? segment_compare(shipped, again, segment) : SIZE_MAX;
+		size_t at = segment->p_type == PT_LOAD ? segment_compare(shipped, again, &change, segment) :
+							 SIZE_MAX;
 
 		if (at != SIZE_MAX)
 			return difference_report(shipped, at, reterr);

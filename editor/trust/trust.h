@@ -30,6 +30,8 @@ struct trust_report {
  * Compared are the ELF header, the program headers, and every byte that is mapped when the file runs. Only this may differ:
  *	- the fields of the ELF header that say where the section headers are: they are not loaded, and whoever strips a
  *	  file moves them
+ *	- where a loader looks for libraries, which whoever installs the file changes (run_path.h); the generation gets what the
+ *	  installed file says
  *	- which one of the empty slots of the GOT an instruction names: those of weak names that nothing defines have an
  *	  order that is the linker's alone
  * And the functions of the two maps must have the same blocks.

@@ -15,7 +15,7 @@
 #include "backend/tools.h"
 #include "base/child.h"
 #include "base/file.h"
-#include "module/library_path.h"
+#include "base/library_path.h"
 #include "module/morph_data.h"
 
 static struct fault fault;
@@ -90,7 +90,7 @@ static void input_add(const struct morph_data *data, size_t i, const char *dir, 
 		arguments_printf(args, "%s%s", input->kind == LINK_FILE ? input->text : "", path);
 		break;
 	case LINK_SHARED:
-		if (library_find(input->text, path, &fault) < 0)
+		if (library_find(input->text, NULL, path, &fault) < 0)
 			die();
 		arguments_add(args, path);
 		break;
