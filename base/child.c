@@ -10,7 +10,8 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
-#include <time.h>
+
+#include "base/running.h"
 
 struct pipes {
 	int out[2], err[2]; /* read end, write end; -1: not captured */
@@ -47,14 +48,6 @@ _noreturn_ static void child_main(char *const argv[], const struct child_options
 	_exit(127);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* Read what there is; returns false at end of file. */
 static bool pipe_drain(int fd, struct buffer *into)
 {
@@ -69,20 +62,20 @@ static bool pipe_drain(int fd, struct buffer *into)
 	return true;
 }
 
-/* Collect output until both pipes end or the deadline passes; -ETIMEDOUT then. */
-static int collect(struct pipes *p, int pidfd, const struct child_options *o, int64_t deadline_ms)
+/* Collect output until both pipes end or the time is over; -ETIMEDOUT then. */
+static int collect(struct pipes *p, int pidfd, const struct child_options *o)
 {
+	struct running running = running_start();
+
 	struct pollfd fds[3] = { { .fd = o->retout ? p->out[0] : -1, .events = POLLIN },
 				 { .fd = o->reterrout && o->reterrout != o->retout ? p->err[0] : -1,
 				   .events = POLLIN },
 				 { .fd = pidfd, .events = POLLIN } };
 
 	while (fds[0].fd >= 0 || fds[1].fd >= 0 || fds[2].fd >= 0) {
-		int64_t left = deadline_ms ? deadline_ms - now_ms() : -1;
-
-		if (deadline_ms && left <= 0)
+		if (o->timeout_s && running_ms(&running) >= 1000ull * o->timeout_s)
 			return -ETIMEDOUT;
-		if (poll(fds, 3, (int)MIN(left, 1 << 30)) < 0 && errno != EINTR)
+		if (poll(fds, 3, o->timeout_s ? (int)RUNNING_SLICE_MS : -1) < 0 && errno != EINTR)
 			return -errno;
 		if (fds[0].revents && !pipe_drain(fds[0].fd, o->retout))
 			fds[0].fd = -1;
@@ -129,7 +122,7 @@ int child_run(char *const argv[], const struct child_options *options, int *rets
 		return fault_errno(reterr, -error, "%s: cannot run", argv[0]);
 	}
 	pidfd = (int)pidfd_open(pid, 0);
-	r = collect(&p, pidfd, o, o->timeout_s ? now_ms() + 1000ll * o->timeout_s : 0);
+	r = collect(&p, pidfd, o);
 	if (r < 0)
 		kill(pid, SIGKILL);
 	while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)

@@ -16,7 +16,8 @@ struct child_options {
 	struct buffer *retout;	  /* NULL: standard output is inherited; else captured, NUL-terminated */
 	struct buffer *reterrout; /* the same for standard error; may equal @retout */
 	struct rusage *retusage;  /* NULL: not wanted */
-	unsigned timeout_s;	  /* 0: wait for ever; else SIGKILL after that long, -ETIMEDOUT */
+	unsigned
+		timeout_s; /* 0: wait for ever; else SIGKILL after running that long (running.h), -ETIMEDOUT */
 };
 
 /**

@@ -22,15 +22,14 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "base/running.h"
 #include "base/text.h"
 #include "sandbox/calls.h"
 #include "sandbox/landlock.h"
 
-#define TICK_MS 250
 #define SAID_BYTES (256u << 10) /* of what is printed, passed on at most */
 #define LINE_BYTES 2048u
 
@@ -267,23 +266,15 @@ void sandbox_end_children(void)
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 /* Until the work is done (the pipe of the news ends), or for too long. */
 static int wait_and_print(const struct sandbox_options *o, const struct run *run, struct said *said)
 {
 	struct pollfd fds[] = { { .fd = run->said[0], .events = POLLIN },
 				{ .fd = run->news[0], .events = POLLIN } };
-	uint64_t start_ms = now_ms();
+	struct running running = running_start();
 
 	for (;;) {
-		int n = poll(fds, ARRAY_SIZE(fds), TICK_MS);
+		int n = poll(fds, ARRAY_SIZE(fds), RUNNING_SLICE_MS);
 
 		if (n > 0 && fds[0].revents && !said_read(said, fds[0].fd))
 			fds[0].fd = -1;
@@ -291,7 +282,7 @@ static int wait_and_print(const struct sandbox_options *o, const struct run *run
 			return 0;
 		if (o->tick && o->tick(o->userdata))
 			return -ECANCELED;
-		if (o->timeout_s && now_ms() - start_ms >= 1000ull * o->timeout_s)
+		if (running_ms(&running) >= 1000ull * o->timeout_s && o->timeout_s)
 			return -ETIMEDOUT;
 	}
 }

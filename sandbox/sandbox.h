@@ -38,7 +38,7 @@ struct sandbox_options {
 	const char *directory;	     /* absolute: the one place that may be written; its owner is @uid */
 	const char *const *readable; /* NULL-terminated: what may be read and executed besides */
 	struct sandbox_limits limits;
-	unsigned timeout_s; /* of the clock on the wall; 0: none */
+	unsigned timeout_s; /* of the clock on the wall while the caller runs (base/running.h); 0: none */
 	bool network;	    /* as a client, by IP: the caller's own network */
 	int keep_fd;	    /* the one descriptor that stays open inside; -1: none */
 	int (*tick)(

@@ -25,13 +25,13 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/config.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/prefix.h"
+#include "base/running.h"
 #include "manager/job/job_message.h"
 #include "sandbox/sandbox.h"
 
@@ -207,7 +207,10 @@ static int run_alone(struct worker *w, struct job_answer *answer, struct fault *
 	struct pollfd fds[2] = { { .fd = -1, .events = POLLIN }, { .fd = w->socket, .events = POLLRDHUP } };
 	_clean_(fd_closep) int pidfd = -1;
 	const struct sandbox_limits limits = limits_of(w);
+	const uint32_t timeout_s = w->order.header.timeout_s;
+	struct running running = running_start();
 	pid_t pid, parent = getpid();
+	bool is_late;
 	int n, status;
 
 	pid = fork();
@@ -223,18 +226,17 @@ static int run_alone(struct worker *w, struct job_answer *answer, struct fault *
 	if (pid < 0)
 		return fault_errno(reterr, -errno, "cannot fork");
 	fds[0].fd = pidfd = (int)pidfd_open(pid, 0);
-	do
-		n = poll(fds, ARRAY_SIZE(fds),
-			 w->order.header.timeout_s ? (int)MIN(w->order.header.timeout_s, 2000000u) * 1000 :
-						     -1);
-	while (n < 0 && errno == EINTR);
+	do {
+		n = poll(fds, ARRAY_SIZE(fds), RUNNING_SLICE_MS);
+		is_late = running_ms(&running) >= 1000ull * timeout_s && timeout_s;
+	} while ((n < 0 && errno == EINTR) || (n == 0 && !is_late));
 	if (n <= 0 || !fds[0].revents)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	sandbox_end_children();
 	answer->status = status;
-	return n == 0 ? fault_set(reterr, -ETIMEDOUT, "took longer than %u s", w->order.header.timeout_s) : 0;
+	return n == 0 ? fault_set(reterr, -ETIMEDOUT, "took longer than %u s", timeout_s) : 0;
 }
 
 static double children_cpu_s(void)
