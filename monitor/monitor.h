@@ -37,6 +37,7 @@ struct monitor_status {
 	uint64_t rss_bytes, cache_hits, n_bursts;
 	double cpu_s, elapsed_s; /* of the monitor */
 	bool is_bursting, on_battery;
+	bool spares; /* the power profile saves power, or the CPUs are hot (base/power.h) */
 };
 
 /** monitor_open() - step 1; @settings is borrowed. -EBUSY: another one runs; else the reasons of every source */

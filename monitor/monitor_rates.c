@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/power.h"
 #include "monitor/monitor_state.h"
 #include "monitor/source_kind.h"
 
@@ -22,6 +23,7 @@ void monitor_rates_set(struct monitor *monitor)
 	if (!monitor->source.sampler)
 		return;
 	status->on_battery = pace_on_battery(POWER_SUPPLIES);
+	status->spares = power_is_saved("") || power_is_hot("");
 	if (!source_kind_of(monitor->source.found.kind)->is_tick) {
 		if (monitor->settings->rate_hz <= 0 &&
 		    source_kind_of(monitor->source.found.kind)->is_cpu_clock)
@@ -34,9 +36,10 @@ void monitor_rates_set(struct monitor *monitor)
 	} else {
 		status->rates = budget_rates(monitor->settings->budget, &status->cost, status->tick_hz);
 		sampler_set_tick_divisor(monitor->source.sampler, status->rates.tick_divisor);
-		reference_hz = *monitor->source.found.reference_reason || status->on_battery ?
-				       0 :
-				       status->rates.reference_hz;
+		reference_hz =
+			*monitor->source.found.reference_reason || status->on_battery || status->spares ?
+				0 :
+				status->rates.reference_hz;
 		r = *monitor->source.found.reference_reason ?
 			    0 :
 			    pace_set(&monitor->pace, monitor->source.sampler, reference_hz, true);

@@ -23,6 +23,7 @@ static void clocks_json(const struct monitor_status *status, struct json *json)
 	json_double(json, "reference_hz", status->rates.reference_hz);
 	json_bool(json, "kernel_addresses", status->source.sees_kernel_addresses);
 	json_bool(json, "on_battery", status->on_battery);
+	json_bool(json, "spares_power", status->spares);
 	json_bool(json, "bursting", status->is_bursting);
 	json_u64(json, "bursts", status->n_bursts);
 	json_u64(json, "cpus", status->n_cpus);
