@@ -243,6 +243,16 @@ static void user_check(struct doctor *d)
 		     users ? users : "?");
 }
 
+/* How edits make way for those who use the machine. */
+static void freezing_check(struct doctor *d)
+{
+	const char *freezing = record_text(&d->daemon, "freezing");
+
+	if (freezing)
+		note(d, "others first", record_integer(&d->daemon, "freezes_well") ? HEALTH_OK : HEALTH_WARN,
+		     "while others want the machine, %s", freezing);
+}
+
 static void disk_check(struct doctor *d, const char *name, const char *path)
 {
 	struct statvfs fs;
@@ -403,6 +413,7 @@ int doctor_run(int argc, char **argv)
 	llvm_check(&d);
 	sandbox_check(&d);
 	user_check(&d);
+	freezing_check(&d);
 	directories_check(&d);
 	guards_check(&d);
 	for (size_t i = 0; i < d.n_checks; i++)

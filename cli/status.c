@@ -51,6 +51,10 @@ static void daemon_print(const struct record *daemon)
 		       SHOWN(record_text(daemon, "bus_lack")));
 	if (editing)
 		printf("editing %s\n", SHOWN(editing));
+	if (record_has(daemon, "edit_frozen"))
+		printf("the edit has been frozen for %lld s: %s\n",
+		       (long long)record_integer(daemon, "edit_frozen_s"),
+		       SHOWN(record_text(daemon, "edit_frozen")));
 	printf("%lld samples in %lld logs: %lld idle, %lld kernel, %lld user\n",
 	       (long long)record_integer(daemon, "total_fired"),
 	       (long long)record_integer(daemon, "total_logs"),

@@ -17,6 +17,7 @@
 #include "manager/act/rebuild.h"
 #include "manager/act/watch.h"
 #include "manager/decide/machine.h"
+#include "manager/job/job.h"
 #include "manager/keep/journal.h"
 #include "manager/keep/renewal.h"
 #include "manager/keep/store.h"
@@ -122,6 +123,12 @@ int manager_open(struct settings *settings, sd_event *event, struct manager **re
 		return fault_errno(reterr, -ENOMEM, "morphd");
 	if (machine_cpu(&m->settings, m->cpu, &fault) < 0)
 		log_warning("%s", fault.text);
+	if (m->event) {
+		job_clean(m);
+		m->freezes_well = job_freezing(&m->settings, m->freezing, sizeof(m->freezing));
+		if (!m->freezes_well)
+			log_warning("%s", m->freezing);
+	}
 	r = directories_open(m, reterr);
 	if (r == 0)
 		r = database_open(m, reterr);

@@ -42,6 +42,7 @@ struct edit {
 	enum stage stage;
 	struct job *job; /* owned; NULL between two of them */
 	double cost_s;	 /* CPU time of the jobs so far */
+	bool is_frozen;
 };
 
 int64_t edit_module(const struct edit *edit)
@@ -112,6 +113,48 @@ void edit_stop(struct edit *edit)
 	state_do(edit->manager->state, &fault,
 		 "UPDATE decision SET outcome = 'stopped with morphd' WHERE id = ?", "i", edit->decision);
 	edit_free(edit);
+}
+
+/* ---- others want the machine ---- */
+
+int edit_freeze(struct edit *edit, bool freeze, struct fault *reterr)
+{
+	int r = edit->job ? job_freeze(edit->job, freeze, reterr) : 0;
+
+	if (r == 0)
+		edit->is_frozen = freeze;
+	return r;
+}
+
+uint64_t edit_cpu_us(const struct edit *edit)
+{
+	return edit->job ? job_cpu_us(edit->job) : 0;
+}
+
+bool edit_is_automatic(const struct edit *edit)
+{
+	return !edit->path;
+}
+
+void edit_cancel(struct edit *edit, const char *text)
+{
+	struct state *state = edit->manager->state;
+	struct module_row *module = &edit->module;
+	edit_done done = edit->done;
+	void *userdata = edit->userdata;
+	struct fault fault = { "" };
+	int r = state_do(state, &fault, "UPDATE decision SET outcome = ? WHERE id = ?", "ti", text,
+			 edit->decision);
+
+	/* What it had to go by is there for the next one, which waits as after any edit. */
+	if (r == 0)
+		r = state_do(state, &fault, "UPDATE module SET edit_samples = ? WHERE id = ?", "ii",
+			     module->edit_samples, module->id);
+	log_info("%s: %s", module->path, text);
+	if (r < 0)
+		manager_log_fault(edit->manager, r, &fault);
+	edit_free(edit);
+	done(userdata, -ECANCELED, text);
 }
 
 /* ---- step 6 ---- */
@@ -391,7 +434,8 @@ static int stage_start(struct edit *edit, enum stage stage, struct fault *reterr
 	request.words = words;
 	request.files = files->files;
 	request.n_files = files->n;
-	return job_start(edit->manager, &request, on_job, edit, &edit->job, reterr);
+	r = job_start(edit->manager, &request, on_job, edit, &edit->job, reterr);
+	return r == 0 && edit->is_frozen ? job_freeze(edit->job, true, reterr) : r;
 }
 
 /* ---- step 1 ---- */

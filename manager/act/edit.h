@@ -31,6 +31,9 @@
  * standard error is the reason that is reported.
  */
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "manager/keep/context.h"
 
 struct edit;
@@ -50,6 +53,18 @@ int edit_start(struct manager *manager, const struct edit_request *request, edit
 
 /** edit_stop() - end its job and free it; @done is not called. Accepts NULL */
 void edit_stop(struct edit *edit);
+
+/** edit_freeze() - stop its processes, or let them go on (job_freeze()); also those of its next jobs. 0 or -errno */
+int edit_freeze(struct edit *edit, bool freeze, struct fault *reterr);
+
+/** edit_cpu_us() - as job_cpu_us() */
+uint64_t edit_cpu_us(const struct edit *edit);
+
+/** edit_cancel() - end it without a trace: the samples count as new again, and it is no failure. @done hears -ECANCELED */
+void edit_cancel(struct edit *edit, const char *text);
+
+/** edit_is_automatic() - nobody asked for it */
+bool edit_is_automatic(const struct edit *edit);
 
 /** edit_module() - which module is being edited */
 int64_t edit_module(const struct edit *edit);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "manager/act/yield.h"
 #include "manager/keep/journal.h"
 
 struct entry {
@@ -20,14 +22,26 @@ struct queue {
 	struct manager *manager; /* borrowed */
 	struct edit *edit;	 /* owned; under way, or NULL */
 	struct entry *entries;	 /* owned; the first one is that of @edit, when there is one */
+	struct yield *yield;	 /* owned */
 };
+
+static void on_cancel(void *userdata, const char *text)
+{
+	struct queue *queue = userdata;
+
+	edit_cancel(queue->edit, text);
+}
 
 struct queue *queue_new(struct manager *manager)
 {
 	struct queue *queue = calloc(1, sizeof(*queue));
 
-	if (queue)
-		queue->manager = manager;
+	if (!queue)
+		return NULL;
+	queue->manager = manager;
+	queue->yield = yield_new(manager, on_cancel, queue);
+	if (!queue->yield)
+		free(TAKE(queue));
 	return queue;
 }
 
@@ -53,6 +67,7 @@ void queue_free(struct queue *queue)
 {
 	if (!queue)
 		return;
+	yield_free(queue->yield);
 	edit_stop(TAKE(queue->edit));
 	while (queue->entries)
 		first_end(queue, -ECANCELED, "morphd was stopped");
@@ -96,22 +111,43 @@ static void on_edit(void *userdata, int code, const char *text)
 {
 	struct queue *queue = userdata;
 
+	yield_stop(queue->yield);
 	queue->edit = NULL;
 	first_end(queue, code, text);
 	queue_run(queue);
+}
+
+/* Whoever asked for something does not wait for others to leave the machine. */
+static void make_way(struct queue *queue)
+{
+	const struct entry *wanted = queue->edit ? queue->entries->next : NULL;
+	uint64_t seconds;
+
+	while (wanted && !wanted->edit.path)
+		wanted = wanted->next;
+	if (!wanted)
+		return;
+	if (yield_frozen(queue->yield, &seconds))
+		edit_cancel(queue->edit, "cancelled: it was frozen, and somebody asked for another one");
+	else
+		yield_stop(queue->yield);
 }
 
 void queue_run(struct queue *queue)
 {
 	struct manager *m = queue->manager;
 
+	make_way(queue);
 	while (m->event && !queue->edit && queue->entries) {
 		struct entry *first = queue->entries;
 		struct fault fault = { "" }, second = { "" };
 		int r = edit_start(m, &first->edit, on_edit, queue, &queue->edit, &fault);
 
-		if (r == 0)
+		if (r == 0) {
+			if (yield_start(queue->yield, queue->edit, &fault) < 0)
+				log_warning("%s", fault.text);
 			return;
+		}
 		if (start_failed(m, first->edit.module, r, &fault, &second) < 0)
 			manager_log_fault(m, -EIO, &second);
 		first_end(queue, r, fault.text);
@@ -126,4 +162,9 @@ bool queue_is_idle(const struct queue *queue)
 int64_t queue_module(const struct queue *queue)
 {
 	return queue->edit ? edit_module(queue->edit) : 0;
+}
+
+const char *queue_frozen(const struct queue *queue, uint64_t *retseconds)
+{
+	return yield_frozen(queue->yield, retseconds);
 }

@@ -29,3 +29,6 @@ void queue_run(struct queue *queue);
 bool queue_is_idle(const struct queue *queue); /* nothing runs or waits, and something could run */
 /** queue_module() - the module that is being edited; 0: none */
 int64_t queue_module(const struct queue *queue);
+
+/** queue_frozen() - why the edit under way stands still, and for how many seconds already; NULL: none is, or it runs */
+const char *queue_frozen(const struct queue *queue, uint64_t *retseconds);

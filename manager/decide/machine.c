@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 
 #include "base/macro.h"
+#include "base/power.h"
 #include "manager/keep/path.h"
 
 /* A file of /proc or /sys as text: their sizes are not known beforehand. -errno or the length. */
@@ -99,19 +100,45 @@ static unsigned cpus_count(const struct settings *settings)
 	return n ? n : 1;
 }
 
-void machine_load_read(const struct settings *settings, struct machine_load *ret)
+double machine_pressure(const struct settings *settings)
 {
 	char text[4096];
 	const char *some;
+	double ret = -1;
 
-	*ret = (struct machine_load){ .pressure = -1, .load = -1 };
 	if (root_read(settings, "/proc/pressure/cpu", text, sizeof(text)) > 0 &&
 	    (some = strstr(text, "some avg10=")))
-		sscanf(some, "some avg10=%lf", &ret->pressure);
+		sscanf(some, "some avg10=%lf", &ret);
+	return ret;
+}
+
+bool machine_busy_us(const struct settings *settings, uint64_t *ret, unsigned *retn_cpus)
+{
+	unsigned long long user, nice, kernel, interrupts, soft;
+	const uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
+	char text[512];
+
+	/* Time of guests is in that of user; what the hypervisor took is nobody's here. */
+	if (root_read(settings, "/proc/stat", text, sizeof(text)) <= 0 ||
+	    sscanf(text, "cpu %llu %llu %llu %*u %*u %llu %llu", &user, &nice, &kernel, &interrupts, &soft) !=
+		    5)
+		return false;
+	*ret = (user + nice + kernel + interrupts + soft) * (1000000 / hz);
+	*retn_cpus = cpus_count(settings);
+	return true;
+}
+
+void machine_load_read(const struct settings *settings, struct machine_load *ret)
+{
+	char text[4096];
+
+	*ret = (struct machine_load){ .pressure = machine_pressure(settings), .load = -1 };
 	if (root_read(settings, "/proc/loadavg", text, sizeof(text)) > 0 &&
 	    sscanf(text, "%lf", &ret->load) == 1)
 		ret->load /= cpus_count(settings);
 	ret->on_battery = battery_read(settings);
+	ret->saves_power = power_is_saved(settings->root);
+	ret->is_hot = power_is_hot(settings->root);
 }
 
 bool machine_is_idle(const struct settings *settings, const struct machine_load *load, char *retwhy,
@@ -119,6 +146,10 @@ bool machine_is_idle(const struct settings *settings, const struct machine_load 
 {
 	if (load->on_battery && !settings->on_battery)
 		snprintf(retwhy, size, "the machine runs on battery");
+	else if (load->saves_power && !settings->on_battery)
+		snprintf(retwhy, size, "the machine's power profile saves power");
+	else if (load->is_hot)
+		snprintf(retwhy, size, "the machine is hot, and slows its CPUs down");
 	else if (load->pressure > settings->idle_pressure)
 		snprintf(retwhy, size, "the machine is busy (CPU pressure %.1f %%, allowed %.1f %%)",
 			 load->pressure, settings->idle_pressure);

@@ -22,6 +22,10 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "base/log.h"
+#include "manager/job/cgroup.h"
+#include "manager/job/slice.h"
+#include "manager/job/tree.h"
 #include "manager/keep/path.h"
 
 #define USER_END_MS 3000
@@ -36,9 +40,11 @@ struct job {
 	char *place;		/* owned */
 	uint64_t timeout_s;
 	int socket;
-	pid_t pid; /* 0: a service of systemd's */
-	uid_t uid; /* of @pid; (uid_t)-1: ours */
-	bool timed_out;
+	pid_t pid;	      /* 0: a service of systemd's */
+	uid_t uid;	      /* of @pid; (uid_t)-1: ours */
+	struct cgroup cgroup; /* of @pid, where one can be made */
+	bool timed_out, is_frozen;
+	uint64_t left_us; /* when it is frozen: of its time */
 	sd_event_source *answer, *timer;
 };
 
@@ -113,6 +119,7 @@ static void process_end(struct job *job)
 	if (!job->pid)
 		return;
 	kill(job->pid, SIGKILL);
+	cgroup_remove(&job->cgroup); /* with all that is in it */
 	while (waitpid(job->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	if (job->uid != (uid_t)-1)
@@ -125,10 +132,18 @@ static void process_end(struct job *job)
 
 void job_free(struct job *job)
 {
+	struct fault fault = { "" };
+	bool is_service;
+
 	if (!job)
 		return;
+	is_service = !job->pid;
 	fd_closep(&job->socket);
 	process_end(job);
+	cgroup_remove(&job->cgroup);
+	/* A service notices that nobody wants it any more, and ends; for that it must run. */
+	if (job->is_frozen && is_service && slice_freeze(job->manager, false, &fault) < 0)
+		log_error("%s", fault.text);
 	job_order_close(&job->order);
 	for (size_t i = 0; i < JOB_FILES; i++)
 		free(job->paths[i]);
@@ -215,6 +230,89 @@ static int on_timeout(_unused_ sd_event_source *source, _unused_ uint64_t usec, 
 	return on_answer(NULL, -1, 0, job);
 }
 
+/* ---- others want the machine ---- */
+
+static int processes_freeze(struct job *job, bool freeze, struct fault *reterr)
+{
+	int r;
+
+	if (!job->pid)
+		return slice_freeze(job->manager, freeze, reterr);
+	if (job->cgroup.path[0])
+		return cgroup_freeze(job->cgroup.path, freeze, reterr);
+	r = tree_freeze(job->pid, freeze);
+	return r < 0 ? fault_errno(reterr, r, "/proc") : 0;
+}
+
+/* Its time stands still meanwhile. */
+static void timer_freeze(struct job *job, bool freeze)
+{
+	uint64_t at_us = 0, now_us = 0;
+
+	if (!job->timer)
+		return;
+	sd_event_source_get_time(job->timer, &at_us);
+	sd_event_now(job->manager->event, CLOCK_MONOTONIC, &now_us);
+	if (freeze)
+		job->left_us = at_us > now_us ? at_us - now_us : 0;
+	else
+		sd_event_source_set_time_relative(job->timer, job->left_us);
+	sd_event_source_set_enabled(job->timer, freeze ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+}
+
+int job_freeze(struct job *job, bool freeze, struct fault *reterr)
+{
+	int r = job->is_frozen == freeze ? 0 : processes_freeze(job, freeze, reterr);
+
+	if (r == 0 && job->is_frozen != freeze) {
+		timer_freeze(job, freeze);
+		job->is_frozen = freeze;
+	}
+	return r;
+}
+
+uint64_t job_cpu_us(const struct job *job)
+{
+	if (!job->pid)
+		return slice_cpu_us();
+	return job->cgroup.path[0] ? cgroup_cpu_us(job->cgroup.path) : tree_cpu_us(job->pid);
+}
+
+bool job_freezing(const struct settings *settings, char *ret, size_t size)
+{
+	struct cgroup cgroup = CGROUP_NONE;
+	struct fault fault = { "" };
+	char path[PATH_MAX];
+	bool is_service = geteuid() == 0 && settings_path(settings, settings->worker_socket, path) &&
+			  access(path, F_OK) == 0;
+	bool is_good = is_service ? slice_can_freeze() : cgroup_make(&cgroup, &fault) == 0;
+
+	if (is_service && is_good)
+		snprintf(ret, size, "edits are frozen by systemd, in " SLICE_NAME);
+	else if (is_service)
+		snprintf(
+			ret, size,
+			"edits are not frozen, they only run at the lowest priority: systemd can freeze only "
+			"where "
+			"/sys/fs/cgroup is cgroup2 alone (systemd.unified_cgroup_hierarchy=1 on the kernel's "
+			"command line)");
+	else if (is_good)
+		snprintf(ret, size, "edits are frozen in a control group of their own");
+	else
+		snprintf(ret, size,
+			 "edits are frozen by signals, because there can be no control group (%.*s)", 128,
+			 fault.text);
+	cgroup_remove(&cgroup);
+	return is_good;
+}
+
+void job_clean(struct manager *m)
+{
+	cgroup_clean();
+	if (geteuid() == 0)
+		slice_clean(m);
+}
+
 /* ---- its start ---- */
 
 static int service_connect(const struct settings *settings, const char *socket_path)
@@ -242,7 +340,7 @@ _noreturn_ static void worker_exec(const struct job *job, const char *worker, co
 	char *const argv[] = { (char *)"morph-worker", option, NULL };
 	char *const environment[] = { temporary, path, NULL };
 	sigset_t none;
-	int error = 0, fd = fcntl(socket, F_DUPFD, 3);
+	int error = cgroup_enter(&job->cgroup), fd = fcntl(socket, F_DUPFD, 3);
 
 	snprintf(option, sizeof(option), "--socket=%d", fd);
 	snprintf(temporary, sizeof(temporary), "TMPDIR=%s", place);
@@ -250,7 +348,7 @@ _noreturn_ static void worker_exec(const struct job *job, const char *worker, co
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
-	if (job->uid != (uid_t)-1) {
+	if (error == 0 && job->uid != (uid_t)-1) {
 		if (!(job->order.header.flags & JOB_NETWORK))
 			unshare(CLONE_NEWNET);
 		if (setgroups(0, NULL) < 0 || setresgid(job->uid, job->uid, job->uid) < 0 ||
@@ -306,6 +404,7 @@ static int worker_spawn(struct job *job, struct fault *reterr)
 		close(sockets[1]);
 		return fault_errno(reterr, -errno, "cannot make a pipe");
 	}
+	cgroup_make(&job->cgroup, NULL); /* or by signals: see job_freezing() */
 	job->pid = fork();
 	if (job->pid == 0)
 		worker_exec(job, worker, place, sockets[1], errors[1], parent);
@@ -403,9 +502,12 @@ int job_start(struct manager *m, const struct job_request *request, job_done don
 
 	if (!job)
 		return fault_errno(reterr, -ENOMEM, "job");
-	*job = (struct job){
-		.manager = m, .done = done, .userdata = userdata, .socket = -1, .uid = (uid_t)-1
-	};
+	*job = (struct job){ .manager = m,
+			     .done = done,
+			     .userdata = userdata,
+			     .socket = -1,
+			     .uid = (uid_t)-1,
+			     .cgroup = CGROUP_NONE };
 	job->timeout_s = request->timeout_s ?: m->settings.edit_timeout_s;
 	job->place = strdup(request->place ?: m->work);
 	if (!job->place)

@@ -6,7 +6,7 @@
  *
  * Where systemd listens for it (morph-worker.socket), each job is a service of its own: its user, its control group, its
  * limits; all of it ends with the job. Elsewhere morphd starts morph-worker itself: as root as a user of `worker_users`
- * that nobody is, otherwise as itself.
+ * that nobody is, otherwise as itself. There it is in a control group of its own (cgroup.h), where one can be made.
  *
  * Files go in and out by descriptor. Results are copied into files that nobody else has open before anybody looks at them.
  */
@@ -59,6 +59,21 @@ int job_start(struct manager *manager, const struct job_request *request, job_do
 
 /** job_free() - stop it, if it still runs, with all that it started; @done is not called. Accepts NULL */
 void job_free(struct job *job);
+
+/**
+ * job_freeze() - stop all its processes, or let them go on; their time stands still meanwhile. They are frozen when it
+ * returns 0, or within a few milliseconds; -errno: they run as before.
+ */
+int job_freeze(struct job *job, bool freeze, struct fault *reterr);
+
+/** job_cpu_us() - CPU time of all its processes, in microseconds, from any beginning: for differences. 0: unknown */
+uint64_t job_cpu_us(const struct job *job);
+
+/** job_freezing() - how jobs are frozen on this machine, a sentence; false: by signals, or not at all */
+bool job_freezing(const struct settings *settings, char *ret, size_t size);
+
+/** job_clean() - what jobs of a morphd that was killed have left: groups, a frozen slice */
+void job_clean(struct manager *manager);
 
 /** job_user_find() - a user ID of @range ("61184-65519") that nobody has: no account, no process. -EUSERS: none is free */
 int job_user_find(const char *range, uid_t *ret, struct fault *reterr);

@@ -26,6 +26,8 @@ struct manager {
 	char store[PATH_MAX], work[PATH_MAX], spool[PATH_MAX]; /* under the root */
 	char cpu[MANAGER_CPU_TEXT];			       /* machine.h; "" when unknown */
 	struct fault bus_lack;	/* why there is no message bus; "": there is, or none is wanted */
+	char freezing[256];	/* how edits are frozen here, a sentence (job.h); "" where none can run */
+	bool freezes_well;	/* no better way is missing */
 	struct queue *queue;	/* owned; for those who take requests and report (queue.h) */
 	struct fetch *fetch;	/* owned; the one under way (fetch.h), or NULL */
 	bool mounts_are_synced; /* once since the start (mounts.h) */

@@ -42,7 +42,9 @@ struct settings {
 	uint64_t decide_interval_s;
 	double idle_pressure; /* percent: CPU pressure, "some avg10", at most */
 	double idle_load;     /* load average of one minute per CPU, at most */
-	bool on_battery;      /* edit without mains power too */
+	bool on_battery;      /* edit without mains power too, or when a power profile saves power */
+	uint64_t resume_s;    /* how long a machine must be quiet before a frozen edit goes on */
+	uint64_t frozen_s;    /* how long one edit may be frozen, all times together */
 
 	char *prefixes;	  /* words: directories under which programs are looked at; see place.h */
 	char *owners;	  /* words: users whose files may be optimized; "any" */

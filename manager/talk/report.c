@@ -123,9 +123,28 @@ static int totals_append(struct manager *m, sd_bus_message *into)
 	return r;
 }
 
-static int daemon_append(struct manager *m, const struct audience *audience, sd_bus_message *into)
+/* The edit under way, and whether it stands still. */
+static int editing_append(struct manager *m, const struct audience *audience, sd_bus_message *into)
 {
 	struct module_row module = { 0 };
+	uint64_t seconds = 0;
+	const char *frozen = queue_frozen(m->queue, &seconds);
+	int r = 0;
+
+	if (!queue_module(m->queue) || module_get(m->state, queue_module(m->queue), &module, NULL) < 0)
+		return 0;
+	if (audience_sees(audience, module.path))
+		r = text_append(into, "editing", module.path);
+	module_row_done(&module);
+	if (r >= 0 && frozen)
+		r = text_append(into, "edit_frozen", frozen);
+	if (r >= 0 && frozen)
+		r = entry_append(into, "edit_frozen_s", "x", (int64_t)seconds);
+	return r;
+}
+
+static int daemon_append(struct manager *m, const struct audience *audience, sd_bus_message *into)
+{
 	struct machine_load load;
 	char busy[256] = "";
 	bool idle;
@@ -161,11 +180,12 @@ static int daemon_append(struct manager *m, const struct audience *audience, sd_
 		r = entry_append(into, "idle", "x", (int64_t)idle);
 	if (r >= 0 && !idle)
 		r = entry_append(into, "busy", "s", busy);
-	if (r >= 0 && queue_module(m->queue) &&
-	    module_get(m->state, queue_module(m->queue), &module, NULL) == 0 &&
-	    audience_sees(audience, module.path))
-		r = text_append(into, "editing", module.path);
-	module_row_done(&module);
+	if (r >= 0)
+		r = text_append(into, "freezing", m->freezing);
+	if (r >= 0)
+		r = entry_append(into, "freezes_well", "x", (int64_t)m->freezes_well);
+	if (r >= 0)
+		r = editing_append(m, audience, into);
 	if (r >= 0)
 		r = totals_append(m, into);
 	return r < 0 ? r : sd_bus_message_close_container(into);

@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Run by systemd in the machine that systemd_test.sh boots. /result gets a line for everything that is not so, and "done".
+
+set -u
+exec >/booted.log 2>&1
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 ASAN_OPTIONS=detect_leaks=0
+trap 'echo done >>/result' EXIT
+place=/opt/morph-test
+prog=$place/bin/prog
+
+fail()
+{
+	printf '%s\n' "$*" >>/result
+	journalctl -b --no-pager -n 60 -u morphd -u 'morph-worker@*' -u morphedit.slice
+	exit 1
+}
+
+# eventually COMMAND...: within half a minute
+eventually()
+{
+	for _ in $(seq 300); do
+		if "$@" >/dev/null 2>&1; then return; fi
+		sleep 0.1
+	done
+	fail "never: $*"
+}
+
+state_is()
+{
+	[ "$(systemctl show -p FreezerState --value morphedit.slice)" = "$1" ]
+}
+
+group_is()
+{
+	grep -qx "frozen $1" "$(find /sys/fs/cgroup -maxdepth 2 -name morphedit.slice | tail -n 1)/cgroup.events"
+}
+
+# allow PRESSURE: what counts as idle from now on; a machine with so many processes is never without pressure
+allow()
+{
+	sed -i "s/^idle_pressure.*/idle_pressure = $1/" /etc/morph/morphd.conf
+	systemctl reload morphd || fail "reload"
+}
+
+editor_runs()
+{
+	pgrep -f "^/bin/bash $place/waiter"
+}
+
+is_active()
+{
+	cmp -s "$prog" "$place/made"
+}
+
+for _ in $(seq $((2 * $(nproc)))); do
+	(while :; do :; done) &
+done
+systemctl start morphd || fail "morphd does not start: $(systemctl status morphd)"
+"$MORPH_BIN/manager-samples" /var/spool/morph/part "$place/shipped" "$prog" 1200 1 || fail "samples"
+mv /var/spool/morph/part /var/spool/morph/1.samples
+eventually editor_runs
+systemctl show -p ControlGroup --value "$(systemctl list-units --plain --no-legend 'morph-worker@*' | cut -d' ' -f1)" |
+	grep -q '^/morphedit.slice/' || fail "the edit is not in its slice"
+"$MORPH_BIN/morph" doctor | grep -q 'others first: .* by systemd, in morphedit.slice' || fail "doctor: how edits are frozen"
+
+# Others want the machine.
+allow 0.01
+eventually state_is frozen
+eventually group_is 1
+"$MORPH_BIN/morph" status | grep -q 'the edit has been frozen for' || fail "status"
+touch $place/go
+sleep 1
+! is_active || fail "a frozen edit goes on"
+allow 100
+eventually is_active
+state_is running || fail "the slice is still frozen"
+
+# A morphd that is killed leaves nothing frozen behind.
+rm $place/go
+cp $place/shipped $place/new && mv $place/new "$prog"
+systemctl stop morphd
+rm -rf /var/lib/morph/*
+systemctl start morphd
+"$MORPH_BIN/manager-samples" /var/spool/morph/part "$place/shipped" "$prog" 1200 1
+mv /var/spool/morph/part /var/spool/morph/2.samples
+eventually editor_runs
+allow 0.01
+eventually state_is frozen
+systemctl kill -s KILL morphd
+sleep 0.5
+eventually state_is running
+editor_is_gone()
+{
+	! editor_runs
+}
+eventually editor_is_gone
