@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/search.h"
+
 static const char *const source_names[] = { [SAMPLE_SOURCE_TICK] = "tick",
 					    [SAMPLE_SOURCE_CPU_CLOCK] = "cpu-clock",
 					    [SAMPLE_SOURCE_CYCLES] = "cycles",
@@ -319,13 +321,27 @@ static int counts_merge(struct sample_module *into, const struct sample_module *
 	return 0;
 }
 
-static int module_merge(struct sample_log *into, const struct sample_module *from)
+/*
+ * Of the first @n_sorted modules, which are in order, the one with all that @like has, path included; NULL: look at every
+ * one, for of builds the path does not count.
+ */
+static struct sample_module *sorted_find(struct sample_log *log, size_t n_sorted,
+					 const struct sample_module *like)
 {
-	struct sample_module *module = sample_log_module_like(into, from);
-	int r = module ? 0 : -ENOMEM;
+	size_t i = LOWER_BOUND(0, n_sorted, middle, module_compare(&log->modules[middle], like) < 0);
 
-	if (r < 0)
-		return r;
+	return i < n_sorted && module_compare(&log->modules[i], like) == 0 ? &log->modules[i] : NULL;
+}
+
+static int module_merge(struct sample_log *into, size_t n_sorted, const struct sample_module *from)
+{
+	struct sample_module *module = sorted_find(into, n_sorted, from);
+	int r;
+
+	if (!module)
+		module = sample_log_module_like(into, from);
+	if (!module)
+		return -ENOMEM;
 	module->tick_synchronous |= from->tick_synchronous;
 	if (!module->file_size) {
 		module->file_size = from->file_size;
@@ -368,8 +384,10 @@ static void head_merge(struct sample_log *into, const struct sample_log *from)
 
 int sample_log_merge(struct sample_log *into, const struct sample_log *from)
 {
+	size_t n_sorted = into->n_modules;
+
 	for (size_t i = 0; i < from->n_modules; i++) {
-		int r = module_merge(into, &from->modules[i]);
+		int r = module_merge(into, n_sorted, &from->modules[i]);
 
 		if (r < 0)
 			return r;
@@ -390,7 +408,7 @@ int sample_log_unite(struct sample_log *log)
 		module->file = (struct file_identity){ 0 };
 		module->space = 0;
 		module->user = SAMPLE_USER_UNKNOWN;
-		r = module_merge(&united, module);
+		r = module_merge(&united, 0, module);
 	}
 	for (size_t i = 0; i < log->n_modules; i++)
 		module_done(&log->modules[i]);
