@@ -28,6 +28,7 @@ TITLES = {
     "security": "Security",
     "facts": "Claims of the IR",
     "cpi": "What programs wait for",
+    "analysis": "What a report costs",
     "fuzz": "Fuzzing",
 }
 
