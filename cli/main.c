@@ -83,7 +83,8 @@ const struct verb verbs[] = {
 	  "[--until TIME]\n"
 	  "                    [--sort share|name] [--least PERCENT] [--limit N] [--skip N] [--state DIR] "
 	  "[--debug-dir DIR]\n"
-	  "                    [--live SECONDS [-p PID]... [-G CGROUP] [-F HZ]] [--json | --html OUT]",
+	  "                    [--live SECONDS [-p PID]... [-G CGROUP] [-F HZ]]\n"
+	  "                    [--json | --html OUT | --format NAME [--output OUT]]",
 	  "where the machine's time went, by program, function, line, user" },
 	{ "annotate", annotate_run,
 	  "PROGRAM [FUNCTION] -s SAMPLES [-s SAMPLES]... [--count FUNCTION[+OFFSET]=EXECUTIONS] [--clock "

@@ -11,19 +11,10 @@
 #include <getopt.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "cli/shared/analysis.h"
+#include "cli/shared/output.h"
 #include "cli/verb.h"
 #include "profiles/export/export.h"
-
-static int output_write(const char *output, const struct buffer *bytes, struct fault *reterr)
-{
-	if (output)
-		return file_write(output, bytes->data, bytes->size, 0644, reterr);
-	if ((bytes->size && fwrite(bytes->data, bytes->size, 1, stdout) != 1) || fflush(stdout) != 0)
-		return fault_errno(reterr, -errno, "standard output");
-	return 0;
-}
 
 static int profile_convert(const struct exporter *exporter, const char *path, struct buffer *ret,
 			   char *retleft, struct fault *reterr)

@@ -118,20 +118,59 @@ struct ran_module *ran_module(struct ran *ran, const struct sample_module *like,
 
 /* --- counts --------------------------------------------------------------------------------------- */
 
-static int count_compare(const void *pa, const void *pb)
+/* The end of the ascending run that begins at @i. */
+static size_t run_end(const struct ran_count *counts, size_t n, size_t i)
 {
-	const struct ran_count *a = pa, *b = pb;
-
-	return (a->offset > b->offset) - (a->offset < b->offset);
+	for (i++; i < n && counts[i - 1].offset <= counts[i].offset; i++)
+		;
+	return i;
 }
 
-static void counts_unite(struct ran_module *module)
+/* Two runs into one. */
+static void runs_merge(const struct ran_count *a, const struct ran_count *end_a,
+		       const struct ran_count *end_b, struct ran_count *to)
 {
+	const struct ran_count *b = end_a;
+
+	while (a < end_a && b < end_b)
+		*to++ = b->offset < a->offset ? *b++ : *a++;
+	memcpy(to, a, (size_t)(end_a - a) * sizeof(*a));
+	memcpy(to + (end_a - a), b, (size_t)(end_b - b) * sizeof(*b));
+}
+
+/* Each log gave a run that ascends already: merge sort from there on (natural merge sort; Knuth, TAOCP 3, 5.2.4). */
+static int counts_sort(struct ran_module *module)
+{
+	_clean_(freep) struct ran_count *other = NULL;
 	struct ran_count *counts = module->counts;
+	size_t n = module->n_counts;
+
+	if (run_end(counts, n, 0) >= n)
+		return 0;
+	other = malloc(module->capacity * sizeof(*other));
+	if (!other)
+		return -ENOMEM;
+	while (run_end(counts, n, 0) < n) {
+		for (size_t i = 0, middle, end; i < n; i = end) {
+			middle = run_end(counts, n, i);
+			end = middle < n ? run_end(counts, n, middle) : n;
+			runs_merge(counts + i, counts + middle, counts + end, other + i);
+		}
+		module->counts = other;
+		other = counts;
+		counts = module->counts;
+	}
+	return 0;
+}
+
+static int counts_unite(struct ran_module *module)
+{
+	struct ran_count *counts;
 	size_t n = 0;
 
-	if (module->n_counts)
-		qsort(counts, module->n_counts, sizeof(*counts), count_compare);
+	if (counts_sort(module) < 0)
+		return -ENOMEM;
+	counts = module->counts;
 	for (size_t i = 0; i < module->n_counts; i++) {
 		if (n && counts[n - 1].offset == counts[i].offset) {
 			counts[n - 1].samples = samples_add(counts[n - 1].samples, counts[i].samples);
@@ -141,6 +180,7 @@ static void counts_unite(struct ran_module *module)
 		}
 	}
 	module->n_counts = n;
+	return 0;
 }
 
 static int counts_grow(struct ran_module *module)
@@ -148,7 +188,8 @@ static int counts_grow(struct ran_module *module)
 	size_t capacity = module->capacity ? module->capacity * 2 : 16;
 	void *counts;
 
-	counts_unite(module);
+	if (counts_unite(module) < 0)
+		return -ENOMEM;
 	if (module->n_counts < module->capacity / 2)
 		return 0;
 	counts = reallocarray(module->counts, capacity, sizeof(*module->counts));
@@ -373,7 +414,8 @@ int ran_add_path(struct ran *ran, const char *path, struct fault *reterr)
 int ran_finish(struct ran *ran)
 {
 	for (size_t i = 0; i < ran->n_modules; i++)
-		counts_unite(ran->modules[i]);
+		if (counts_unite(ran->modules[i]) < 0)
+			return -ENOMEM;
 	tdestroy(ran->index, keep); /* the array is put in order: the tree has done its work */
 	ran->index = NULL;
 	if (ran->n_modules)

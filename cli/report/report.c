@@ -22,7 +22,9 @@
 
 enum {
 	OPTION_DEBUG_DIR = 1000,
+	OPTION_FORMAT,
 	OPTION_HTML,
+	OPTION_OUTPUT,
 	OPTION_LEAST,
 	OPTION_SINCE,
 	OPTION_SKIP,
@@ -95,10 +97,20 @@ static int pid_take(const char *value, struct report_request *request)
 	return 0;
 }
 
+static int format_take(const char *value, struct report_request *request)
+{
+	struct fault fault;
+
+	request->exporter = place_exporter_find(value, &fault);
+	return request->exporter ? 0 : verb_refuse("report", &fault);
+}
+
 static int option_take(int option, const char *value, struct report_request *request)
 {
 	switch (option) {
 	case 'b': request->is_by_told = true; return by_take(value, request);
+	case OPTION_FORMAT: return format_take(value, request);
+	case OPTION_OUTPUT: request->output = value; return 0;
 	case OPTION_HTML: request->page = value; return 0;
 	case 'o': return filter_take(value, request);
 	case 's': return sort_take(value, request);
@@ -119,6 +131,23 @@ static int option_take(int option, const char *value, struct report_request *req
 	case 'j': request->json = true; return 0;
 	default: return verb_usage("report");
 	}
+}
+
+/* A form for other tools has all rows, and of what is told apart what it can say: lines, procedures, users, logs. */
+static int export_complete(struct report_request *request)
+{
+	if (!request->exporter)
+		return request->output ? verb_usage("report") : 0;
+	if (request->page || request->json || request->by_name || request->skip ||
+	    (request->limit && request->limit != SIZE_MAX))
+		return verb_usage("report");
+	request->rows.by |= dimension_bits(request->exporter->of_addresses ? BY_ADDRESS : BY_IMAGE);
+	if (request->exporter->is_binary && !request->output && isatty(STDOUT_FILENO)) {
+		fprintf(stderr, "morph report: %s's form is binary; name a file with --output\n",
+			request->exporter->name);
+		return VERB_USAGE;
+	}
+	return 0;
 }
 
 /* What is filtered by must be told apart. Of sources there is one. */
@@ -167,6 +196,8 @@ static int request_parse(int argc, char **argv, struct report_request *request)
 		{ "pid", required_argument, NULL, 'p' },
 		{ "cgroup", required_argument, NULL, 'G' },
 		{ "frequency", required_argument, NULL, 'F' },
+		{ "format", required_argument, NULL, OPTION_FORMAT },
+		{ "output", required_argument, NULL, OPTION_OUTPUT },
 		{ "html", required_argument, NULL, OPTION_HTML },
 		{ "debug-dir", required_argument, NULL, OPTION_DEBUG_DIR },
 		{ "json", no_argument, NULL, 'j' },
@@ -193,6 +224,9 @@ static int request_parse(int argc, char **argv, struct report_request *request)
 	}
 	request->paths = argv + optind;
 	request->n_paths = (size_t)(argc - optind);
+	c = export_complete(request);
+	if (c)
+		return c;
 	if (request->limit == SIZE_MAX)
 		request->limit = request->json ? 0 : DEFAULT_LIMIT;
 	return request_complete(request);

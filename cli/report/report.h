@@ -7,6 +7,7 @@
 
 #include "cli/report/rows.h"
 #include "monitor/record/recorder.h"
+#include "profiles/export/places.h"
 
 #define REPORT_MAX_FILTERS 32u
 #define REPORT_MAX_PIDS 1024u
@@ -28,8 +29,10 @@ struct report_request {
 	pid_t pids[REPORT_MAX_PIDS];
 	double live_s; /* 0: nothing is sampled now */
 	double least_percent;
-	size_t skip, limit; /* limit 0: all */
-	const char *page;   /* where to write it as HTML; NULL: nowhere */
+	size_t skip, limit;		       /* limit 0: all */
+	const struct place_exporter *exporter; /* NULL: rows are shown */
+	const char *output;		       /* of the exporter; NULL: standard output */
+	const char *page;		       /* where to write it as HTML; NULL: nowhere */
 	bool is_by_told, by_name, json;
 };
 

@@ -19,6 +19,7 @@
 #define NOTHING "-" /* not to be known: the kernel, generated code */
 
 static const struct named dimensions[BY_END] = {
+	[BY_ADDRESS] = { "address", "each instruction that samples name" },
 	[BY_LINE] = { "line", "source line, where there is debug information" },
 	[BY_PROCEDURE] = { "procedure", "function, as symbols tell" },
 	[BY_IMAGE] = { "image", "executable, library, kernel, generated code" },
@@ -37,7 +38,7 @@ unsigned dimension_bits(enum dimension dimension)
 {
 	unsigned bits = 1u << dimension;
 
-	if (bits & 1u << BY_LINE)
+	if (bits & (1u << BY_LINE | 1u << BY_ADDRESS))
 		bits |= 1u << BY_PROCEDURE;
 	if (bits & 1u << BY_PROCEDURE)
 		bits |= 1u << BY_IMAGE;
@@ -68,7 +69,7 @@ int dimensions_parse(const char *text, unsigned *ret, struct fault *reterr)
 
 void rows_needs(unsigned by, struct ran_options *ret)
 {
-	ret->places = by & (1u << BY_PROCEDURE | 1u << BY_LINE);
+	ret->places = by & 1u << BY_PROCEDURE;
 	ret->users = by & 1u << BY_USER;
 	ret->logs = by & 1u << BY_LOG;
 }
@@ -151,7 +152,7 @@ static int cells_make(struct rows *rows, const struct ran *ran, const struct ran
 		ret->cells[BY_LOG] =
 			module->log < ran->n_logs ? text_keep(rows, ran->logs[module->log]) : UNKNOWN;
 	for (unsigned i = 0; i < BY_END; i++)
-		if (rows->by & 1u << i && i != BY_PROCEDURE && i != BY_LINE && !ret->cells[i])
+		if (rows->by & 1u << i && i > BY_PROCEDURE && !ret->cells[i])
 			return -ENOMEM;
 	return 0;
 }
@@ -173,30 +174,53 @@ static int row_add(struct rows *rows, const struct row *row)
 	return 0;
 }
 
-/* One row for each run of places with the same names. */
+/* What the next place shares with the one before it makes one row of both. */
+struct place_names {
+	const char *procedure;
+	char line[LINE_TEXT_BYTES], address[24];
+};
+
+static int place_row(struct rows *rows, const struct place_names *names, struct row *row)
+{
+	row->cells[BY_PROCEDURE] = text_keep(rows, names->procedure);
+	if (rows->by & 1u << BY_LINE)
+		row->cells[BY_LINE] = text_keep(rows, names->line);
+	if (rows->by & 1u << BY_ADDRESS)
+		row->cells[BY_ADDRESS] = text_keep(rows, names->address);
+	for (unsigned i = 0; i <= BY_PROCEDURE; i++)
+		if (rows->by & 1u << i && !row->cells[i])
+			return -ENOMEM;
+	return row_add(rows, row);
+}
+
 static int places_add(struct rows *rows, const struct ran_module *module, struct procedures *procedures,
 		      const struct row *common)
 {
 	const char *unknown = module->identity.kind == SAMPLE_MODULE_FILE ? UNKNOWN : NOTHING;
-	char line[LINE_TEXT_BYTES], last_line[LINE_TEXT_BYTES] = "";
-	const char *last = NULL;
+	struct place_names names = { 0 };
 	struct row *row = NULL;
 
 	for (size_t i = 0; i < module->n_counts; i++) {
 		const struct ran_count *count = &module->counts[i];
-		const char *name = procedure_at(procedures, count->offset) ?: unknown;
+		struct procedure_place place = procedure_place(procedures, count->offset);
+		const char *name = place.name ?: unknown;
+		char line[LINE_TEXT_BYTES];
 
 		if (!(rows->by & 1u << BY_LINE) || !procedure_line(procedures, count->offset, line))
 			strcpy(line, unknown);
-		if (!row || strcmp(name, last) != 0 || strcmp(line, last_line) != 0) {
+		if (!row || rows->by & 1u << BY_ADDRESS ||
+		    (name != names.procedure && strcmp(name, names.procedure) != 0) ||
+		    strcmp(line, names.line) != 0) {
 			struct row new = *common;
 
-			last = new.cells[BY_PROCEDURE] = text_keep(rows, name);
-			if (rows->by & 1u << BY_LINE)
-				new.cells[BY_LINE] = text_keep(rows, line);
-			strcpy(last_line, line);
-			if (!last || (rows->by & 1u << BY_LINE && !new.cells[BY_LINE]) ||
-			    row_add(rows, &new) < 0)
+			names.procedure = name;
+			strcpy(names.line, line);
+			strcpy(names.address, unknown);
+			if (place.address)
+				snprintf(names.address, sizeof(names.address), "0x%" PRIx64, place.address);
+			new.address = place.address;
+			new.procedure_offset = place.start ? place.address - place.start : 0;
+			if (place_row(rows, &names, &new) < 0)
 				return -ENOMEM;
 			row = &rows->list[rows->n - 1];
 		}
@@ -216,6 +240,7 @@ static int nowhere_add(struct rows *rows, const struct ran_module *module, const
 	row.weight = module->weight_nowhere;
 	row.cells[BY_PROCEDURE] = UNKNOWN;
 	row.cells[BY_LINE] = rows->by & 1u << BY_LINE ? UNKNOWN : NULL;
+	row.cells[BY_ADDRESS] = rows->by & 1u << BY_ADDRESS ? UNKNOWN : NULL;
 	return row_add(rows, &row);
 }
 
@@ -257,7 +282,7 @@ static int named_add(struct rows *rows, const struct ran *ran, const struct rows
 
 	for (size_t i = 0; r == 0 && i < ran->n_modules; i++) {
 		const struct ran_module *module = ran->modules[i];
-		struct row common = { 0 };
+		struct row common = { .module = module };
 
 		if (!i || !is_same_file(ran->modules[i - 1], module)) {
 			struct procedures_question question = { &module->identity, module->copy,
@@ -283,7 +308,9 @@ static int unnamed_add(struct rows *rows, const struct ran *ran)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ran->n_modules; i++) {
-		struct row row = { .samples = ran->modules[i]->samples, .weight = ran->modules[i]->weight };
+		struct row row = { .module = ran->modules[i],
+				   .samples = ran->modules[i]->samples,
+				   .weight = ran->modules[i]->weight };
 
 		r = cells_make(rows, ran, ran->modules[i], &row);
 		if (r == 0)

@@ -10,8 +10,9 @@
 #include "cli/report/ran.h"
 #include "cli/shared/procedures.h"
 
-/* In the order of columns, and of JSON. A line is of a procedure, a procedure of an image. */
+/* In the order of columns, and of JSON. An address and a line are of a procedure, a procedure of an image. */
 enum dimension {
+	BY_ADDRESS,
 	BY_LINE,
 	BY_PROCEDURE,
 	BY_IMAGE,
@@ -32,7 +33,9 @@ unsigned dimension_bits(enum dimension dimension);
 int dimensions_parse(const char *text, unsigned *ret, struct fault *reterr);
 
 struct row {
-	const char *cells[BY_END]; /* owned by the rows' arena; NULL: not asked for */
+	const char *cells[BY_END];	    /* owned by the rows' arena; NULL: not asked for */
+	const struct ran_module *module;    /* of its first place; borrowed from what ran */
+	uint64_t address, procedure_offset; /* of that place, in the file; 0: not known */
 	uint64_t samples;
 	double weight;
 };

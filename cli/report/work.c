@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cli/report/export.h"
 #include "cli/report/page.h"
 #include "cli/shared/watch.h"
 
@@ -144,6 +145,10 @@ int report_work(struct report_request *request, struct fault *reterr)
 	if (r < 0)
 		return r;
 	r = rows_make(&ran, &request->rows, &rows);
+	if (r == 0 && request->exporter) {
+		report_filter(request, &ran, &rows);
+		return report_export(&ran, &rows, request->exporter, request->output, reterr);
+	}
 	if (r == 0 && request->page)
 		return page_make(request, &ran, &rows, reterr);
 	if (r == 0)

@@ -173,32 +173,39 @@ static const struct procedure *named_at(const struct procedures *p, uint64_t add
 }
 
 /* What has no name in the symbols: the function's address. */
-static const char *address_name(struct procedures *p, uint64_t address)
+static void unnamed_at(struct procedures *p, struct procedure_place *place)
 {
 	const struct recover_range *range;
 	char text[24];
 
 	if (!p->ranges && recover_ranges(p->image, &p->ranges, &p->n_ranges) < 0)
-		return NULL;
-	range = recover_range_at(p->ranges, p->n_ranges, address);
+		return;
+	range = recover_range_at(p->ranges, p->n_ranges, place->address);
 	if (!range)
-		return NULL;
+		return;
 	if (!range->name || !range->name[0]) {
 		snprintf(text, sizeof(text), "0x%" PRIx64, range->start);
 		p->ranges[range - p->ranges].name = arena_strndup(p->names, text, strlen(text));
 	}
-	return range->name;
+	place->name = range->name;
+	place->start = range->start;
 }
 
-const char *procedure_at(struct procedures *p, uint64_t offset)
+struct procedure_place procedure_place(struct procedures *p, uint64_t offset)
 {
+	struct procedure_place place = { 0 };
 	const struct procedure *procedure;
-	uint64_t address;
 
-	if (!p->image || !image_offset_to_address(p->image, offset, &address))
-		return NULL;
-	procedure = named_at(p, address);
-	return procedure ? procedure->name : address_name(p, address);
+	if (!p->image || !image_offset_to_address(p->image, offset, &place.address))
+		return place;
+	procedure = named_at(p, place.address);
+	if (procedure) {
+		place.name = procedure->name;
+		place.start = procedure->address;
+	} else {
+		unnamed_at(p, &place);
+	}
+	return place;
 }
 
 bool procedure_line(const struct procedures *p, uint64_t offset, char ret[LINE_TEXT_BYTES])

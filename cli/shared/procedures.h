@@ -46,11 +46,22 @@ DEFINE_CLEANUP(struct procedures *, procedures_free);
 /** procedures_sentence() - "was replaced since it was sampled"; NULL for PROCEDURES_KNOWN and PROCEDURES_NO_FILE */
 const char *procedures_sentence(enum procedures_lack lack);
 
+struct procedure_place {
+	const char *name;	 /* borrowed; NULL: not known */
+	uint64_t address, start; /* of the place and of its procedure, virtual; 0: not known */
+};
+
 /**
- * procedure_at() - the one that covers @offset of the file; borrowed; NULL: not known. O(log symbols)
+ * procedure_place() - where @offset of the file is. O(log symbols)
  * A function without a name is called by its address, "0x1234": the unwinder's table tells where it begins.
  */
-const char *procedure_at(struct procedures *procedures, uint64_t offset);
+struct procedure_place procedure_place(struct procedures *procedures, uint64_t offset);
+
+/** procedure_at() - only the name; NULL: not known */
+static inline const char *procedure_at(struct procedures *procedures, uint64_t offset)
+{
+	return procedure_place(procedures, offset).name;
+}
 
 #define LINE_TEXT_BYTES 4352
 

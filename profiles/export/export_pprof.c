@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * profile.proto of github.com/google/pprof, field numbers below, in the protocol buffers' wire
- * format: a field is a key (number << 3 | type), then a varint (type 0) or a length and that many
- * bytes (type 2). Function and location numbers start at 1; string 0 is "".
- */
+/* A profile as profile.proto, in the terms of pprof_private.h. */
 
 #include "profiles/export/export.h"
 
@@ -12,26 +8,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "profiles/export/pprof_private.h"
 #include "profiles/store/function_order.h"
-
-enum {
-	PROFILE_SAMPLE_TYPE = 1,
-	PROFILE_SAMPLE = 2,
-	PROFILE_MAPPING = 3,
-	PROFILE_LOCATION = 4,
-	PROFILE_FUNCTION = 5,
-	PROFILE_STRING = 6,
-	PROFILE_TIME_NS = 9,
-	PROFILE_DURATION_NS = 10,
-	PROFILE_COMMENT = 13,
-	PROFILE_DEFAULT_SAMPLE_TYPE = 14
-};
-enum { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
-enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2 };
-enum { MAPPING_ID = 1, MAPPING_FILENAME = 5, MAPPING_BUILD_ID = 6, MAPPING_HAS_FUNCTIONS = 7 };
-enum { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_LINE = 4 };
-enum { LINE_FUNCTION = 1, LINE_LINE = 2 };
-enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4 };
 
 /* Strings that every profile has, by their number. */
 enum {
@@ -55,26 +33,6 @@ static void pprof_done(struct pprof *pprof)
 	buffer_done(&pprof->out);
 	buffer_done(&pprof->message);
 	buffer_done(&pprof->nested);
-}
-
-static void put_number(struct buffer *out, unsigned field, uint64_t value)
-{
-	buffer_uleb(out, field << 3);
-	buffer_uleb(out, value);
-}
-
-static void put_bytes(struct buffer *out, unsigned field, const void *bytes, size_t size)
-{
-	buffer_uleb(out, field << 3 | 2);
-	buffer_string(out, bytes, size);
-}
-
-/* Append @message as a field and make it empty again. */
-static void put_message(struct buffer *out, unsigned field, struct buffer *message)
-{
-	put_bytes(out, field, message->data, message->size);
-	out->bad |= message->bad;
-	message->size = 0;
 }
 
 static void put_value_type(struct pprof *pprof, uint64_t string)
@@ -160,8 +118,7 @@ static void put_profile(struct pprof *pprof, const struct profile *profile,
 	put_number(&pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE, STRING_SAMPLES);
 }
 
-/* RFC 1952, without time and name, so that the same profile gives the same bytes. */
-static int gzip(const struct buffer *in, struct buffer *ret)
+int pprof_gzip(const struct buffer *in, struct buffer *ret)
 {
 	z_stream stream = { .next_in = in->data, .avail_in = (uInt)in->size };
 	uint8_t *out;
@@ -192,7 +149,7 @@ int export_pprof(const struct profile *profile, struct buffer *ret)
 	if (!functions)
 		return -ENOMEM;
 	put_profile(&pprof, profile, functions);
-	return gzip(&pprof.out, ret);
+	return pprof_gzip(&pprof.out, ret);
 }
 
 static int pprof_run(const struct export_input *input, struct buffer *ret, char *retleft _unused_,

@@ -73,6 +73,8 @@ echo "procedures, lines, users, logs; and several of them together"
 holds 'share["slow"] == 30 and share["quick"] == 5 and share["?"] == 25 and share["-"] == 40 and j["unnamed"][0]["image"] == "/lib/libnothing.so"' \
 	first.samples
 holds 'sum(r["samples"] for r in rows if r["line"].endswith("prog.c:1") and r["procedure"] == "slow") == 300 and all(r["image"] for r in rows)' --by line first.samples
+holds 'sorted((r["address"], r["samples"]) for r in rows if r["procedure"] == "slow") == [("0x%x" % (a + d), n) for a in [0x'"$(nm prog | awk '$3 == "slow" { print $1 }')"'] for d, n in ((0, 200), (4, 100))]' \
+	--by address first.samples
 holds '[(r["user"], r["samples"]) for r in rows if r["image"].endswith("prog")] == [("'"$(getent passwd 1000 | cut -d: -f1 | grep . || echo 1000)"'", 10000), ("root", 350)]' \
 	--by user,image first.samples second.samples
 holds 'share == {"first.samples": 50, "second.samples": 50}' --by log first.samples second.samples
@@ -190,7 +192,7 @@ END
 holds 'j["samples"] == 18446744073709551615 and share["/a"] == 100' --by image huge.samples huge.samples
 
 echo "usage"
-refused 2 'no dimension "colour"; there are: line, procedure' --by colour first.samples
+refused 2 'no dimension "colour"; there are: address, line, procedure' --by colour first.samples
 refused 2 'not usable' --only image first.samples
 refused 2 'not usable' --since sometime first.samples
 refused 2 'not usable' --limit -1 first.samples
