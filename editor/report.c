@@ -80,6 +80,10 @@ static void report_json(struct json *json, const struct image *program, const st
 	}
 	json_u64(json, "functions_proved", r->n_proven);
 	json_u64(json, "functions_unproved", r->n_unproven);
+	json_array_begin(json, "unproved");
+	for (size_t i = 0; i < MIN(r->n_unproven, EDIT_NAMED_MAX); i++)
+		json_string(json, NULL, r->unproven[i]);
+	json_array_end(json);
 	json_u64(json, "text_bytes_before", r->text_before);
 	json_u64(json, "text_bytes_after", r->text_after);
 	json_u64(json, "peak_bytes", r->peak_bytes);

@@ -87,6 +87,19 @@ static bool has_bound(LLVMModuleRef module, const struct name_set *needed, const
 	return false;
 }
 
+static void unproven_name(struct edit_report *report, LLVMModuleRef module, const struct name_set *unproven)
+{
+	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+		size_t size;
+		const char *name = LLVMGetValueName2(f, &size);
+
+		if (report->n_unproven < EDIT_NAMED_MAX && name_set_has(unproven, name, size))
+			snprintf(report->unproven[report->n_unproven], EDIT_NAME_BYTES, "%.*s", (int)size,
+				 name);
+		report->n_unproven += name_set_has(unproven, name, size);
+	}
+}
+
 /*
  * Functions whose code hangs on facts are not hot, whatever the counts say (facts.h).
  * Return: 0; 1: one of them must be in the hot half, so the module is not to be cut.
@@ -105,7 +118,7 @@ static int unproven_find(struct edit *edit, LLVMModuleRef module, const struct n
 		return r;
 	edit->unproven = unproven;
 	edit->report->n_proven += name_set_count(wanted) - name_set_count(unproven);
-	edit->report->n_unproven += name_set_count(unproven);
+	unproven_name(edit->report, module, unproven);
 	r = partition_choose(module, assembly, is_hot, edit, rest);
 	return r < 0 ? fault_errno(reterr, r, "proving code") : has_bound(module, rest, unproven);
 }

@@ -21,6 +21,8 @@
 
 #define EDIT_STEPS 8
 #define EDIT_PASSES_MAX 64u
+#define EDIT_NAMED_MAX 32u /* functions that a report names, by so many bytes */
+#define EDIT_NAME_BYTES 96u
 #define EDIT_SELFTEST_MAX 4096u /* bytes of the packager's command, with its end */
 
 /* What edit_run() returns besides errors. */
@@ -37,6 +39,7 @@ struct edit_report {
 	size_t n_modules, n_hot_modules;
 	size_t n_proven,
 		n_unproven; /* hot functions whose code is the same without facts (facts.h); of others, which stay as shipped */
+	char unproven[EDIT_NAMED_MAX][EDIT_NAME_BYTES]; /* the first of these; a long name is cut */
 	size_t n_kept_objects; /* of hot modules: their cold code is step 1's, not generated once more */
 	size_t n_laid_out;     /* functions with a new block order */
 	size_t n_cold_blocks;  /* blocks moved out of line */

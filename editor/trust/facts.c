@@ -106,7 +106,8 @@ static bool is_claim(LLVMValueRef i, unsigned classes)
 	size_t size;
 	const char *name = intrinsic_of(i, &size);
 
-	if (!name)
+	if (!name || (size == strlen("llvm.assume") && memcmp(name, "llvm.assume", size) == 0 &&
+		      facts_assumption_is_shown(i)))
 		return false;
 	return (classes & FACTS_ASSUMED && BEGINS_WITH_ONE(claims_assumed, name, size)) ||
 	       (classes & FACTS_LIFETIMES && BEGINS_WITH_ONE(claims_lifetimes, name, size));

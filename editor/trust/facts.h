@@ -104,5 +104,7 @@ void facts_metadata_strip(LLVMValueRef instruction, unsigned classes);
 void facts_call_attributes_strip(LLVMValueRef call, unsigned classes);
 /* Has it an instruction or call that is not known here to be the same without facts? */
 bool facts_function_is_strange(LLVMValueRef function);
+/* Do the branches that lead to a call of llvm.assume say the same? Then it is no mere claim, and stays. */
+bool facts_assumption_is_shown(LLVMValueRef call);
 /* Has code after it that is said never to be reached? Then the text shows it by what it has not. */
 bool facts_is_last_call(LLVMValueRef instruction);
