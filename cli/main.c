@@ -28,6 +28,7 @@ int status_run(int argc, char **argv);
 int explain_run(int argc, char **argv);
 int reoptimize_run(int argc, char **argv);
 int rebuild_run(int argc, char **argv);
+int fleet_run(int argc, char **argv);
 int rollback_run(int argc, char **argv);
 int history_run(int argc, char **argv);
 int pin_run(int argc, char **argv);
@@ -122,6 +123,15 @@ const struct verb verbs[] = {
 	  "(PATH... | --all) [--rebuild] [--json] [--root=DIR] [--config=FILE] [--socket=PATH | "
 	  "--bus=ADDRESS]",
 	  "what differs from the packages, and is that Morph's doing?" },
+	{ "fleet", fleet_run,
+	  "init URL\n"
+	  "       morph fleet machine add NAME [-o FILE] [--for URL] [--url URL] | machine revoke NAME | "
+	  "machine list\n"
+	  "       morph fleet status | top [--days N] | name BUILD-ID NAME [--url URL] [--json]\n"
+	  "       morph fleet push --stream N [--report FILE] NUMBER=FILE... [--credential FILE] [--timeout "
+	  "SECONDS]\n"
+	  "       morph fleet pull BUILD-ID -o FILE [--credential FILE]",
+	  "counts of many machines in one database" },
 	{ "translate", translate_run,
 	  "PATH [--shipped FILE | --store DIR] [--from-shipped] [--base HEX] [--file-offsets]\n"
 	  "                       [--return-addresses] [--name NAME] [--sidecar-dir DIR] [--json] "

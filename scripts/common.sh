@@ -19,14 +19,14 @@ PACKAGES_BUILD=(
 	gcc libc6-dev cmake ninja-build pkg-config
 	clang-22 lld-22 llvm-22 llvm-22-dev llvm-22-linker-tools
 	bpftool libbpf-dev libelf-dev libdw-dev zlib1g-dev libsqlite3-dev libsystemd-dev libzydis-dev
-	libxxhash-dev libseccomp-dev libcap-dev libssl-dev libcurl4-openssl-dev
+	libxxhash-dev libseccomp-dev libcap-dev libssl-dev libcurl4-openssl-dev libpq-dev
 )
 # shellcheck disable=SC2034
 PACKAGES_TEST=(
 	binutils bolt-22 chromium chrpath clang-format-22 clang-tidy-22 dbus debsums debuginfod dpkg-dev dwz elfutils file g++
 	gdb golang-go jq libclang-rt-22-dev linux-perf make patchelf procps protobuf-compiler python3 python3-html5lib util-linux
 	valgrind
-	fish libc6-dev-arm64-cross man-db zsh
+	fish libc6-dev-arm64-cross man-db openssl postgresql zsh
 	apt-utils build-essential debhelper gnupg lintian mmdebstrap rpm systemd-container # tests/package
 )
 # shellcheck disable=SC2034

@@ -64,6 +64,8 @@ def tables_check(verbs):
         path = f"{SOURCE}/editor/options.c" if name == "optimize" else f"{SOURCE}/cli/{name}.c"
         if not os.path.exists(path):  # a verb with a folder of its own
             path = f"{SOURCE}/cli/{verb[0]}/{name}.c"
+        if name == "fleet":  # what it starts takes them
+            path = f"{SOURCE}/fleet/morph-fleet.c"
         has, offered = tabled(path, words(*verb)) - {"version"}, options(*verb)
         if name == "rebuild":  # what it starts takes them
             has = rebuild_options() | {"help"}

@@ -1,0 +1,261 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A machine of the fleet whose credential somebody has: what it reads, writes, replays, floods, and how far its lies go.
+
+. "$(dirname "$0")/cluster.sh"
+cluster_make
+build=0123456789abcdef0123456789abcdef01234567
+fleet init >/dev/null
+machine_add good evil
+profile "$dir/p" "$build" 100 1:7:64,64
+push good "1=$dir/p" >/dev/null
+
+# What the tables hold, without who was seen when.
+state()
+{
+	sql "SELECT build, guid, hash, served, machines, samples, executions FROM fleet.count ORDER BY 1, 2, 3, 4" \
+		"SELECT * FROM fleet.day" "SELECT name, role, revoked, batches FROM fleet.machine ORDER BY id" \
+		"SELECT * FROM fleet.setting" "SELECT * FROM fleet.program" "SELECT * FROM fleet.contribution" | sha256sum
+}
+state >"$dir/before"
+
+# denied STATEMENT: refused, and nothing is other than before
+denied()
+{
+	! as evil "$1" >"$dir/out" 2>"$dir/err" && state | cmp -s - "$dir/before"
+}
+
+tables=$(sql "SELECT oid::regclass FROM pg_class WHERE relnamespace = 'fleet'::regnamespace AND relkind IN ('r', 'p', 'v')
+	AND relname <> 'machine'")
+reads_all()
+{
+	local table
+
+	for table in $tables; do
+		denied "SELECT * FROM $table" && grep -q 'permission denied' "$dir/err" || { echo "$table: $(cat "$dir/err")"; return 1; }
+	done
+}
+writes_all()
+{
+	local table
+
+	for table in $tables fleet.machine; do
+		denied "DELETE FROM $table" && denied "INSERT INTO $table DEFAULT VALUES" && denied "TRUNCATE $table" || return 1
+	done
+	denied "UPDATE fleet.machine SET revoked = NULL, batches = 0"
+}
+calls_all()
+{
+	local call
+
+	# The owner's own functions: with any arguments, they are not for machines.
+	while read -r call; do
+		is "may a machine execute $call" f \
+			"$(sql "SELECT has_function_privilege('morph_m_evil', '$call', 'EXECUTE')")"
+	done < <(sql "SELECT p.oid::regprocedure FROM pg_proc p WHERE pronamespace = 'fleet'::regnamespace
+		AND proname NOT IN ('push', 'pull', 'hello')")
+	denied "SELECT fleet.tidy()" && denied "SELECT fleet.accept(1, '\\x0123456789abcdef', 1)" &&
+		denied "SELECT fleet.stream_advance(1, 1, 9223372036854775807)"
+}
+attack_held fleet-reads-what-others-pushed reads_all
+attack_held fleet-writes-rows writes_all
+attack_held fleet-calls-what-is-the-owners calls_all
+sees_itself_only()
+{
+	[ "$(as evil 'SELECT name FROM fleet.machine')" = evil ]
+}
+attack_held fleet-reads-who-is-of-it sees_itself_only
+becomes()
+{
+	denied "SET ROLE morph_fleet_owner" && denied "SET ROLE morph_m_good" && denied "SET SESSION AUTHORIZATION morph_m_good" &&
+		denied "CREATE ROLE x" && denied "ALTER ROLE morph_m_good PASSWORD 'x'" && denied "GRANT morph_fleet_owner TO morph_m_evil" &&
+		denied "CREATE TABLE fleet.x()" && denied "CREATE FUNCTION fleet.today() RETURNS date LANGUAGE sql AS 'SELECT NULL::date'" &&
+		denied "COPY (SELECT 1) TO PROGRAM 'id'" && denied "SELECT pg_read_file('postgresql.conf')"
+}
+attack_held fleet-becomes-another becomes
+
+# ---- functions that run as their owner are not led astray
+one="ARRAY[ROW(1, 7, 100, '{64,64}', '{0.1,0.1}')::fleet.delta]"
+hijack()
+{
+	as evil "CREATE FUNCTION pg_temp.unnest(anyarray) RETURNS SETOF anyelement LANGUAGE plpgsql AS
+			\$\$ BEGIN RAISE EXCEPTION 'hijacked by %', current_user; END \$\$;
+		CREATE FUNCTION pg_temp.sqrt(double precision) RETURNS double precision LANGUAGE plpgsql AS
+			\$\$ BEGIN RAISE EXCEPTION 'hijacked by %', current_user; END \$\$;
+		CREATE FUNCTION pg_temp.now() RETURNS timestamptz LANGUAGE plpgsql AS
+			\$\$ BEGIN RAISE EXCEPTION 'hijacked by %', current_user; END \$\$;
+		CREATE TEMPORARY TABLE machine(id integer, role name, revoked date);
+		SET search_path = pg_temp, fleet, pg_catalog; SET timezone = 'Pacific/Kiritimati'; SET datestyle = 'German';
+		SELECT fleet.push(1, 1, '\\x$build', $one); SELECT guid FROM fleet.pull('\\x$build')" >"$dir/out" 2>"$dir/err" &&
+		grep -q '^taken$' "$dir/out"
+}
+attack_held fleet-search-path hijack
+is "on the database's own day" "$(date -u +%F)" "$(sql "SELECT max(epoch) FROM fleet.day")"
+state >"$dir/before"
+
+# ---- what is no batch
+wrong()
+{
+	! as evil "SELECT fleet.push(1, 100, '\\x$build', $1)" >"$dir/out" 2>"$dir/err" && grep -q 'not one that counts' "$dir/err" &&
+		state | cmp -s - "$dir/before" || { echo "$1: $(cat "$dir/out" "$dir/err")"; return 1; }
+}
+garbage()
+{
+	local delta
+
+	for delta in "NULL" "'{}'" "ARRAY[NULL]::fleet.delta[]" \
+		"ARRAY[ROW(1, 7, 'NaN', '{1}', '{1}')::fleet.delta]" "ARRAY[ROW(1, 7, 'Infinity', '{1}', '{1}')::fleet.delta]" \
+		"ARRAY[ROW(1, 7, -1, '{1}', '{1}')::fleet.delta]" "ARRAY[ROW(1, 7, 1, '{NaN}', '{1}')::fleet.delta]" \
+		"ARRAY[ROW(1, 7, 1, '{Infinity}', '{1}')::fleet.delta]" "ARRAY[ROW(1, 7, 1, '{-1}', '{1}')::fleet.delta]" \
+		"ARRAY[ROW(1, 7, 1, '{1,2}', '{1}')::fleet.delta]" "ARRAY[ROW(1, 7, 1, '{1}', '{NaN}')::fleet.delta]" \
+		"ARRAY[ROW(1, 7, 1, '{1}', '{-0.5}')::fleet.delta]" "ARRAY[ROW(1, 7, 1, '{1,NULL}', '{1,1}')::fleet.delta]" \
+		"ARRAY[ROW(1, 7, 1, '{{1,2},{3,4}}', '{{1,1},{1,1}}')::fleet.delta]" \
+		"ARRAY[ROW(1, 7, 1, '[0:1]={1,2}', '[0:1]={1,1}')::fleet.delta]" "ARRAY[ROW(1, 7, 1, '{}', '{}')::fleet.delta]" \
+		"ARRAY[ROW(NULL, 7, 1, '{1}', '{1}')::fleet.delta]" "ARRAY[ROW(1, 7, 1, '{0,0}', '{1,1}')::fleet.delta]" \
+		"ARRAY[ROW(1, 7, 1, '{5}', '{-1}')::fleet.delta]" "ARRAY[ROW(1, 7, 0, '{5}', '{1}')::fleet.delta]" \
+		"ARRAY[ROW(1, 7, 1, '{1}', '{1}'), ROW(1, 7, 1, '{1}', '{1}')]::fleet.delta[]"; do
+		wrong "$delta" || return 1
+	done
+}
+attack_held fleet-garbage garbage
+huge()
+{
+	wrong "ARRAY[ROW(1, 7, 1, array_fill(1, ARRAY[1000001]), array_fill(1, ARRAY[1000001]))::fleet.delta]" &&
+		wrong "(SELECT array_agg(ROW(g, 7, 1, '{1}', '{1}')::fleet.delta) FROM generate_series(1, 65537) g)"
+}
+attack_held fleet-huge-batch huge
+keys()
+{
+	local call
+
+	for call in "1, 0, '\\x$build'" "1, -5, '\\x$build'" "1, NULL, '\\x$build'" "NULL, 100, '\\x$build'" "1, 100, NULL" \
+		"1, 100, ''" "1, 100, '\\x00'" "1, 100, '\\x$build$build'"; do
+		denied "SELECT fleet.push($call, $one)" || return 1
+	done
+}
+attack_held fleet-strange-keys keys
+
+# ---- replay, and numbers of others
+replay()
+{
+	[ "$(as evil "SELECT fleet.push(1, 1, '\\x$build', $one)")" = again ] && state | cmp -s - "$dir/before"
+}
+attack_held fleet-replay replay
+in_anothers_stream()
+{
+	as evil "SELECT fleet.push(1, 9223372036854775807, '\\x$build', $one)" >/dev/null && push good "2=$dir/p" | grep -q '^2 taken$'
+}
+attack_held fleet-uses-up-anothers-numbers in_anothers_stream
+many_streams()
+{
+	local i
+
+	for ((i = 10; i < 60; i++)); do
+		as evil "SELECT fleet.push($i, 1, '\\x$build', $one)" >/dev/null
+	done
+	[ "$(sql "SELECT count(*) FROM fleet.stream s JOIN fleet.machine m ON m.id = s.machine WHERE name = 'evil'")" -le 16 ]
+}
+attack_held fleet-streams-without-end many_streams
+floods()
+{
+	sql "UPDATE fleet.setting SET counts_per_day = 200"
+	as evil "SELECT fleet.push(99, 1, '\\xfedcba9876543210', (SELECT array_agg(ROW(g, 7, 1, '{1}', '{1}')::fleet.delta)
+		FROM generate_series(1, 201) g))" >"$dir/out" 2>"$dir/err" && return 1
+	grep -q 'as much as it may' "$dir/err" && sql "UPDATE fleet.setting SET counts_per_day = DEFAULT"
+}
+attack_held fleet-fills-the-disk floods
+
+# ---- names are text
+injects()
+{
+	local name
+
+	for name in "x'; DROP SCHEMA fleet CASCADE; --" 'x"; DROP SCHEMA fleet CASCADE; --' "" "-x" "X" "a/b" "$(printf 'a%.0s' {1..41})" \
+		$'a\nb' 'pg_database_owner"'; do
+		! fleet machine add "$name" >"$dir/out" 2>&1 || return 1
+		! fleet machine revoke "$name" >"$dir/out" 2>&1 || return 1
+	done
+	fleet name "$build" "'; DROP SCHEMA fleet CASCADE; --" && [ "$(sql 'SELECT name FROM fleet.program')" = "'; DROP SCHEMA fleet CASCADE; --" ] &&
+		! fleet name "$build'" x >"$dir/out" 2>&1 && fleet status >"$dir/out"
+}
+attack_held fleet-injection injects
+
+# ---- a role that somebody made before us
+squats()
+{
+	local status=0
+
+	sql "CREATE DATABASE other" "ALTER ROLE morph_fleet_owner LOGIN"
+	"$MORPH_BIN/morph-fleet" init "postgresql://operator@/other?host=$socket" >"$dir/out" 2>&1 || status=$?
+	sql "ALTER ROLE morph_fleet_owner NOLOGIN"
+	[ "$status" != 0 ] && grep -q 'must not have' "$dir/out"
+}
+attack_held fleet-owner-that-can-log-in squats
+
+# ---- revoked: also what is connected
+mkfifo "$dir/pipe"
+"$pg/psql" -X -q -A -t "$(cat "$dir/evil.url")" <"$dir/pipe" >"$dir/session" 2>&1 &
+pids+=($!)
+exec 5>"$dir/pipe"
+echo "SELECT 'connected';" >&5
+until grep -q connected "$dir/session"; do sleep 0.05; done
+fleet machine revoke evil
+echo "SELECT fleet.push(77, 1, '\\x$build', $one);" >&5 || true
+exec 5>&-
+wait "${pids[-1]}" || true
+revoked()
+{
+	! grep -q taken "$dir/session" && ! as evil "SELECT 1" >/dev/null 2>&1
+}
+attack_held fleet-revoked-but-connected revoked
+still_in()
+{
+	# A superuser may have given the role back its login: the row says no.
+	sql "ALTER ROLE morph_m_evil LOGIN PASSWORD 'x'" >/dev/null
+	! PGPASSWORD=x "$pg/psql" -X -q -h "$socket" -U morph_m_evil -d fleet -c "SELECT fleet.push(78, 1, '\\x$build', $one)" \
+		>"$dir/out" 2>&1 && grep -q 'no longer' "$dir/out"
+}
+attack_held fleet-revoked-with-a-login still_in
+
+# ---- liars: a tenth of the machines says that only block 2 runs, with samples and counts without measure, on the first day
+# and on the next. What they move is at most twice their share of the machines (docs/format-fleet.md).
+sql "DELETE FROM fleet.count" "DELETE FROM fleet.day" "DELETE FROM fleet.contribution"
+honest=$(printf 'h%s ' {1..18}) liars="l1 l2"
+machine_add $honest $liars
+profile "$dir/truth" "$build" 300 1:7:1024,0,1024,0
+profile "$dir/lie" "$build" 1000000000 1:7:0,99999999999999999,0,0
+# shift_of: the share of all that is where nothing runs
+shift_of()
+{
+	"$MORPH_BIN/morph-fleet" pull "$build" --credential "$dir/h1.url" -o "$dir/got"
+	profile --show "$dir/got" | sed -n 's/^1:7:[0-9.]*\/[0-9]*,\([0-9.]*\).*/\1/p'
+}
+day()
+{
+	local name number=$1
+
+	for name in $liars; do
+		push "$name" "$number=$dir/lie" "$((number + 1))=$dir/lie" >/dev/null
+	done
+	for name in $honest; do
+		push "$name" "$number=$dir/truth" >/dev/null
+	done
+	for name in $liars; do
+		push "$name" "$((number + 2))=$dir/lie" >/dev/null
+	done
+}
+below()
+{
+	awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && a <= b) }'
+}
+day 1
+shift=$(shift_of)
+echo "liars move $shift on the first day"
+attack_held fleet-liars-on-the-first-day below "$shift" 0.2
+sql "UPDATE fleet.day SET epoch = epoch - 1" "UPDATE fleet.contribution SET epoch = epoch - 1" "DELETE FROM fleet.count"
+day 10
+shift=$(shift_of)
+echo "and $shift on the next"
+attack_held fleet-liars-on-the-next-day below "$shift" 0.2
+attacks_end
