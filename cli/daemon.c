@@ -100,11 +100,22 @@ const char *daemon_percent(double share, char ret[16])
 	return ret;
 }
 
+const char *daemon_measured(const struct record *row, char ret[DAEMON_MEASURED_TEXT])
+{
+	if (!record_has(row, "measured_gain"))
+		strcpy(ret, "-");
+	else
+		snprintf(ret, DAEMON_MEASURED_TEXT, "%.1f %% (%.1f .. %.1f)",
+			 100 * record_real(row, "measured_gain"), 100 * record_real(row, "measured_low"),
+			 100 * record_real(row, "measured_high"));
+	return ret;
+}
+
 int daemon_generations_print(const struct records *generations, int64_t active)
 {
-	_clean_(table_freep) struct table *table =
-		table_new(">generation|state|made|>size|>samples|>crashes|>predicted gain|build ID");
-	char time[DAEMON_TIME_TEXT], gain[16];
+	_clean_(table_freep) struct table *table = table_new(
+		">generation|state|made|>size|>samples|>crashes|>predicted gain|>measured|build ID");
+	char time[DAEMON_TIME_TEXT], gain[16], measured[DAEMON_MEASURED_TEXT];
 
 	if (!table)
 		return -ENOMEM;
@@ -120,6 +131,7 @@ int daemon_generations_print(const struct records *generations, int64_t active)
 		table_cell(table, "%lld", (long long)record_integer(row, "samples"));
 		table_cell(table, "%lld", (long long)record_integer(row, "crashes"));
 		table_cell(table, "%s", daemon_percent(record_real(row, "predicted_gain"), gain));
+		table_cell(table, "%s", daemon_measured(row, measured));
 		table_cell(table, "%.16s", id ? id : "");
 	}
 	return table_print(table, stdout);

@@ -57,6 +57,10 @@ const char *daemon_time(int64_t time_ns, char ret[DAEMON_TIME_TEXT]);
 /** daemon_percent() - "12.3 %", "-" for NAN */
 const char *daemon_percent(double share, char ret[16]);
 
+#define DAEMON_MEASURED_TEXT 64
+/** daemon_measured() - the measured gain of a row and its interval, "7.9 % (5.1 .. 10.6)"; "-": not known */
+const char *daemon_measured(const struct record *row, char ret[DAEMON_MEASURED_TEXT]);
+
 /** daemon_generations_print(), daemon_events_print() - tables */
 int daemon_generations_print(const struct records *generations, int64_t active);
 int daemon_events_print(const struct records *events, bool with_path);

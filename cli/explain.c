@@ -56,7 +56,7 @@ static void line_print(const char *label, const char *text)
 
 static void target_print(const struct record *t)
 {
-	char time[DAEMON_TIME_TEXT], share[16];
+	char time[DAEMON_TIME_TEXT], share[16], measured[DAEMON_MEASURED_TEXT];
 	int64_t generation = record_integer(t, "generation");
 	const char *path = record_text(t, "path") ?: record_text(t, "sampled_path");
 
@@ -81,6 +81,10 @@ static void target_print(const struct record *t)
 	else
 		line_print("is not optimized: ",
 			   record_text(t, "note") ?: "it is installed nowhere any more");
+	if (record_has(t, "measured_gain"))
+		printf("  measured gain: %s of CPU time a start, by %lld starts; for as long as they use it "
+		       "as before\n",
+		       daemon_measured(t, measured), (long long)record_integer(t, "measured_starts"));
 	if (record_integer(t, "watch_left_s"))
 		printf("  crashes are watched for another %lld min; so far %lld\n",
 		       (long long)record_integer(t, "watch_left_s") / 60,

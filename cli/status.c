@@ -7,6 +7,7 @@
 
 #define _GNU_SOURCE
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/table.h"
@@ -55,6 +56,10 @@ static void daemon_print(const struct record *daemon)
 		printf("the edit has been frozen for %lld s: %s\n",
 		       (long long)record_integer(daemon, "edit_frozen_s"),
 		       SHOWN(record_text(daemon, "edit_frozen")));
+	if (record_has(daemon, "prediction_factor") &&
+	    fabs(record_real(daemon, "prediction_factor") - 1) >= 0.005)
+		printf("predicted gains, times %.2f, are what was measured here\n",
+		       record_real(daemon, "prediction_factor"));
 	printf("%lld samples in %lld logs: %lld idle, %lld kernel, %lld user\n",
 	       (long long)record_integer(daemon, "total_fired"),
 	       (long long)record_integer(daemon, "total_logs"),
@@ -84,9 +89,9 @@ static const char *standing(const struct record *row)
 
 static int modules_print(const struct records *modules)
 {
-	_clean_(table_freep) struct table *table =
-		table_new("program|>samples|>share|>new|>carried|>generation|>predicted gain|state");
-	char share[16], gain[16];
+	_clean_(table_freep) struct table *table = table_new(
+		"program|>samples|>share|>new|>carried|>generation|>predicted gain|>measured|state");
+	char share[16], gain[16], measured[DAEMON_MEASURED_TEXT];
 
 	if (!table)
 		return -ENOMEM;
@@ -104,6 +109,7 @@ static int modules_print(const struct records *modules)
 		table_cell(table, "%lld of %lld", (long long)record_integer(row, "generation"),
 			   (long long)record_integer(row, "generations"));
 		table_cell(table, "%s", daemon_percent(record_real(row, "predicted_gain"), gain));
+		table_cell(table, "%s", daemon_measured(row, measured));
 		table_cell(table, "%s", standing(row));
 	}
 	return table_print(table, stdout);

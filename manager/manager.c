@@ -13,6 +13,7 @@
 #include "manager/act/automatic.h"
 #include "manager/act/fetch.h"
 #include "manager/act/housekeeping.h"
+#include "manager/act/measure.h"
 #include "manager/act/queue.h"
 #include "manager/act/rebuild.h"
 #include "manager/act/watch.h"
@@ -165,6 +166,8 @@ void manager_tick(struct manager *m, struct manager_clock *clock)
 		r = mounts_tick(m, &fault);
 	if (r == 0)
 		r = watch_judge(m, &fault);
+	if (r == 0)
+		r = measure_tick(m, &fault);
 	if (r == 0)
 		r = watch_tick(m, seconds, &fault);
 	if (r == 0)

@@ -17,6 +17,7 @@
 #include "manager/act/accept.h"
 #include "manager/act/activation.h"
 #include "manager/act/edit_input.h"
+#include "manager/act/measure.h"
 #include "manager/decide/decide.h"
 #include "manager/job/command.h"
 #include "manager/job/job.h"
@@ -232,12 +233,17 @@ static void made_take(struct edit *edit)
 	struct generation_row made = { 0 };
 	struct fault fault = { "" };
 	char text[600];
+	double factor = 1;
 	int r = accept_generation(edit->manager, &edit->module, edit->input.samples, edit->cost_s, &made,
 				  &fault);
 
+	/* What cannot be read does not change a prediction. */
+	if (r == 0 && measure_calibration(edit->manager->state, &factor, NULL) < 0)
+		factor = 1;
+
 	if (r < 0)
 		edit_end(edit, r, 0, fault.text);
-	else if (!decide_activate(made.gain_is_known, made.gain, !edit->path, text))
+	else if (!decide_activate(made.gain_is_known, factor * made.gain, !edit->path, text))
 		edit_end(edit, 0, made.number, text);
 	else
 		edit_activate(edit, &made);

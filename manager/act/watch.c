@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "manager/act/activation.h"
+#include "manager/count/cost.h"
 #include "manager/count/crashes.h"
 #include "manager/keep/journal.h"
 #include "manager/keep/path.h"
@@ -302,6 +303,8 @@ static int count_start(struct manager *m, const struct lifecycle_event *event, s
 
 	if (r == 0)
 		r = crashes_enter(m->state, generation, event->user, event->count, 0, 0, reterr);
+	if (r == 0)
+		r = cost_add_starts(m->state, generation, event->user, event->time_ns, event->count, reterr);
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -309,6 +312,9 @@ int watch_count(struct manager *m, const struct lifecycle_event *event, struct f
 {
 	if (event->kind == LIFECYCLE_EXEC)
 		return count_start(m, event, reterr);
+	if (event->kind == LIFECYCLE_UNTOLD && event->value != LIFECYCLE_SIGNAL &&
+	    cost_add_gap(m->state, event->user, event->time_ns, reterr) < 0)
+		return -EIO;
 	if (event->kind == LIFECYCLE_UNTOLD)
 		return journal_total(m->state,
 				     event->value == LIFECYCLE_SIGNAL ? "untold_deaths" : "untold_starts",

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "manager/act/watch.h"
+#include "manager/count/cost.h"
 #include "manager/count/pending.h"
 #include "manager/count/tally.h"
 #include "manager/intake/spool_file.h"
@@ -194,6 +195,8 @@ static int verified_take(struct manager *m, const struct sample_log *log, const 
 		r = tally_advance(m->state, &module, log->duration_ns, log_serial, reterr);
 	if (r == 0)
 		r = tally_add(m->state, &module, generation, from, log, m->settings.half_life_s, reterr);
+	if (r == 0)
+		r = cost_add_samples(m->state, generation, from, log, reterr);
 	module_row_done(&module);
 	return r;
 }

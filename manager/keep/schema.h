@@ -43,6 +43,25 @@
 	" watch_aborts INTEGER NOT NULL DEFAULT 0,"                                                        \
 	" PRIMARY KEY(generation, user)) WITHOUT ROWID;"
 
+/* What starts cost: version 4 (manager/count/cost.h). */
+#define SCHEMA_COST                                                                                       \
+	"CREATE TABLE cost("                                                                              \
+	" generation INTEGER NOT NULL REFERENCES generation ON DELETE CASCADE,"                           \
+	" user INTEGER NOT NULL," /* a group of users: tally_user() */                                    \
+	" hour INTEGER NOT NULL," /* since 1970 */                                                        \
+	" starts REAL NOT NULL DEFAULT 0,"                                                                \
+	" tick REAL NOT NULL DEFAULT 0, tick_s REAL NOT NULL DEFAULT 0,"   /* samples, and CPU seconds */ \
+	" clock REAL NOT NULL DEFAULT 0, clock_s REAL NOT NULL DEFAULT 0," /* the same by the other */    \
+	" PRIMARY KEY(generation, user, hour)) WITHOUT ROWID;"                                            \
+	"CREATE TABLE cost_gap(user INTEGER NOT NULL, hour INTEGER NOT NULL, PRIMARY KEY(user, hour)) "   \
+	"WITHOUT ROWID;"
+#define SCHEMA_3_COST                                                                               \
+	SCHEMA_COST "ALTER TABLE generation ADD COLUMN measured REAL;"                              \
+		    "ALTER TABLE generation ADD COLUMN measured_low REAL;"                          \
+		    "ALTER TABLE generation ADD COLUMN measured_high REAL;"                         \
+		    "ALTER TABLE generation ADD COLUMN measured_starts INTEGER NOT NULL DEFAULT 0;" \
+		    "ALTER TABLE generation ADD COLUMN measured_users INTEGER NOT NULL DEFAULT 0;"
+
 /*
  * What was sampled before nobody verified: it is forgotten, and so are crashes. Generations stay where they are; they are
  * made anew when there are enough samples again.
@@ -100,8 +119,10 @@ static const char schema_sql[] =
 	" rate_hz REAL NOT NULL DEFAULT 0,"
 	" starts INTEGER NOT NULL DEFAULT 0," /* processes, as far as the monitor reported them */
 	" crashes INTEGER NOT NULL DEFAULT 0,"
-	" reason TEXT," /* of its state */
-	" UNIQUE(module, number));" SCHEMA_IDENTITY "CREATE TABLE target("
+	" reason TEXT,"						 /* of its state */
+	" measured REAL, measured_low REAL, measured_high REAL," /* gain, and its interval; null: not known */
+	" measured_starts INTEGER NOT NULL DEFAULT 0, measured_users INTEGER NOT NULL DEFAULT 0,"
+	" UNIQUE(module, number));" SCHEMA_IDENTITY SCHEMA_COST "CREATE TABLE target("
 	" path TEXT NOT NULL PRIMARY KEY,"
 	" module INTEGER NOT NULL REFERENCES module ON DELETE CASCADE,"
 	" generation INTEGER NOT NULL," /* number of the active one */
@@ -149,4 +170,5 @@ static const char *const schema_upgrades[STATE_VERSION - 1] = {
 	"ALTER TABLE module ADD COLUMN carried REAL NOT NULL DEFAULT 0;"
 	"ALTER TABLE module ADD COLUMN left_behind REAL NOT NULL DEFAULT 0;",
 	SCHEMA_2_GATE SCHEMA_2_IDENTITY,
+	SCHEMA_3_COST,
 };

@@ -19,7 +19,7 @@
 #include "base/fault.h"
 #include "base/macro.h"
 
-#define STATE_VERSION 3
+#define STATE_VERSION 4
 
 struct state;
 

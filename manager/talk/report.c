@@ -11,6 +11,7 @@
 #include "base/config.h"
 #include "manager/decide/machine.h"
 #include "manager/keep/catalog.h"
+#include "manager/act/measure.h"
 #include "manager/act/queue.h"
 #include "manager/talk/utf8.h"
 
@@ -24,7 +25,9 @@
 	"CAST(m.samples AS REAL) / nullif((SELECT sum(samples) FROM module), 0) AS share, "           \
 	"t.generation AS generation, "                                                                \
 	"(SELECT count(*) FROM generation g WHERE g.module = m.id AND g.number > 0) AS generations, " \
-	"g.gain AS predicted_gain, t.activated_ns AS activated_ns, "                                  \
+	"g.gain AS predicted_gain, g.measured AS measured_gain, g.measured_low AS measured_low, "     \
+	"g.measured_high AS measured_high, nullif(g.measured_starts, 0) AS measured_starts, "         \
+	"nullif(g.measured_users, 0) AS measured_users, t.activated_ns AS activated_ns, "             \
 	"max(t.watch_left_s, 0) AS watch_left_s, t.watch_crashes AS watch_crashes, "                  \
 	"nullif(m.carried, 0) AS carried_samples, "                                                   \
 	"m.carried / nullif(m.carried + m.left_behind, 0) AS carried_share, "                         \
@@ -38,10 +41,12 @@
 	"LEFT JOIN pin p ON p.path = t.path "                                                         \
 	"LEFT JOIN refusal f ON f.path = coalesce(t.path, m.path) "
 
-#define GENERATION_REPORT                                                                              \
-	"SELECT number AS generation, state, reason, build_id, digest AS sha256, size AS size_bytes, " \
-	"created_ns, "                                                                                 \
-	"gain AS predicted_gain, cost_s AS edit_cpu_s, profile_samples, samples, crashes, "            \
+#define GENERATION_REPORT                                                                                 \
+	"SELECT number AS generation, state, reason, build_id, digest AS sha256, size AS size_bytes, "    \
+	"created_ns, "                                                                                    \
+	"gain AS predicted_gain, measured AS measured_gain, measured_low, measured_high, "                \
+	"nullif(measured_starts, 0) AS measured_starts, cost_s AS edit_cpu_s, profile_samples, samples, " \
+	"crashes, "                                                                                       \
 	"llvm_version FROM generation WHERE module = ? ORDER BY number"
 
 static int entry_append(sd_bus_message *into, const char *key, const char *type, ...)
@@ -147,6 +152,7 @@ static int daemon_append(struct manager *m, const struct audience *audience, sd_
 {
 	struct machine_load load;
 	char busy[256] = "";
+	double factor;
 	bool idle;
 	int r = sd_bus_message_open_container(into, 'a', "{sv}");
 
@@ -184,6 +190,8 @@ static int daemon_append(struct manager *m, const struct audience *audience, sd_
 		r = text_append(into, "freezing", m->freezing);
 	if (r >= 0)
 		r = entry_append(into, "freezes_well", "x", (int64_t)m->freezes_well);
+	if (r >= 0 && measure_calibration(m->state, &factor, NULL) == 0)
+		r = entry_append(into, "prediction_factor", "d", factor);
 	if (r >= 0)
 		r = editing_append(m, audience, into);
 	if (r >= 0)

@@ -186,8 +186,11 @@ TEST(a_newer_database_is_refused_and_left_alone)
 
 TEST(a_database_of_the_first_version_gets_its_new_columns)
 {
-	static const char *const new_tables[] = { "refusal", "pending_sample", "pending_file",
-						  "verified_file", "run" };
+	static const char *const new_tables[] = {
+		"refusal", "pending_sample", "pending_file", "verified_file", "run", "cost", "cost_gap"
+	};
+	static const char *const new_columns[] = { "measured", "measured_low", "measured_high",
+						   "measured_starts", "measured_users" };
 	struct fault ignored;
 	int64_t id = 0, n = 0;
 
@@ -201,6 +204,12 @@ TEST(a_database_of_the_first_version_gets_its_new_columns)
 		char sql[64];
 
 		snprintf(sql, sizeof(sql), "DROP TABLE %s", new_tables[i]);
+		CHECK_INT(state_do(state, &ignored, sql, ""), 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(new_columns); i++) {
+		char sql[64];
+
+		snprintf(sql, sizeof(sql), "ALTER TABLE generation DROP COLUMN %s", new_columns[i]);
 		CHECK_INT(state_do(state, &ignored, sql, ""), 0);
 	}
 	CHECK_INT(state_do(state, &ignored, "PRAGMA user_version = 1", ""), 0);
