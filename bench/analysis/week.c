@@ -70,11 +70,13 @@ static int log_make(const char *directory, unsigned number, unsigned places, con
 	log->start_ns = START_NS + number * HOUR_NS;
 	log->duration_ns = HOUR_NS;
 	for (size_t i = 0; i < n; i++) {
-		struct sample_module *module = sample_log_module(log, SAMPLE_MODULE_FILE, &programs[i].build_id,
-								 programs[i].path, programs[i].size, 0);
+		struct sample_module *module =
+			sample_log_module(log, SAMPLE_MODULE_FILE, &programs[i].build_id, programs[i].path,
+					  programs[i].size, 0);
 
 		for (unsigned k = 0; module && k < places; k++)
-			sample_module_add(module, place_of(&programs[i], draw() % (10u * places)), 1 + 1000 / (k + 1));
+			sample_module_add(module, place_of(&programs[i], draw() % (10u * places)),
+					  1 + 1000 / (k + 1));
 	}
 	sample_log_normalize(log);
 	sample_log_balance(log);
@@ -91,7 +93,8 @@ int main(int argc, char **argv)
 	for (int i = 4; r == 0 && i < argc; i++)
 		r = program_read(argv[i], &programs[i - 4], &fault);
 	for (unsigned i = 0; r == 0 && i < strtoul(argv[2], NULL, 10); i++)
-		r = log_make(argv[1], i, (unsigned)strtoul(argv[3], NULL, 10), programs, (size_t)argc - 4, &fault);
+		r = log_make(argv[1], i, (unsigned)strtoul(argv[3], NULL, 10), programs, (size_t)argc - 4,
+			     &fault);
 	if (r < 0)
 		fprintf(stderr, "bench-week: %s\n", fault.text);
 	free(programs);

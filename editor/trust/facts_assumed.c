@@ -163,7 +163,8 @@ static void way_climb(struct way *w, LLVMBasicBlockRef to, LLVMBasicBlockRef fro
 		if (LLVMIsABranchInst(end) && LLVMIsConditional(end) &&
 		    LLVMGetSuccessor(end, 0) != LLVMGetSuccessor(end, 1))
 			w->asked[w->n_asked++] =
-				(struct asked){ LLVMGetCondition(end), LLVMGetSuccessor(end, 0) == to, w->n_blocks };
+				(struct asked){ LLVMGetCondition(end), LLVMGetSuccessor(end, 0) == to,
+						w->n_blocks };
 		if (is_on_way(w, from, w->n_blocks))
 			return; /* round a loop */
 		w->blocks[w->n_blocks++] = from;
@@ -175,18 +176,16 @@ static void way_climb(struct way *w, LLVMBasicBlockRef to, LLVMBasicBlockRef fro
 /* Is @value still what it was when that was asked? Not if it was made anew since (which dominance excludes, but not here to see). */
 static bool is_kept(const struct way *w, const struct asked *asked, LLVMValueRef value)
 {
-	return !LLVMIsAInstruction(value) ||
-	       !is_on_way(w, LLVMGetInstructionParent(value), asked->n_below);
+	return !LLVMIsAInstruction(value) || !is_on_way(w, LLVMGetInstructionParent(value), asked->n_below);
 }
 
 static LLVMIntPredicate predicate_of(const struct asked *asked)
 {
-	static const LLVMIntPredicate inverse[] = {
-		[LLVMIntEQ] = LLVMIntNE,   [LLVMIntNE] = LLVMIntEQ,   [LLVMIntUGT] = LLVMIntULE,
-		[LLVMIntUGE] = LLVMIntULT, [LLVMIntULT] = LLVMIntUGE, [LLVMIntULE] = LLVMIntUGT,
-		[LLVMIntSGT] = LLVMIntSLE, [LLVMIntSGE] = LLVMIntSLT, [LLVMIntSLT] = LLVMIntSGE,
-		[LLVMIntSLE] = LLVMIntSGT
-	};
+	static const LLVMIntPredicate inverse[] = { [LLVMIntEQ] = LLVMIntNE,   [LLVMIntNE] = LLVMIntEQ,
+						    [LLVMIntUGT] = LLVMIntULE, [LLVMIntUGE] = LLVMIntULT,
+						    [LLVMIntULT] = LLVMIntUGE, [LLVMIntULE] = LLVMIntUGT,
+						    [LLVMIntSGT] = LLVMIntSLE, [LLVMIntSGE] = LLVMIntSLT,
+						    [LLVMIntSLT] = LLVMIntSGE, [LLVMIntSLE] = LLVMIntSGT };
 	LLVMIntPredicate predicate = LLVMGetICmpPredicate(asked->value);
 
 	return asked->is_true ? predicate : inverse[predicate];
@@ -252,8 +251,8 @@ static bool is_possible(const struct way *w, LLVMValueRef leaf, uint64_t x)
 	uint64_t v;
 
 	for (size_t i = 0; i < w->n_asked; i++)
-		if (is_kept(w, &w->asked[i], leaf) &&
-		    evaluated(w->asked[i].value, leaf, x, DEPTH_MAX, &v) && (v != 0) != w->asked[i].is_true)
+		if (is_kept(w, &w->asked[i], leaf) && evaluated(w->asked[i].value, leaf, x, DEPTH_MAX, &v) &&
+		    (v != 0) != w->asked[i].is_true)
 			return false;
 	return true;
 }

@@ -84,10 +84,10 @@ static int script_run(const struct export_places *places, struct buffer *ret)
 		const struct export_place *place = &places->list[i];
 
 		place_frame_put(ret, place_base(place), true);
-		buffer_printf(ret, "     0/0     [000] %" PRIu64 ".%06u: %10" PRIu64 " %s: \n\t%16" PRIx64 " ",
-			      places->start_ns / 1000000000u,
-			      (unsigned)(places->start_ns % 1000000000u / 1000u), place->samples,
-			      places->has_seconds ? "cpu-clock" : "instructions", place->address);
+		buffer_printf(
+			ret, "     0/0     [000] %" PRIu64 ".%06u: %10" PRIu64 " %s: \n\t%16" PRIx64 " ",
+			places->start_ns / 1000000000u, (unsigned)(places->start_ns % 1000000000u / 1000u),
+			place->samples, places->has_seconds ? "cpu-clock" : "instructions", place->address);
 		if (place->procedure) {
 			place_frame_put(ret, place->procedure, true);
 			buffer_printf(ret, "+0x%" PRIx64 " (", place->procedure_offset);

@@ -24,13 +24,15 @@ enum {
 	STRING_LOG,
 	STRING_FIRST
 };
-static const char *const strings[STRING_FIRST] = { "", "samples", "count", "cpu", "nanoseconds", "user", "log" };
+static const char *const strings[STRING_FIRST] = {
+	"", "samples", "count", "cpu", "nanoseconds", "user", "log"
+};
 
 struct pprof {
 	const struct export_places *places;
 	struct buffer out, message, nested, strings; /* the profile; the message being built; one inside it */
 	uint64_t n_strings;
-	uint64_t *mappings; /* owned; by place */
+	uint64_t *mappings;		   /* owned; by place */
 	const struct export_place **order; /* owned; places by image */
 };
 
@@ -119,7 +121,8 @@ static void label_put(struct pprof *pprof, uint64_t key, const char *text)
 static void place_put(struct pprof *pprof, size_t i)
 {
 	const struct export_place *place = &pprof->places->list[i];
-	uint64_t id = i + 1, name = string_put(pprof, place->procedure ? place->procedure : place_base(place));
+	uint64_t id = i + 1,
+		 name = string_put(pprof, place->procedure ? place->procedure : place_base(place));
 
 	put_number(&pprof->message, FUNCTION_ID, id);
 	put_number(&pprof->message, FUNCTION_NAME, name);

@@ -30,14 +30,15 @@ static LLVMValueRef first_assume(LLVMValueRef function)
 /* ---- by hand ---- */
 
 #define DECLARED "declare void @llvm.assume(i1)\ndeclare i64 @next()\n"
-#define UNROLLED(guard, rounds)                                                                               \
-	DECLARED "define void @f(i64 %n, i8 %c) {\n"                                                          \
-		 "entry:\n  " rounds "  %left = and i64 %m, 7\n  %few = " guard                               \
-		 "\n  br i1 %few, label %last, label %many\n"                                                  \
-		 "many:\n  %x = call i64 @next()\n  %more = icmp eq i64 %x, 0\n"                                \
-		 "  br i1 %more, label %done, label %many\n"                                                   \
-		 "done:\n  %none = icmp eq i64 %left, 0\n  br i1 %none, label %end, label %last\n"              \
-		 "last:\n  %some = icmp ne i64 %left, 0\n  call void @llvm.assume(i1 %some)\n  br label %end\n" \
+#define UNROLLED(guard, rounds)                                                                           \
+	DECLARED "define void @f(i64 %n, i8 %c) {\n"                                                      \
+		 "entry:\n  " rounds "  %left = and i64 %m, 7\n  %few = " guard                           \
+		 "\n  br i1 %few, label %last, label %many\n"                                             \
+		 "many:\n  %x = call i64 @next()\n  %more = icmp eq i64 %x, 0\n"                          \
+		 "  br i1 %more, label %done, label %many\n"                                              \
+		 "done:\n  %none = icmp eq i64 %left, 0\n  br i1 %none, label %end, label %last\n"        \
+		 "last:\n  %some = icmp ne i64 %left, 0\n  call void @llvm.assume(i1 %some)\n  br label " \
+		 "%end\n"                                                                                 \
 		 "end:\n  ret void\n}\n"
 
 static const struct {
@@ -48,19 +49,24 @@ static const struct {
 	  UNROLLED("icmp ult i64 %less, 7", "%m = add i64 %n, 0\n  %less = add i64 %n, -1\n"), true },
 	{ "fewer than nine: eight leaves nothing over",
 	  UNROLLED("icmp ult i64 %less, 8", "%m = add i64 %n, 0\n  %less = add i64 %n, -1\n"), false },
-	{ "fewer than eight, and perhaps none", UNROLLED("icmp ult i64 %m, 8", "%m = add i64 %n, 0\n"), false },
+	{ "fewer than eight, and perhaps none", UNROLLED("icmp ult i64 %m, 8", "%m = add i64 %n, 0\n"),
+	  false },
 	{ "one of a byte's numbers", UNROLLED("icmp eq i8 %c, 3", "%m = zext i8 %c to i64\n"), true },
-	{ "of another number than was asked", UNROLLED("icmp eq i64 %n, 3", "%m = zext i8 %c to i64\n"), false },
-	{ "there are too many numbers below 2 to try them all", UNROLLED("icmp slt i64 %m, 2", "%m = or i64 %n, 1\n"), false },
+	{ "of another number than was asked", UNROLLED("icmp eq i64 %n, 3", "%m = zext i8 %c to i64\n"),
+	  false },
+	{ "there are too many numbers below 2 to try them all",
+	  UNROLLED("icmp slt i64 %m, 2", "%m = or i64 %n, 1\n"), false },
 	{ "the branch asked the same",
-	  DECLARED "define void @f(i64 %n) {\n  %a = icmp ult i64 %n, 1000000\n  br i1 %a, label %yes, label %no\n"
-		   "yes:\n  %b = icmp ult i64 %n, 1000000\n  call void @llvm.assume(i1 %b)\n  br label %no\n"
-		   "no:\n  ret void\n}\n",
+	  DECLARED
+	  "define void @f(i64 %n) {\n  %a = icmp ult i64 %n, 1000000\n  br i1 %a, label %yes, label %no\n"
+	  "yes:\n  %b = icmp ult i64 %n, 1000000\n  call void @llvm.assume(i1 %b)\n  br label %no\n"
+	  "no:\n  ret void\n}\n",
 	  true },
 	{ "the branch asked the same, and the answer was no",
-	  DECLARED "define void @f(i64 %n) {\n  %a = icmp ult i64 %n, 1000000\n  br i1 %a, label %no, label %yes\n"
-		   "yes:\n  %b = icmp ult i64 %n, 1000000\n  call void @llvm.assume(i1 %b)\n  br label %no\n"
-		   "no:\n  ret void\n}\n",
+	  DECLARED
+	  "define void @f(i64 %n) {\n  %a = icmp ult i64 %n, 1000000\n  br i1 %a, label %no, label %yes\n"
+	  "yes:\n  %b = icmp ult i64 %n, 1000000\n  call void @llvm.assume(i1 %b)\n  br label %no\n"
+	  "no:\n  ret void\n}\n",
 	  false },
 	{ "the branch asked whether not",
 	  DECLARED "define void @f(i64 %n) {\n  %a = icmp uge i64 %n, 77\n  br i1 %a, label %no, label %yes\n"
@@ -72,30 +78,40 @@ static const struct {
 		   "yes:\n  call void @llvm.assume(i1 %a)\n  ret void\n}\n",
 	  false },
 	{ "what was asked was the round before",
-	  DECLARED "define void @f() {\nentry:\n  br label %loop\n"
-		   "loop:\n  %n = call i64 @next()\n  %a = icmp ult i64 %n, 5\n  call void @llvm.assume(i1 %a)\n"
-		   "  br i1 %a, label %loop, label %end\nend:\n  ret void\n}\n",
+	  DECLARED
+	  "define void @f() {\nentry:\n  br label %loop\n"
+	  "loop:\n  %n = call i64 @next()\n  %a = icmp ult i64 %n, 5\n  call void @llvm.assume(i1 %a)\n"
+	  "  br i1 %a, label %loop, label %end\nend:\n  ret void\n}\n",
 	  false },
 	{ "what was asked was made anew on the way",
-	  DECLARED "define void @f() {\nentry:\n  br label %loop\n"
-		   "loop:\n  %p = phi i64 [ 0, %entry ], [ %n, %next ]\n  %b = icmp ult i64 %p, 5\n"
-		   "  br i1 %b, label %body, label %end\n"
-		   "body:\n  %n = call i64 @next()\n  %a = icmp ult i64 %n, 5\n  br i1 %a, label %next, label %end\n"
-		   "next:\n  %again = icmp ult i64 %p, 5\n  call void @llvm.assume(i1 %again)\n  br label %loop\n"
-		   "end:\n  ret void\n}\n",
+	  DECLARED
+	  "define void @f() {\nentry:\n  br label %loop\n"
+	  "loop:\n  %p = phi i64 [ 0, %entry ], [ %n, %next ]\n  %b = icmp ult i64 %p, 5\n"
+	  "  br i1 %b, label %body, label %end\n"
+	  "body:\n  %n = call i64 @next()\n  %a = icmp ult i64 %n, 5\n  br i1 %a, label %next, label %end\n"
+	  "next:\n  %again = icmp ult i64 %p, 5\n  call void @llvm.assume(i1 %again)\n  br label %loop\n"
+	  "end:\n  ret void\n}\n",
 	  true },
-	{ "nobody asked", DECLARED "define void @f(i64 %n) {\n  %a = icmp eq i64 %n, 0\n  call void @llvm.assume(i1 %a)\n  ret void\n}\n",
+	{ "nobody asked",
+	  DECLARED "define void @f(i64 %n) {\n  %a = icmp eq i64 %n, 0\n  call void @llvm.assume(i1 %a)\n  "
+		   "ret void\n}\n",
 	  false },
-	{ "a lie that says so", DECLARED "define void @f() {\n  br label %on\non:\n  call void @llvm.assume(i1 false)\n  ret void\n}\n", false },
+	{ "a lie that says so",
+	  DECLARED
+	  "define void @f() {\n  br label %on\non:\n  call void @llvm.assume(i1 false)\n  ret void\n}\n",
+	  false },
 	{ "who comes by an address was not asked",
-	  DECLARED "define void @f(i64 %n, ptr %to) {\n  %a = icmp eq i64 %n, 0\n  br i1 %a, label %yes, label %no\n"
-		   "no:\n  indirectbr ptr %to, [label %yes]\n"
-		   "yes:\n  call void @llvm.assume(i1 %a)\n  ret void\n}\n@at = global ptr blockaddress(@f, %yes)\n",
+	  DECLARED
+	  "define void @f(i64 %n, ptr %to) {\n  %a = icmp eq i64 %n, 0\n  br i1 %a, label %yes, label %no\n"
+	  "no:\n  indirectbr ptr %to, [label %yes]\n"
+	  "yes:\n  call void @llvm.assume(i1 %a)\n  ret void\n}\n@at = global ptr blockaddress(@f, %yes)\n",
 	  false },
 	{ "of more bits than are counted with",
-	  DECLARED "define void @f(i128 %n) {\n  %a = icmp ult i128 %n, 3\n  br i1 %a, label %yes, label %no\n"
-		   "yes:\n  %m = add i128 %n, 1\n  %b = icmp ult i128 %m, 4\n  call void @llvm.assume(i1 %b)\n  br label %no\n"
-		   "no:\n  ret void\n}\n",
+	  DECLARED
+	  "define void @f(i128 %n) {\n  %a = icmp ult i128 %n, 3\n  br i1 %a, label %yes, label %no\n"
+	  "yes:\n  %m = add i128 %n, 1\n  %b = icmp ult i128 %m, 4\n  call void @llvm.assume(i1 %b)\n  br "
+	  "label %no\n"
+	  "no:\n  ret void\n}\n",
 	  false },
 };
 
@@ -104,7 +120,8 @@ TEST(what_branches_have_asked_is_shown_and_nothing_else)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		LLVMModuleRef module = module_of(cases[i].text);
 
-		if (facts_assumption_is_shown(first_assume(LLVMGetNamedFunction(module, "f"))) != cases[i].is_shown)
+		if (facts_assumption_is_shown(first_assume(LLVMGetNamedFunction(module, "f"))) !=
+		    cases[i].is_shown)
 			FAIL("%s: it is%s", cases[i].why, cases[i].is_shown ? " not shown" : " shown");
 		LLVMDisposeModule(module);
 	}
@@ -132,7 +149,8 @@ struct program {
 	unsigned of[VALUES_MAX]; /* the block of each value; values 0 and 1 are the parameters */
 };
 
-#define SAY(p, ...) ((p)->n_text += (size_t)snprintf((p)->text + (p)->n_text, TEXT_MAX - (p)->n_text, __VA_ARGS__))
+#define SAY(p, ...) \
+	((p)->n_text += (size_t)snprintf((p)->text + (p)->n_text, TEXT_MAX - (p)->n_text, __VA_ARGS__))
 
 static void shape_choose(struct program *p)
 {
@@ -143,7 +161,7 @@ static void shape_choose(struct program *p)
 		p->n_to[b] = b == 0 ? 1 + any(2) : any(8) ? 1 + (any(3) > 0) : 0;
 		for (unsigned k = 0; k < p->n_to[b]; k++)
 			p->to[b][k] = b + 1 < p->n_blocks && any(3) ? b + 1 + any(p->n_blocks - b - 1) :
-								       1 + any(p->n_blocks - 1);
+								      1 + any(p->n_blocks - 1);
 		p->dominators[b] = b ? (1u << BLOCKS_MAX) - 1 : 1;
 	}
 	while (changes) {
@@ -227,7 +245,8 @@ static void program_make(struct program *p)
 		bodies[b] = strdup(p->text);
 	}
 	p->n_text = 0;
-	SAY(p, "declare void @llvm.assume(i1)\ndefine void @f(i16 %%v0, i8 %%c) {\nb0:\n  %%v1 = zext i8 %%c to i16\n");
+	SAY(p, "declare void @llvm.assume(i1)\ndefine void @f(i16 %%v0, i8 %%c) {\nb0:\n  %%v1 = zext i8 %%c "
+	       "to i16\n");
 	for (unsigned b = 0; b < p->n_blocks; b++) {
 		unsigned n = 0;
 
@@ -336,8 +355,8 @@ static unsigned program_run(LLVMValueRef f, struct run *run, const bool shown[BL
 				bool is_shown = shown[atoi(LLVMGetValueName2(claim, &size) + 5)];
 
 				if (is_shown && !value_of(run, claim))
-					FAIL("called with %u and %u, this shows what is false:\n%s", (unsigned)run->first,
-					     (unsigned)run->byte, text);
+					FAIL("called with %u and %u, this shows what is false:\n%s",
+					     (unsigned)run->first, (unsigned)run->byte, text);
 				met += is_shown;
 			} else if (LLVMIsABranchInst(i)) {
 				bool second = LLVMIsConditional(i) && !value_of(run, LLVMGetCondition(i));
@@ -378,7 +397,10 @@ TEST(nothing_that_is_shown_is_false_in_random_programs)
 					n_shown += shown[atoi(name + 5)];
 				}
 		for (unsigned k = 0; k < 40; k++) {
-			struct run run = { .first = k < 20 ? k : k < 24 ? 65536 - 24 + k : any(65536), .byte = any(2) ? k % 12 : any(256) };
+			struct run run = { .first = k < 20 ? k :
+						    k < 24 ? 65536 - 24 + k :
+							     any(65536),
+					   .byte = any(2) ? k % 12 : any(256) };
 
 			n_met += program_run(f, &run, shown, p.text);
 		}
