@@ -11,108 +11,9 @@ if [[ ${1:-} != inside ]]; then
 	exec unshare --mount --propagation private bash "$0" inside
 fi
 
-# shellcheck source=scripts/common.sh
-. "$MORPH_SOURCE/scripts/common.sh"
-# shellcheck source=scripts/sources.sh
-. "$MORPH_SOURCE/scripts/sources.sh"
-# shellcheck source=tests/package/root.sh
-. "$MORPH_SOURCE/tests/package/root.sh"
-set +e
-work=$(mktemp -d)
-trap 'leave' EXIT
-failed=0
-root=$work/root
-
-leave()
-{
-	[[ -z ${manager:-} ]] || kill "$manager" 2>/dev/null
-	cd / && umount -R -l "$work/root" "$work/layer" 2>/dev/null
-	rm -rf "$work"
-}
-
-fail()
-{
-	printf 'FAILED: %s\n' "$*"
-	failed=1
-}
-
-# must WHAT COMMAND...: nothing that follows makes sense without it
-must()
-{
-	local what=$1
-
-	shift
-	"$@" >"$work/log" 2>&1 || {
-		tail -n 30 "$work/log"
-		printf 'FAILED: %s\n' "$what"
-		exit 1
-	}
-}
-
-step()
-{
-	printf '%4d s: %s\n' "$SECONDS" "$*"
-}
-
-# ---- Morph's packages ----
-
-packages_take()
-{
-	mkdir -p "$root/packages"
-	must "taking what build_test.sh made" cp "$MORPH_BUILD"/packages/*.deb "$root/packages/"
-}
-
-# What they depend on is there before they come.
-dependencies_install()
-{
-	local deb wanted
-
-	wanted=$(for deb in "$root"/packages/*.deb; do dpkg-deb -f "$deb" Pre-Depends Depends; done |
-		sed 's/^[A-Za-z-]*: *//; s/, */\n/g' | grep -vE '^(dh-)?morph' | sort -u | paste -sd ,)
-	must "installing what Morph's packages depend on" root_run "$root" apt-get -qq -y --no-install-recommends satisfy "$wanted"
-}
-
-# install NAME...: by apt, of what lies in /packages
-install_packages()
-{
-	local name debs=()
-
-	for name in "$@"; do
-		debs+=("/packages/${name}_"*.deb)
-	done
-	# shellcheck disable=SC2016 # expanded in the root
-	root_run "$root" sh -c 'apt-get -qq -y --no-install-recommends --allow-downgrades install $0' "${debs[*]}"
-}
-
-# ---- a real package, with one more line ----
-
+# shellcheck source=tests/package/machine.sh
+. "$MORPH_SOURCE/tests/package/machine.sh"
 package=dash
-
-package_rebuild()
-{
-	local dsc
-
-	must "fetching the source of $package" source_fetch "$package"
-	dsc=$(find "$MORPH_CACHE/src/$package" -name '*.dsc' | sort -V | tail -n 1)
-	mkdir "$root/build"
-	must "dpkg-source -x $dsc" dpkg-source --no-check -x "$dsc" "$root/build/$package"
-	sed -i -E '0,/^Build-Depends:/s/^Build-Depends:/& dh-sequence-morph,/' "$root/build/$package/debian/control"
-	must "dpkg-buildpackage of $package" root_run "$root" sh -c "cd /build/$package && dpkg-buildpackage -us -uc -b"
-	cp "$work/log" "$work/$package.log"
-	cp "$root"/build/*.deb "$root/packages/"
-}
-
-# field DEB NAME
-field()
-{
-	dpkg-deb -f "$root"/packages/"$1"_*.deb "$2"
-}
-
-# has_section FILE SECTION
-has_section()
-{
-	readelf -SW "$1" 2>/dev/null | grep -q "\\] $2 "
-}
 
 package_check()
 {
@@ -149,43 +50,8 @@ autopkgtest_run()
 	((status == 0)) || { tail -n 20 "$work/log"; fail "debian/tests/sequence ended with status $status"; }
 }
 
-# ---- what a machine does with it ----
-
 # What dash has to do, and the output that it gives.
 script='i=0; s=0; while [ $i -lt 150000 ]; do i=$((i + 1)); case $i in *7*) s=$((s + i % 13)) ;; *) : "${i#1}" ;; esac; done; echo $s'
-
-manager_start()
-{
-	root_start "$root" morphd --bus=none --set=automatic=no --set=worker_socket=/none --set=minimum_samples=1 >"$work/manager.log" 2>&1
-	manager=$!
-	for _ in $(seq 100); do
-		root_run "$root" morph status >/dev/null 2>&1 && return
-		sleep 0.1
-	done
-	cat "$work/manager.log"
-	fail "morphd does not answer"
-}
-
-reoptimize()
-{
-	local expected said
-
-	expected=$(root_run "$root" dash -c "$script")
-	cp "$root/bin/dash" "$work/shipped"
-	manager_start
-	must "sampling" root_run "$root" morph record --files -F 1999 -o /tmp/dash.samples -- dash -c "$script"
-	mv "$root/tmp/dash.samples" "$root/var/spool/morph/"
-	for _ in $(seq 100); do
-		root_run "$root" morph status --json | jq -e '.modules | length > 0' >/dev/null && break
-		sleep 0.2
-	done
-	said=$(root_run "$root" morph reoptimize /usr/bin/dash 2>&1) || { fail "reoptimize: $said"; cat "$work/manager.log"; return; }
-	! cmp -s "$root/bin/dash" "$work/shipped" || fail "no new generation is in place: $said"
-	[[ $(root_run "$root" dash -c "$script") == "$expected" ]] || fail "the new generation gives another output"
-	kill "$manager"
-	wait "$manager"
-	manager=
-}
 
 # The root as a machine of its own, with its systemd; what happens there is in booted.sh.
 booted_run()
@@ -225,13 +91,13 @@ root_run "$root" getent passwd morph-edit >/dev/null || fail "no user morph-edit
 must "installing the sequence" install_packages morph-backend dh-morph
 
 step "rebuilding $package"
-package_rebuild
+package_build "$package"
 package_check
 autopkgtest_run
 
 step "installing $package, sampling it, optimizing it"
 must "installing $package" install_packages "$package" "$package-morph"
-reoptimize
+reoptimize /usr/bin/dash dash -c "$script"
 
 step "an upgrade keeps what morphd knows"
 must "installing again" root_run "$root" sh -c 'dpkg -i /packages/morph_*.deb /packages/morph-cli_*.deb'

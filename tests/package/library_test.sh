@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A library from its source to a machine: libpng, built with one more line of Build-Depends, installed with its sidecar, sampled
+# under a program that uses it, re-optimized by morphd; the program gives the same output, and its own test passes.
+
+set -uo pipefail
+if [[ ${1:-} != inside ]]; then
+	((EUID == 0)) || { echo "skipped: a Debian root is made and entered, which needs root"; exit 77; }
+	exec unshare --mount --propagation private bash "$0" inside
+fi
+
+# shellcheck source=tests/package/machine.sh
+. "$MORPH_SOURCE/tests/package/machine.sh"
+
+# A picture of 1200 x 900 pixels, no two rows alike, each with a filter of its own.
+picture_write()
+{
+	python3 - "$1" <<-'PYTHON'
+		import struct, sys, zlib
+		width, height = 1200, 900
+		rows = bytearray()
+		for y in range(height):
+		    rows.append(y % 5)
+		    rows += bytes((x * y + (x ^ y) * 7 + x // 3) & 255 for x in range(3 * width))
+		def chunk(kind, data):
+		    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+		with open(sys.argv[1], "wb") as file:
+		    file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+		               + chunk(b"tEXt", b"Title\0rows") + chunk(b"IDAT", zlib.compress(bytes(rows))) + chunk(b"IEND", b""))
+	PYTHON
+}
+
+# Reads the picture with libpng, row by row, and says what it saw.
+reader_write()
+{
+	cat >"$root/build/reader.c" <<-'C'
+		#include <png.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+
+		static unsigned long picture_sum(const char *path)
+		{
+			FILE *in = fopen(path, "rb");
+			png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+			png_infop info = png_create_info_struct(png);
+			unsigned long sum = 1;
+
+			if (!in || setjmp(png_jmpbuf(png)))
+				exit(1);
+			png_init_io(png, in);
+			png_read_info(png, info);
+			png_set_add_alpha(png, 255, PNG_FILLER_AFTER);
+			png_set_gray_to_rgb(png);
+			png_set_swap_alpha(png);
+			png_read_update_info(png, info);
+			png_byte *row = malloc(png_get_rowbytes(png, info));
+			for (unsigned y = 0; y < png_get_image_height(png, info); y++) {
+				png_read_row(png, row, NULL);
+				for (size_t i = 0; i < png_get_rowbytes(png, info); i += 61)
+					sum = sum * 31 + row[i];
+			}
+			png_destroy_read_struct(&png, &info, NULL);
+			free(row);
+			fclose(in);
+			return sum;
+		}
+
+		int main(int argc, char **argv)
+		{
+			unsigned long sum = 0;
+
+			for (int i = 0; i < atoi(argv[2]); i++)
+				sum = sum * 3 + picture_sum(argv[1]);
+			return argc != 3 || printf("%lu\n", sum) < 0;
+		}
+	C
+	must "compiling what uses it" root_run "$root" gcc -O2 /build/reader.c -o /usr/local/bin/reader -lpng16
+}
+
+step "a Debian root with Morph"
+root_new "$work"
+root_mounts "$root"
+packages_take
+must "installing Morph" install_packages morph morph-cli morph-backend dh-morph
+
+step "building libpng1.6"
+package_build libpng1.6 nocheck
+grep -q 'dh_morph: libpng16-16: 1 of 1 programs and libraries carry IR' "$work/libpng1.6.log" || fail "$(grep dh_morph: "$work/libpng1.6.log")"
+for name in libpng16-16 libpng-tools; do
+	[[ $(field $name-morph Depends) == "$name (= $(field $name Version))" ]] || fail "Depends of $name-morph: $(field $name-morph Depends)"
+done
+! ls "$root"/packages/libpng-dev-morph_* 2>/dev/null || fail "there is IR of what is only linked from"
+ar p "$root/build/libpng1.6/debian/libpng-dev/usr/lib/x86_64-linux-gnu/libpng16.a" png.o >"$work/png.o"
+! has_section "$work/png.o" .llvm.lto || fail "the static library carries IR"
+
+step "installing it, and a program that uses it"
+must "installing libpng" install_packages libpng16-16 libpng16-16-morph libpng-dev libpng-tools libpng-tools-morph
+reader_write
+picture_write "$root/build/picture.png"
+library=$(root_run "$root" readlink -f /usr/lib/x86_64-linux-gnu/libpng16.so.16)
+[[ $(root_run "$root" morph inspect --json "$library" | jq .functions) -gt 200 ]] || fail "what $library carries is not found"
+expected=$(root_run "$root" pngfix -o /build/picture.png)
+
+step "sampling it, optimizing it"
+reoptimize "$library" /usr/local/bin/reader /build/picture.png 12
+[[ $(root_run "$root" pngfix -o /build/picture.png) == "$expected" ]] || fail "pngfix says something else"
+said=$(root_run "$root" morph verify --json "$library" 2>&1) || fail "morph verify: $said"
+
+step "the library's own test, with the new generation"
+must "pngstest" root_run "$root" sh -c "cd /build/libpng1.6 && gcc -O1 -I. contrib/libtests/pngvalid.c -o /build/pngvalid -lpng16 -lz -lm &&
+	/build/pngvalid --progressive-read --standard"
+
+step "removing"
+must "apt-get remove" root_run "$root" apt-get -qq -y remove morph
+cmp "$root$library" "$work/shipped" || fail "the library is not as it was shipped"
+step "done"
+exit $failed
