@@ -66,13 +66,17 @@ def outdated(apt, states):
     return found
 
 
+def is_foreign(line, ours):
+    """Of dpkg-query: a status, and an architecture, which a package that was never installed may lack."""
+    status, _, architecture = line.partition(" ")
+    return status == "installed" and architecture not in (ours, "all")
+
+
 def foreign(binaries):
     """Those that are installed for another architecture, too: both must have one version, and we build for one."""
     ours = output(["dpkg", "--print-architecture"]).strip()
     found = []
     for name in binaries:
-        for line in output(["dpkg-query", "-W", "-f", "${Architecture} ${db:Status-Status}\n", f"{name}:*"]).splitlines():
-            architecture, status = line.split()
-            if status == "installed" and architecture not in (ours, "all"):
-                found.append(f"{name}:{architecture}")
+        lines = output(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Architecture}\n", f"{name}:*"]).splitlines()
+        found += [f"{name}:{line.split(' ')[1]}" for line in lines if is_foreign(line, ours)]
     return found

@@ -118,6 +118,9 @@ chosen()
 		import json, sys
 		import choose
 		from apt import Apt
+		told = ["installed amd64", "installed all", "not-installed ", "config-files i386", "installed i386"]
+		assert [choose.is_foreign(line, "amd64") for line in told] == [False] * 4 + [True]
+		choose.foreign(["liblz4-dev", "no-such-package", "dpkg"])
 		status = {"modules": [{"path": "/usr/bin/sed", "samples": 60}],
 		          "others": [{"path": "/usr/bin/hostname", "samples": 30}, {"path": "/nowhere/x", "samples": 5},
 		                     {"path": "[kernel]", "samples": 900}, {"path": "/bin/sed", "samples": 5}]}
