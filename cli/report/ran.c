@@ -118,68 +118,60 @@ struct ran_module *ran_module(struct ran *ran, const struct sample_module *like,
 
 /* --- counts --------------------------------------------------------------------------------------- */
 
-/* The end of the ascending run that begins at @i. */
+/* The end of the run that begins at @i: strictly ascending, so no place is in it twice. */
 static size_t run_end(const struct ran_count *counts, size_t n, size_t i)
 {
-	for (i++; i < n && counts[i - 1].offset <= counts[i].offset; i++)
+	for (i++; i < n && counts[i - 1].offset < counts[i].offset; i++)
 		;
 	return i;
 }
 
-/* Two runs into one. */
-static void runs_merge(const struct ran_count *a, const struct ran_count *end_a,
-		       const struct ran_count *end_b, struct ran_count *to)
+/* Two runs into one, a place that is in both once; how long it is. */
+static size_t runs_merge(const struct ran_count *a, const struct ran_count *end_a,
+			 const struct ran_count *end_b, struct ran_count *to)
 {
 	const struct ran_count *b = end_a;
+	struct ran_count *first = to;
 
-	while (a < end_a && b < end_b)
-		*to++ = b->offset < a->offset ? *b++ : *a++;
-	memcpy(to, a, (size_t)(end_a - a) * sizeof(*a));
-	memcpy(to + (end_a - a), b, (size_t)(end_b - b) * sizeof(*b));
-}
-
-/* Each log gave a run that ascends already: merge sort from there on (natural merge sort; Knuth, TAOCP 3, 5.2.4). */
-static int counts_sort(struct ran_module *module)
-{
-	_clean_(freep) struct ran_count *other = NULL;
-	struct ran_count *counts = module->counts;
-	size_t n = module->n_counts;
-
-	if (run_end(counts, n, 0) >= n)
-		return 0;
-	other = malloc(module->capacity * sizeof(*other));
-	if (!other)
-		return -ENOMEM;
-	while (run_end(counts, n, 0) < n) {
-		for (size_t i = 0, middle, end; i < n; i = end) {
-			middle = run_end(counts, n, i);
-			end = middle < n ? run_end(counts, n, middle) : n;
-			runs_merge(counts + i, counts + middle, counts + end, other + i);
+	while (a < end_a && b < end_b) {
+		if (a->offset < b->offset) {
+			*to++ = *a++;
+		} else if (b->offset < a->offset) {
+			*to++ = *b++;
+		} else {
+			*to = *a++;
+			to->samples = samples_add(to->samples, b->samples);
+			to++->weight += b++->weight;
 		}
-		module->counts = other;
-		other = counts;
-		counts = module->counts;
 	}
-	return 0;
+	memcpy(to, a, (size_t)(end_a - a) * sizeof(*a));
+	to += end_a - a;
+	memcpy(to, b, (size_t)(end_b - b) * sizeof(*b));
+	return (size_t)(to - first) + (size_t)(end_b - b);
 }
 
+/* Each log gave a run that ascends: merge sort from there on (natural merge sort; Knuth, TAOCP 3, 5.2.4). */
 static int counts_unite(struct ran_module *module)
 {
-	struct ran_count *counts;
-	size_t n = 0;
+	_clean_(freep) struct ran_count *other = NULL;
 
-	if (counts_sort(module) < 0)
-		return -ENOMEM;
-	counts = module->counts;
-	for (size_t i = 0; i < module->n_counts; i++) {
-		if (n && counts[n - 1].offset == counts[i].offset) {
-			counts[n - 1].samples = samples_add(counts[n - 1].samples, counts[i].samples);
-			counts[n - 1].weight += counts[i].weight;
-		} else {
-			counts[n++] = counts[i];
+	while (run_end(module->counts, module->n_counts, 0) < module->n_counts) {
+		struct ran_count *counts = module->counts;
+		size_t n = 0;
+
+		if (!other)
+			other = malloc(module->capacity * sizeof(*other));
+		if (!other)
+			return -ENOMEM;
+		for (size_t i = 0, middle, end; i < module->n_counts; i = end) {
+			middle = run_end(counts, module->n_counts, i);
+			end = middle < module->n_counts ? run_end(counts, module->n_counts, middle) : middle;
+			n += runs_merge(counts + i, counts + middle, counts + end, other + n);
 		}
+		module->counts = other;
+		module->n_counts = n;
+		other = counts;
 	}
-	module->n_counts = n;
 	return 0;
 }
 
