@@ -13,34 +13,23 @@
 #include "cli/verb.h"
 
 #define DEFAULT_TOP 20u
-#define MAX_LOGS 1024u
 
 struct request {
 	struct analysis_request analysis;
 	const char *function;
-	char *logs[MAX_LOGS];
+	char *logs[ANALYSIS_MAX_LOGS];
 	double top;
 	bool all, json;
 };
 
 static int option_take(int option, char *value, struct request *request)
 {
-	double ghz;
+	int r = analysis_option(option, value, request->logs, &request->analysis);
 
+	if (r)
+		return r < 0 ? verb_usage("annotate") : 0;
 	switch (option) {
-	case 's':
-		if (request->analysis.n_samples == MAX_LOGS)
-			return verb_usage("annotate");
-		request->logs[request->analysis.n_samples++] = value;
-		return 0;
-	case 'c': request->analysis.anchor = value; return 0;
-	case 'g':
-		if (!number_parse(value, 0.01, 100, &ghz))
-			return verb_usage("annotate");
-		request->analysis.clock_hz = ghz * 1e9;
-		return 0;
 	case 'n': return number_parse(value, 1, 1e9, &request->top) ? 0 : verb_usage("annotate");
-	case 'd': request->analysis.sidecar_dir = value; return 0;
 	case 'a': request->all = true; return 0;
 	case 'j': request->json = true; return 0;
 	default: return verb_usage("annotate");
@@ -76,24 +65,8 @@ static int request_parse(int argc, char **argv, struct request *request)
 	if (optind >= argc || argc - optind > 2 || !request->analysis.n_samples)
 		return verb_usage("annotate");
 	request->analysis.program = argv[optind];
-	request->analysis.samples = request->logs;
 	request->function = request->analysis.function = argv[optind + 1];
 	return 0;
-}
-
-static int chosen_find(const struct request *request, struct annotate_view *view, struct fault *reterr)
-{
-	for (size_t i = 0; request->function && i < view->n_functions; i++) {
-		char name[ANALYSED_NAME_BYTES];
-
-		if (strcmp(analysed_name(view->functions[i].function, name), request->function) == 0) {
-			view->chosen = &view->functions[i];
-			return 0;
-		}
-	}
-	return request->function ? fault_set(reterr, -ENOENT, "%s: no samples in a function \"%s\"",
-					     request->analysis.program, request->function) :
-				   0;
 }
 
 static int show(const struct request *request, struct fault *reterr)
@@ -111,9 +84,12 @@ static int show(const struct request *request, struct fault *reterr)
 	if (r < 0)
 		return fault_errno(reterr, r, "%s", request->analysis.program);
 	view.functions = functions;
-	r = chosen_find(request, &view, reterr);
-	if (r < 0)
-		return r;
+	if (request->function) {
+		view.chosen = analysed_find(functions, view.n_functions, request->function,
+					    request->analysis.program, reterr);
+		if (!view.chosen)
+			return -ENOENT;
+	}
 	r = request->json ? annotate_json(&view) : annotate_text(&view);
 	return r < 0 ? fault_errno(reterr, r, "%s", request->analysis.program) : 0;
 }

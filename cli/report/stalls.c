@@ -15,23 +15,14 @@ static bool is_procedure(const struct row *row)
 	return row->cells[BY_IMAGE][0] == '/' && strcmp(name, "?") != 0 && strcmp(name, "-") != 0;
 }
 
-static const struct analysed_function *function_find(const struct analysed_function *functions, size_t n,
-						     const char *name)
-{
-	for (size_t i = 0; i < n; i++) {
-		char text[ANALYSED_NAME_BYTES];
-
-		if (strcmp(analysed_name(functions[i].function, text), name) == 0)
-			return &functions[i];
-	}
-	return NULL;
-}
-
 /* All of the list that are in the file of @first. */
 static void file_look(struct stalls *stalls, size_t first, const struct sample_log *log, double *clock_hz)
 {
 	const char *image = stalls->list[first].row->cells[BY_IMAGE];
-	struct analysis_request request = { .program = image, .log = log, .clock_hz = *clock_hz };
+	struct analysis_request request = { .program = image,
+					    .function = stalls->list[first].row->cells[BY_PROCEDURE],
+					    .log = log,
+					    .clock_hz = *clock_hz };
 	_clean_(freep) struct analysed_function *functions = NULL;
 	_clean_(analysis_done) struct analysis analysis = { 0 };
 	struct fault fault = { "" };
@@ -54,7 +45,7 @@ static void file_look(struct stalls *stalls, size_t first, const struct sample_l
 		stall->lack = fault;
 		if (r < 0)
 			continue;
-		function = function_find(functions, n, stall->row->cells[BY_PROCEDURE]);
+		function = analysed_find(functions, n, stall->row->cells[BY_PROCEDURE], image, NULL);
 		if (function)
 			stall->summary = function->summary;
 		else

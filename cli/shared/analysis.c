@@ -10,10 +10,33 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "cli/shared/number.h"
 #include "cli/shared/sampled_file.h"
 
 #define LINE_BYTES 64u
 #define HOT_SHARE 0.99
+
+int analysis_option(int option, char *value, char *logs[ANALYSIS_MAX_LOGS], struct analysis_request *request)
+{
+	double ghz;
+
+	switch (option) {
+	case 's':
+		if (request->n_samples == ANALYSIS_MAX_LOGS)
+			return -EINVAL;
+		request->samples = logs;
+		logs[request->n_samples++] = value;
+		return 1;
+	case 'c': request->anchor = value; return 1;
+	case 'g':
+		if (!number_parse(value, 0.01, 100, &ghz))
+			return -EINVAL;
+		request->clock_hz = ghz * 1e9;
+		return 1;
+	case 'd': request->sidecar_dir = value; return 1;
+	default: return 0;
+	}
+}
 
 int sample_logs_sum(char *const *paths, size_t n, struct sample_log **ret, struct fault *reterr)
 {
@@ -296,6 +319,19 @@ int analysis_functions(const struct analysis *a, struct analysed_function **ret,
 	*ret = list;
 	*retn = n;
 	return 0;
+}
+
+const struct analysed_function *analysed_find(const struct analysed_function *functions, size_t n,
+					      const char *name, const char *program, struct fault *reterr)
+{
+	for (size_t i = 0; i < n; i++) {
+		char text[ANALYSED_NAME_BYTES];
+
+		if (strcmp(analysed_name(functions[i].function, text), name) == 0)
+			return &functions[i];
+	}
+	fault_set(reterr, -ENOENT, "%s: no samples in a function \"%s\"", program, name);
+	return NULL;
 }
 
 const char *analysed_name(const struct block_function *function, char ret[ANALYSED_NAME_BYTES])

@@ -21,6 +21,16 @@ struct analysis_request {
 	const char *anchor; /* "FUNCTION[+OFFSET]=EXECUTIONS" or "0xADDRESS=..."; NULL: no count is known */
 };
 
+#define ANALYSIS_MAX_LOGS 1024u
+
+/**
+ * analysis_option() - of a verb's options those that say what is analysed: 's' a log, 'c' a count, 'g' GHz of the clock, 'd'
+ * the directory of sidecars
+ * @logs: room for the logs' names; @request->samples points there
+ * Return: 1: taken; 0: not one of these; -EINVAL: not usable
+ */
+int analysis_option(int option, char *value, char *logs[ANALYSIS_MAX_LOGS], struct analysis_request *request);
+
 struct analysis {
 	struct image *image;
 	struct morph_data *data; /* NULL: the file carries none */
@@ -51,6 +61,10 @@ struct analysed_function {
 
 /** analysis_functions() - those that have samples, most first; @ret is freed by the caller; 0 or -ENOMEM */
 int analysis_functions(const struct analysis *analysis, struct analysed_function **ret, size_t *retn);
+
+/** analysed_find() - the one of that name in the list; NULL with @reterr: there is none; @program is for the message */
+const struct analysed_function *analysed_find(const struct analysed_function *functions, size_t n,
+					      const char *name, const char *program, struct fault *reterr);
 
 #define ANALYSED_NAME_BYTES 24
 
