@@ -42,6 +42,7 @@ int debug_file_run(int argc, char **argv);
 int annotate_run(int argc, char **argv);
 int stats_run(int argc, char **argv);
 int report_run(int argc, char **argv);
+int blocks_run(int argc, char **argv);
 int diff_run(int argc, char **argv);
 
 const struct verb verbs[] = {
@@ -99,6 +100,14 @@ const struct verb verbs[] = {
 	  "[SAMPLES SAMPLES] [-a SAMPLES]... [-b SAMPLES]... [--program FILE]... [--share] [--inlined]\n"
 	  "                  [--shipped FILE | --store DIR] [--sidecar-dir DIR] [--top N] [--json]",
 	  "what got slower between two sets of samples, two builds, two generations" },
+	{ "blocks", blocks_run,
+	  "PROGRAM FUNCTION -s SAMPLES [-s SAMPLES]... [-o OUT.svg | --dot [-o OUT] | --json] "
+	  "[--instructions]\n"
+	  "                    [--limit N] [--count FUNCTION[+OFFSET]=EXECUTIONS] [--clock GHZ] "
+	  "[--sidecar-dir "
+	  "DIR]\n"
+	  "       morph blocks PROGRAM [FUNCTION] -s SAMPLES... --hottest N [--json]",
+	  "a function's control flow as a graph, with frequencies and cycles; hottest instructions" },
 	{ "explain", explain_run, "PATH [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "what was done with a program, and why" },
 	{ "reoptimize", reoptimize_run, "PATH... [--json] [--socket=PATH | --bus=ADDRESS]",
