@@ -48,5 +48,5 @@ const char *insn_flow_name(enum insn_flow flow)
 unsigned insn_latency(const struct insn *insn)
 {
 	return classes[insn->class].latency + (insn->flags & INSN_LOADS ? LOAD_LATENCY : 0) +
-	       (insn->flags & INSN_LOCKED ? 16 : 0);
+	       (insn->flags & INSN_LOCKED ? 16 : 0) + insn->more;
 }

@@ -50,6 +50,9 @@ enum insn_flag {
 	INSN_STORES = 1 << 1,
 	INSN_LOCKED = 1 << 2,	/* an atomic read-modify-write */
 	INSN_INDIRECT = 1 << 3, /* jump or call through a register or memory */
+	INSN_ADDS_MORE =
+		1
+		<< 4, /* arithmetic on three parts, or a scaled one: x86-64's lea, a cycle more than on two */
 };
 
 /*
@@ -71,10 +74,11 @@ struct insn {
 	uint8_t flow;  /* enum insn_flow */
 	/* Memory that it loads or stores, the first when there are several: base + index, scaled + offset */
 	uint8_t base, index; /* numbers of registers; without a base, offset is the address */
-	uint16_t width;	     /* bytes, of all registers together; 0: not known, or none */
-	int64_t offset;	     /* added before the access (aarch64 post-index: 0) */
-	uint64_t reads;	     /* registers whose value the result waits for, address registers included */
-	uint64_t addresses;  /* of those, the ones an address is made of */
+	uint8_t more; /* cycles that its result takes beyond its class's: an addition of three parts, or a scaled one (lea) */
+	uint16_t width;	    /* bytes, of all registers together; 0: not known, or none */
+	int64_t offset;	    /* added before the access (aarch64 post-index: 0) */
+	uint64_t reads;	    /* registers whose value the result waits for, address registers included */
+	uint64_t addresses; /* of those, the ones an address is made of */
 	uint64_t writes;
 	uint64_t target; /* of a direct jump, branch or call; 0: none */
 };

@@ -89,9 +89,8 @@ const struct verb verbs[] = {
 	  "                    [--json | --html OUT | --format NAME [--output OUT]]",
 	  "where the machine's time went, by program, function, line, user" },
 	{ "annotate", annotate_run,
-	  "PROGRAM [FUNCTION] -s SAMPLES [-s SAMPLES]... [--count FUNCTION[+OFFSET]=EXECUTIONS] [--clock "
-	  "GHZ]\n"
-	  "                      [--all] [--top N] [--sidecar-dir DIR] [--json]",
+	  "PROGRAM [FUNCTION] -s SAMPLES [-s SAMPLES]... [--count FUNCTION[+OFFSET]=EXECUTIONS]...\n"
+	  "                      [--clock GHZ] [--all] [--top N] [--sidecar-dir DIR] [--json]",
 	  "how often instructions ran, how long they took, what they waited for" },
 	{ "stats", stats_run,
 	  "SAMPLES SAMPLES... [--program FILE]... [--modules] [--least PERCENT] [--top N] [--json]",

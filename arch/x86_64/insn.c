@@ -150,6 +150,14 @@ static void memory_describe(const ZydisDecodedInstruction *insn, const ZydisDeco
 		ret->base = INSN_OTHER_REGISTER;
 }
 
+/* Zen 2 to 5 and Intel since Skylake: two cycles, or three, instead of one (uops.info). */
+static bool adds_more(const ZydisDecodedOperand *operand)
+{
+	return operand->mem.index != ZYDIS_REGISTER_NONE &&
+	       (operand->mem.scale > 1 ||
+		(operand->mem.base != ZYDIS_REGISTER_NONE && operand->mem.disp.value != 0));
+}
+
 static void operand_read(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operand,
 			 uint64_t address, struct insn *ret)
 {
@@ -167,6 +175,8 @@ static void operand_read(const ZydisDecodedInstruction *insn, const ZydisDecoded
 		used = register_bit(operand->mem.base) | register_bit(operand->mem.index);
 		ret->addresses |= used;
 		ret->reads |= used;
+		if (operand->mem.type == ZYDIS_MEMOP_TYPE_AGEN && adds_more(operand))
+			ret->more = 1;
 		if (operand->mem.type != ZYDIS_MEMOP_TYPE_MEM || ret->class == INSN_NOP)
 			return;
 		if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
@@ -235,7 +245,9 @@ static bool x86_decode(const uint8_t *code, size_t size, uint64_t address, struc
 	ret->size = insn.length;
 	ret->class = class_of(&insn, operands);
 	ret->flow = flow_of(&insn, ret->class);
-	if (insn.attributes & ZYDIS_ATTRIB_HAS_LOCK)
+	if ((insn.attributes & ZYDIS_ATTRIB_HAS_LOCK) ||
+	    (insn.mnemonic == ZYDIS_MNEMONIC_XCHG && (insn.attributes & ZYDIS_ATTRIB_HAS_MODRM) &&
+	     insn.raw.modrm.mod != 3)) /* with memory, always */
 		ret->flags |= INSN_LOCKED;
 	for (int i = 0; i < insn.operand_count; i++)
 		operand_read(&insn, &operands[i], address, ret);

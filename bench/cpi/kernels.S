@@ -5,31 +5,7 @@
  * for what. What surrounds it (the counter) is never what is waited for.
  */
 
-	.intel_syntax noprefix
-	.text
-
-.macro KERNEL name
-	.globl	\name
-	.type	\name, @function
-	.p2align 6
-\name:
-.endm
-
-/* Where each turn begins: NAME_loop. */
-.macro LOOP name
-1:
-\name\()_loop:
-.endm
-
-.macro LEAVE name
-	ret
-	.size	\name, . - \name
-.endm
-
-.macro TURN
-	dec	rdi
-	jnz	1b
-.endm
+#include "kernels.inc"
 
 /* Dependencies: chains through registers. */
 
@@ -147,20 +123,8 @@ LOOP	dram_sum
 
 /* Branches: xorshift decides, or a table of random bytes. */
 
-.macro RANDOM
-	mov	r8, rax
-	shl	r8, 13
-	xor	rax, r8
-	mov	r8, rax
-	shr	r8, 7
-	xor	rax, r8
-	mov	r8, rax
-	shl	r8, 17
-	xor	rax, r8
-.endm
-
 KERNEL mispredict
-	mov	rax, 88172645463325252
+	mov	rax, [rsi]
 	xor	ecx, ecx
 LOOP	mispredict
 	RANDOM
@@ -173,7 +137,7 @@ LOOP	mispredict
 	LEAVE mispredict
 
 KERNEL mispredict_skip
-	mov	rax, 88172645463325252
+	mov	rax, [rsi]
 	xor	ecx, ecx
 LOOP	mispredict_skip
 	RANDOM
@@ -187,7 +151,7 @@ LOOP	mispredict_skip
 	LEAVE mispredict_skip
 
 KERNEL mispredict_indirect
-	mov	rax, 88172645463325252
+	mov	rax, [rsi]
 	lea	r9, [rip + 10f]
 	xor	ecx, ecx
 LOOP	mispredict_indirect
@@ -238,7 +202,7 @@ LOOP	store_forward_apart
 KERNEL icache_straight
 LOOP	icache_straight
 	.rept 160000
-	lea	rax, [rax + rsi * 8 + 0x12345678]
+	lea	rax, [rsi + 0x12345678]
 	.endr
 	TURN
 	LEAVE icache_straight

@@ -27,7 +27,11 @@ int analysis_option(int option, char *value, char *logs[ANALYSIS_MAX_LOGS], stru
 		request->samples = logs;
 		logs[request->n_samples++] = value;
 		return 1;
-	case 'c': request->anchor = value; return 1;
+	case 'c':
+		if (request->n_anchors == ANALYSIS_MAX_COUNTS)
+			return -EINVAL;
+		request->anchors[request->n_anchors++] = value;
+		return 1;
 	case 'g':
 		if (!number_parse(value, 0.01, 100, &ghz))
 			return -EINVAL;
@@ -154,7 +158,6 @@ static int map_recover(struct analysis *a, const char *function, struct fault *r
 {
 	const struct sample_module *module = a->module;
 	const struct image_symbol *symbol = symbol_named(a->image, function);
-	uint64_t start = symbol ? symbol->address : function ? strtoull(function, NULL, 16) : 0;
 	_clean_(freep) uint64_t *addresses = calloc(module->n_counts + 1, sizeof(*addresses));
 	_clean_(freep) double *weights = calloc(module->n_counts + 1, sizeof(*weights));
 	_clean_(freep) struct recover_jump *jumps = calloc(module->n_branches + 1, sizeof(*jumps));
@@ -167,11 +170,11 @@ static int map_recover(struct analysis *a, const char *function, struct fault *r
 
 		if (!image_offset_to_address(a->image, module->counts[i].offset, &addresses[n]))
 			continue;
-		weights[n] = symbol && addresses[n] - start < symbol->size ? INFINITY :
-									     (double)module->counts[i].count;
-		if (function && addresses[n] == start)
-			weights[n] = INFINITY;
-		question.n_addresses++;
+		weights[question.n_addresses++] = (double)module->counts[i].count;
+	}
+	if (function) {
+		addresses[question.n_addresses] = symbol ? symbol->address : strtoull(function, NULL, 16);
+		weights[question.n_addresses++] = INFINITY;
 	}
 	for (size_t i = 0; i < module->n_branches; i++) {
 		struct recover_jump *jump = &jumps[question.n_jumps];
@@ -206,7 +209,7 @@ static const struct block_function *function_named(const struct block_map *map, 
 	return NULL;
 }
 
-static int anchor_set(const struct analysis *a, const char *text, struct cycles_options *ret,
+static int anchor_set(const struct analysis *a, const char *text, struct cycles_anchor *ret,
 		      struct fault *reterr)
 {
 	const char *equals = strrchr(text, '='), *plus;
@@ -214,16 +217,15 @@ static int anchor_set(const struct analysis *a, const char *text, struct cycles_
 	char *end = NULL;
 
 	if (equals)
-		ret->anchor_executions = strtod(equals + 1, &end);
-	if (!equals || end == equals + 1 || *end || !(ret->anchor_executions > 0) ||
-	    !isfinite(ret->anchor_executions))
+		ret->executions = strtod(equals + 1, &end);
+	if (!equals || end == equals + 1 || *end || !(ret->executions > 0) || !isfinite(ret->executions))
 		return fault_set(reterr, -EINVAL, "--count %s: not FUNCTION[+OFFSET]=EXECUTIONS", text);
 	plus = memchr(text, '+', (size_t)(equals - text));
 	function = function_named(a->map, text, (size_t)((plus ? plus : equals) - text));
 	if (function)
-		ret->anchor_address = function->address + (plus ? strtoull(plus + 1, &end, 0) : 0);
+		ret->address = function->address + (plus ? strtoull(plus + 1, &end, 0) : 0);
 	else
-		ret->anchor_address = strtoull(text, &end, 0);
+		ret->address = strtoull(text, &end, 0);
 	if ((plus || !function) && end != equals)
 		return fault_set(reterr, -EINVAL, "--count %s: no sampled function of that name", text);
 	return 0;
@@ -239,6 +241,7 @@ static int cycles_make(const struct analysis_request *request, struct analysis *
 		.kernel_samples = (double)a->log->kernel,
 		.hot_lines = hot_lines(a->log),
 	};
+	_clean_(freep) struct cycles_anchor *anchors = NULL;
 	int r;
 
 	if (a->log->source == SAMPLE_SOURCE_EXACT || !(a->log->rate_hz > 0))
@@ -252,7 +255,11 @@ static int cycles_make(const struct analysis_request *request, struct analysis *
 		return fault_set(reterr, -ENODATA,
 				 "the rate of this CPU's clock is not known; say it with --clock");
 	a->clock_hz = options.clock_hz;
-	r = request->anchor ? anchor_set(a, request->anchor, &options, reterr) : 0;
+	anchors = calloc(request->n_anchors + 1, sizeof(*anchors));
+	r = anchors ? 0 : fault_errno(reterr, -ENOMEM, "%s", image_path(a->image));
+	for (size_t i = 0; r == 0 && i < request->n_anchors; i++)
+		r = anchor_set(a, request->anchors[i], &anchors[options.n_anchors++], reterr);
+	options.anchors = anchors;
 	return r < 0 ? r : cycles_read(a->map, a->image, a->module, &options, &a->cycles, reterr);
 }
 

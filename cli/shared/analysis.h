@@ -10,6 +10,8 @@
 #include "profiles/cycles/recover.h"
 #include "profiles/samples/sample_log.h"
 
+#define ANALYSIS_MAX_COUNTS 64u
+
 struct analysis_request {
 	const char *program;
 	const char *function; /* that must be analysed, whatever else is; NULL: none */
@@ -18,7 +20,9 @@ struct analysis_request {
 	const struct sample_log *log; /* instead of these: their sum, as of sample_logs_sum() */
 	const char *sidecar_dir;      /* or NULL */
 	double clock_hz;	      /* 0: what the machine does now is measured */
-	const char *anchor; /* "FUNCTION[+OFFSET]=EXECUTIONS" or "0xADDRESS=..."; NULL: no count is known */
+	/* "FUNCTION[+OFFSET]=EXECUTIONS" or "0xADDRESS=...": counts that are known */
+	const char *anchors[ANALYSIS_MAX_COUNTS];
+	size_t n_anchors;
 };
 
 #define ANALYSIS_MAX_LOGS 1024u

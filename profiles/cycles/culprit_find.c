@@ -4,14 +4,15 @@
  * For every instruction with samples, in cycles per execution:
  *  1. its place in the pipeline is execution; the rest of its best case is a dependency, or a unit when it, or what it
  *     awaits, divides;
- *  2. where an instruction took less than its best case, those behind it in the block may have taken its time: what
- *     retires together is told of one of them;
+ *  2. where an instruction took less than its best case, others of its block may have taken its time: what retires together
+ *     is told of one of them, and which of those in flight waits is not as sure as that the block does;
  *  3. what is left is a stall. Suspects are all causes but those that the code, the counts, or the rest of the log rule out:
  *
  *	data-cache	it loads, or awaits what loaded; not when a store before it wrote these bytes
- *	store-buffer	it stores
+ *	store-buffer	it stores; a call or a push only if something else in its block does: the top of the stack is in the cache
  *	store-forward	a store close before it wrote some of the bytes that it loads, but not all
- *	mispredict	a branch whose odds are uncertain, or an indirect jump, is so close before it that the pipeline fills
+ *	mispredict	a branch whose odds are uncertain, or an indirect jump or call, is so close before it that the pipeline
+ *			fills; ways that hardly anyone comes by aside
  *	instruction-cache  what ran before it was in another line, and the code that runs is more than a cache holds
  *	front-end	the first of a block that is jumped to and would run as fast as it is fetched; two cycles at most
  *	unit		it, or what it awaits, divides or is a copy by microcode
@@ -19,6 +20,10 @@
  *	page-fault	it loads or stores, and the kernel had as much time as the stall: of a fault, most is the kernel's
  *
  *     One suspect: certain. Several: each may be it. None: unknown. So is what chance explains.
+ *
+ * Where samples are few (fewer than instructions in a block, or than eight), no instruction says anything by itself: all
+ * such blocks of a function are looked at together, and each of their instructions is taken to be as much slower than its
+ * best case as they all are.
  */
 
 #include "profiles/cycles/culprit_find.h"
@@ -39,7 +44,8 @@
 #define FRONT_CYCLES 2.0
 #define STALL_LEAST 0.5	     /* cycles: less may be the schedule's error */
 #define STALL_LEAST_PART 0.2 /* of the best case, likewise */
-#define SKID 8u		     /* instructions that may have retired together */
+#define IN_FLIGHT 224u /* instructions: the smallest reorder buffer of Zen 2 and later, Skylake and later */
+#define SAMPLES_THAT_SAY 8.0 /* with fewer, chance would explain everything */
 #define AWAITED 4u	     /* results that wait for one another */
 #define SAMPLES_SMOOTH 64.0  /* so many samples, and what falls between them, are looked at together */
 #define STORE_WINDOW 16u     /* instructions that a store waits for its cache */
@@ -57,8 +63,12 @@ struct finder {
 	struct entry *entries; /* per block */
 	uint64_t *addresses;   /* per insn */
 	uint32_t *blocks;      /* per insn */
+	double *called;	       /* per block: executions of those that lead to it, or call it directly */
 	double *charged;       /* per block: samples */
-	double *static_left;   /* per insn of a block: best case that it has not taken; scratch, per insn */
+	uint32_t *before;      /* per block: the one that nearly all executions come from; BLOCK_NONE */
+	double *slower; /* per block: how much slower than its best case its function's sparse blocks are; 0: is not sparse */
+	double *pooled;	     /* per block: samples of these */
+	double *static_left; /* per insn of a block: best case that it has not taken; scratch, per insn */
 	bool code_fits;
 };
 
@@ -70,6 +80,14 @@ static bool divides(const struct insn *insn)
 static bool serializes(const struct insn *insn)
 {
 	return insn->class == INSN_SYSTEM || (insn->flags & INSN_LOCKED);
+}
+
+/* Cycles of one execution; where samples are few, as the function's others suggest. */
+static double insn_cycles(const struct finder *f, uint32_t b, uint32_t i)
+{
+	const struct cycles_insn *insn = &f->cycles->insns[i];
+
+	return f->slower[b] > 0 && insn->cycles > 0 ? f->slower[b] * insn->best : insn->cycles;
 }
 
 /* --- how control comes to blocks ------------------------------------------------------------------ */
@@ -87,27 +105,65 @@ static bool is_uncertain(const struct code *code, const struct estimate *estimat
 	return odds > CERTAIN_ODDS && odds < 1 - CERTAIN_ODDS;
 }
 
+/* Do more than hardly any of the executions of its target come by edge @e? */
+static bool is_way(const struct finder *f, uint32_t e)
+{
+	const struct estimate *estimate = &f->cycles->estimate;
+	double all = estimate->blocks[f->cycles->code.map->edges[e].target];
+
+	return !estimate->edges || !(all > 0) || estimate->edges[e] > CERTAIN_ODDS * all;
+}
+
+/* Functions whose direct callers do not explain how often they ran are called through pointers, or from other files. */
+static void functions_enter(struct finder *f)
+{
+	const struct code *code = &f->cycles->code;
+	const struct estimate *estimate = &f->cycles->estimate;
+	const struct block_map *map = code->map;
+
+	for (uint32_t i = 0; i < code->n_calls; i++)
+		f->called[map->functions[code->calls[i].callee].first_block] +=
+			estimate->blocks[code->calls[i].block];
+	for (size_t e = 0; estimate->edges && e < map->n_edges; e++)
+		f->called[map->edges[e].target] += estimate->edges[e];
+	for (size_t i = 0; i < map->n_functions; i++) {
+		uint32_t entry = map->functions[i].first_block;
+
+		if (!map->functions[i].n_blocks)
+			continue;
+		f->entries[entry].same_line = false;
+		if (f->called[entry] < (1 - CERTAIN_ODDS) * estimate->blocks[entry])
+			f->entries[entry].since = 0;
+	}
+}
+
 static void entries_set(struct finder *f)
 {
 	const struct code *code = &f->cycles->code;
 	const struct block_map *map = code->map;
 
-	for (uint32_t b = 0; b < map->n_blocks; b++)
+	for (uint32_t b = 0; b < map->n_blocks; b++) {
 		f->entries[b] = (struct entry){ .since = REFILL, .same_line = true };
-	for (size_t i = 0; i < map->n_functions; i++)
-		f->entries[map->functions[i].first_block].same_line = false;
+		f->before[b] = BLOCK_NONE;
+	}
+	functions_enter(f);
 	for (uint32_t b = 0; b < map->n_blocks; b++) {
 		const struct block *block = &map->blocks[b];
 		uint64_t last = block->address + block->size - 1;
 
 		for (uint32_t e = block->first_edge; e < block->first_edge + block->n_edges; e++) {
-			struct entry *to = &f->entries[map->edges[e].target];
-			uint64_t start = map->blocks[map->edges[e].target].address;
+			uint32_t target = map->edges[e].target;
+			struct entry *to = &f->entries[target];
+			uint64_t start = map->blocks[target].address;
+			const struct estimate *estimate = &f->cycles->estimate;
 
-			if (is_uncertain(code, &f->cycles->estimate, b, e))
+			if (is_way(f, e) && is_uncertain(code, estimate, b, e))
 				to->since = 0;
 			to->jumped |= start != last + 1;
 			to->same_line &= last / LINE_BYTES == start / LINE_BYTES;
+			if (estimate->edges &&
+			    estimate->edges[e] > (1 - CERTAIN_ODDS) * estimate->blocks[target])
+				f->before[target] = b;
 		}
 	}
 }
@@ -127,8 +183,10 @@ static void entries_pass_on(struct finder *f)
 			for (uint32_t e = block->first_edge; e < block->first_edge + block->n_edges; e++) {
 				struct entry *to = &f->entries[map->edges[e].target];
 
-				changed |= behind < to->since;
-				to->since = MIN(to->since, behind);
+				if (!is_way(f, e) || behind >= to->since)
+					continue;
+				to->since = behind;
+				changed = true;
 			}
 		}
 	}
@@ -138,19 +196,36 @@ static void entries_pass_on(struct finder *f)
 
 enum forwarding { FORWARD_NOTHING, FORWARD_WHOLE, FORWARD_PART };
 
-/* Does a store close before load @i, in its block, write its bytes, through the same unchanged registers? */
-static enum forwarding forwarding_of(const struct code *code, const struct code_block *block, uint32_t i)
+/* The instruction that ran before @i, nearly always; UINT32_MAX: not known. */
+static uint32_t insn_before(const struct finder *f, uint32_t i)
 {
+	const struct code *code = &f->cycles->code;
+	uint32_t before = f->before[f->blocks[i]];
+
+	if (i > code->blocks[f->blocks[i]].first_insn)
+		return i - 1;
+	if (before == BLOCK_NONE || !code->blocks[before].n_insns)
+		return UINT32_MAX;
+	return code->blocks[before].first_insn + code->blocks[before].n_insns - 1;
+}
+
+/* Does a store close before load @i write its bytes, through the same unchanged registers? */
+static enum forwarding forwarding_of(const struct finder *f, uint32_t i)
+{
+	const struct code *code = &f->cycles->code;
 	const struct insn *load = &code->insns[i];
 	uint64_t changed = 0;
 
 	if (!load->width || load->base == INSN_OTHER_REGISTER)
 		return FORWARD_NOTHING;
-	for (uint32_t k = i, n = 0; k-- > block->first_insn && n < STORE_WINDOW; n++) {
+	for (uint32_t k = insn_before(f, i), n = 0; k != UINT32_MAX && n < STORE_WINDOW; n++) {
 		const struct insn *store = &code->insns[k];
 		int64_t before = load->offset - store->offset;
 
+		if (store->class == INSN_CALL)
+			return FORWARD_NOTHING;
 		changed |= store->writes;
+		k = insn_before(f, k);
 		if (!(store->flags & INSN_STORES) || !store->width || store->base != load->base ||
 		    store->index != load->index || (changed & load->addresses) ||
 		    (store->index != INSN_NO_REGISTER && before))
@@ -169,11 +244,28 @@ static uint32_t suspects_of_load(const struct finder *f, uint32_t i)
 
 	if (!(code->insns[i].flags & INSN_LOADS))
 		return 0;
-	switch (forwarding_of(code, &code->blocks[f->blocks[i]], i)) {
+	switch (forwarding_of(f, i)) {
 	case FORWARD_PART: return BIT(FORWARD);
 	case FORWARD_WHOLE: return 0;
 	default: return BIT(DATA);
 	}
+}
+
+static bool is_of_stack(const struct insn *insn)
+{
+	return insn->class == INSN_CALL || insn->class == INSN_RETURN || insn->class == INSN_STACK;
+}
+
+/* Does block @b store what may miss the cache, and so fill the buffer that pushes need, too? */
+static bool stores_elsewhere(const struct finder *f, uint32_t b)
+{
+	const struct code *code = &f->cycles->code;
+	const struct code_block *block = &code->blocks[b];
+
+	for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++)
+		if ((code->insns[i].flags & INSN_STORES) && !is_of_stack(&code->insns[i]))
+			return true;
+	return false;
 }
 
 /* Its own memory's, and of the loads that it awaits, also through others. */
@@ -182,7 +274,7 @@ static uint32_t suspects_of_memory(const struct finder *f, uint32_t i, double st
 	const struct insn *insn = &f->cycles->code.insns[i];
 	uint32_t ret = suspects_of_load(f, i);
 
-	if (insn->flags & INSN_STORES)
+	if ((insn->flags & INSN_STORES) && (!is_of_stack(insn) || stores_elsewhere(f, f->blocks[i])))
 		ret |= BIT(STORE);
 	if (stall_samples <= f->options->kernel_samples && (insn->flags & (INSN_LOADS | INSN_STORES)))
 		ret |= BIT(FAULT);
@@ -207,6 +299,14 @@ static bool is_bound_by_issue(const struct finder *f, const struct code_block *b
 static bool is_sparse(const struct finder *f, const struct code_block *block)
 {
 	return f->charged[f->blocks[block->first_insn]] < block->n_insns;
+}
+
+static bool is_pooled(const struct finder *f, uint32_t b)
+{
+	const struct code_block *block = &f->cycles->code.blocks[b];
+
+	return block->n_insns && f->charged[b] < fmax(block->n_insns, SAMPLES_THAT_SAY) &&
+	       f->cycles->estimate.blocks[b] > 0;
 }
 
 /* --- what the way here says ----------------------------------------------------------------------- */
@@ -243,9 +343,10 @@ static uint32_t suspects_of(const struct finder *f, uint32_t b, uint32_t i, doub
 	const struct code *code = &f->cycles->code;
 	const struct code_block *block = &code->blocks[b];
 	uint32_t awaits = f->cycles->insns[i].awaits;
-	double whole = f->cycles->insns[i].cycles;
-	uint32_t ret = suspects_of_memory(f, i, f->cycles->insns[i].samples * stall / whole) |
-		       suspects_of_flow(f, b, block, i, stall);
+	double whole = insn_cycles(f, b, i),
+	       samples = f->slower[b] > 0 ? f->pooled[b] : f->cycles->insns[i].samples;
+	uint32_t ret =
+		suspects_of_memory(f, i, samples * stall / whole) | suspects_of_flow(f, b, block, i, stall);
 
 	for (uint32_t k = i, n = 0; n < 3; n++, k--) {
 		if (serializes(&code->insns[k]))
@@ -289,23 +390,28 @@ static bool is_loop(const struct finder *f, uint32_t b)
 	return false;
 }
 
-/*
- * Step 2: what the instructions before it left of their best case; in a loop of one block, those at its end, too.
- * Return: cycles that they explain.
- */
+/* Whom to ask after @k: those before @i from the nearest on, then the others of the block; of a loop from its end on. */
+static uint32_t lender(const struct code_block *block, uint32_t i, uint32_t k, bool loops)
+{
+	if (k > i && !loops)
+		return k + 1;
+	if (k > block->first_insn)
+		return k - 1;
+	return loops ? block->first_insn + block->n_insns - 1 : i + 1;
+}
+
+/* Step 2: what the other instructions of its block left of their best case. Return: cycles that they explain. */
 static double borrow(const struct finder *f, uint32_t b, uint32_t i, double wanted)
 {
 	const struct code_block *block = &f->cycles->code.blocks[b];
 	double got = 0, whole = f->cycles->insns[i].cycles, share = SAMPLES_SMOOTH / fmax(f->charged[b], 1);
-	uint32_t window = MAX(SKID, (uint32_t)fmin(block->n_insns, block->n_insns * share)), k = i;
+	uint32_t window = MAX(IN_FLIGHT, (uint32_t)fmin(block->n_insns, block->n_insns * share)), k = i;
 	bool loops = is_loop(f, b);
 
 	for (uint32_t n = 0; n + 1 < MIN(window, block->n_insns) && got < wanted; n++) {
 		double part;
 
-		if (k == block->first_insn && !loops)
-			break;
-		k = k == block->first_insn ? block->first_insn + block->n_insns - 1 : k - 1;
+		k = lender(block, i, k, loops);
 		part = fmin(wanted - got, f->static_left[k]);
 		if (part <= 0)
 			continue;
@@ -320,24 +426,23 @@ static double borrow(const struct finder *f, uint32_t b, uint32_t i, double want
 static void stall_explain(const struct finder *f, uint32_t b, uint32_t i, double stall)
 {
 	struct cycles_insn *insn = &f->cycles->insns[i];
-	const struct code_block *block = &f->cycles->code.blocks[b];
-	double samples = is_sparse(f, block) ? f->charged[b] : insn->samples;
+	double whole = insn_cycles(f, b, i), samples = f->slower[b] > 0 ? f->pooled[b] : insn->samples;
 	bool is_noise = stall < STALL_LEAST || stall < STALL_LEAST_PART * insn->best ||
-			stall < 2 * insn->cycles / sqrt(fmax(samples, 1));
+			stall < 2 * whole / sqrt(fmax(samples, 1));
 
 	insn->suspects = is_noise ? 0 : suspects_of(f, b, i, stall);
 	if (!insn->suspects)
-		insn->shares[CULPRIT_UNKNOWN] += stall / insn->cycles;
+		insn->shares[CULPRIT_UNKNOWN] += stall / whole;
 	else if (!(insn->suspects & (insn->suspects - 1)))
-		insn->shares[__builtin_ctz(insn->suspects)] += stall / insn->cycles;
+		insn->shares[__builtin_ctz(insn->suspects)] += stall / whole;
 	else
-		insn->may = stall / insn->cycles;
+		insn->may = stall / whole;
 }
 
 static void insn_explain(const struct finder *f, uint32_t b, uint32_t i)
 {
 	struct cycles_insn *insn = &f->cycles->insns[i];
-	double whole = insn->cycles, slot = fmin(whole, 1 / SCHEDULE_WIDTH), stall;
+	double whole = insn_cycles(f, b, i), slot = fmin(whole, 1 / SCHEDULE_WIDTH), stall;
 	double fixed = fmax(0, fmin(whole, insn->best) - slot);
 
 	if (!(whole > 0))
@@ -346,7 +451,7 @@ static void insn_explain(const struct finder *f, uint32_t b, uint32_t i)
 	if (fixed > 0)
 		insn->shares[static_culprit(f, i)] += fixed / whole;
 	stall = whole - slot - fixed;
-	if (stall > 1e-9)
+	if (stall > 1e-9 && !(f->slower[b] > 0))
 		stall -= borrow(f, b, i, stall);
 	if (stall > 1e-9)
 		stall_explain(f, b, i, stall);
@@ -369,16 +474,46 @@ static void block_explain(const struct finder *f, uint32_t b)
 		insn_explain(f, b, i);
 }
 
+/* The blocks of a function that have too few samples each: fewer than instructions, or than would say anything. */
+static void sparse_pool(struct finder *f, const struct block_function *function)
+{
+	const struct cycles *c = f->cycles;
+	double samples = 0, time = 0, best = 0;
+	uint32_t end = function->first_block + function->n_blocks;
+
+	for (uint32_t b = function->first_block; b < end; b++) {
+		const struct code_block *block = &c->code.blocks[b];
+
+		if (!is_pooled(f, b))
+			continue;
+		samples += f->charged[b];
+		time += f->charged[b] * c->cycles_per_sample;
+		for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++)
+			best += c->insns[i].best * c->estimate.blocks[b];
+	}
+	for (uint32_t b = function->first_block; b < end && best > 0; b++) {
+		if (!is_pooled(f, b))
+			continue;
+		f->slower[b] = fmax(time / best, 1);
+		f->pooled[b] = samples;
+	}
+}
+
 static int tables_make(struct finder *f, struct arena *arena)
 {
 	const struct code *code = &f->cycles->code;
 
 	f->entries = arena_array(arena, struct entry, code->map->n_blocks);
 	f->charged = arena_array(arena, double, code->map->n_blocks);
+	f->before = arena_array(arena, uint32_t, code->map->n_blocks);
+	f->called = arena_array(arena, double, code->map->n_blocks);
+	f->slower = arena_array(arena, double, code->map->n_blocks);
+	f->pooled = arena_array(arena, double, code->map->n_blocks);
 	f->addresses = arena_array(arena, uint64_t, code->n_insns);
 	f->static_left = arena_array(arena, double, code->n_insns);
 	f->blocks = arena_array(arena, uint32_t, code->n_insns);
-	if (!f->entries || !f->charged || !f->addresses || !f->static_left || !f->blocks)
+	if (!f->entries || !f->before || !f->called || !f->charged || !f->slower || !f->pooled ||
+	    !f->addresses || !f->static_left || !f->blocks)
 		return -ENOMEM;
 	for (uint32_t b = 0; b < code->map->n_blocks; b++)
 		for (uint32_t i = 0; i < code->blocks[b].n_insns; i++) {
@@ -399,6 +534,8 @@ int culprit_find(struct cycles *cycles, const struct cycles_options *options)
 		return -ENOMEM;
 	f.code_fits = options->hot_lines > 0 && options->hot_lines <= LINES_THAT_FIT &&
 		      options->kernel_samples <= KERNEL_AT_MOST * cycles->code.mapped;
+	for (size_t i = 0; i < cycles->code.map->n_functions && cycles->scale != CYCLES_UNKNOWN; i++)
+		sparse_pool(&f, &cycles->code.map->functions[i]);
 	entries_set(&f);
 	entries_pass_on(&f);
 	for (uint32_t b = 0; b < cycles->code.map->n_blocks; b++)

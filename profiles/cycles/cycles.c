@@ -14,7 +14,7 @@
 
 /*
  * Without a count: that much of the time, the least stalled, is taken to run at its best case; DCPI takes the least stalled
- * instructions (section 6.1.3). Blocks with fewer samples say nothing.
+ * instructions (section 6.1.3). Blocks with fewer samples say nothing by themselves; those of a function do together.
  */
 #define LEAST_STALLED 0.10
 #define SAMPLES_THAT_SAY 8.0
@@ -80,30 +80,55 @@ static int ratio_compare(const void *pa, const void *pb)
 	return a->value < b->value ? -1 : a->value > b->value;
 }
 
+/* Of a block, or of several: samples, and the cycles of all executions in the best case. */
+struct sums {
+	double samples, best;
+};
+
+static struct sums block_sums(const struct cycles *c, uint32_t b)
+{
+	const struct code_block *block = &c->code.blocks[b];
+	struct sums ret = { 0 };
+
+	for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++) {
+		ret.best += fmax(c->insns[i].best, 0) * c->estimate.blocks[b];
+		ret.samples += c->insns[i].samples;
+	}
+	return ret.best > 0 ? ret : (struct sums){ 0 };
+}
+
+static void ratio_add(const struct cycles *c, const struct sums *sums, struct ratio *ratios, size_t *n)
+{
+	ratios[(*n)++] = (struct ratio){ sums->samples * c->cycles_per_sample / sums->best, sums->samples };
+}
+
 /* What the factor may be at most for the least stalled blocks to take no less time than their best case. */
 static int factor_guess(struct cycles *c, double *ret)
 {
 	const struct block_map *map = c->code.map;
-	_clean_(freep) struct ratio *ratios = calloc(map->n_blocks + 1, sizeof(*ratios));
+	_clean_(freep) struct ratio *ratios = calloc(map->n_blocks + map->n_functions + 1, sizeof(*ratios));
 	double all = 0, below = 0;
 	size_t n = 0;
 
 	if (!ratios)
 		return -ENOMEM;
-	for (uint32_t b = 0; b < map->n_blocks; b++) {
-		const struct code_block *block = &c->code.blocks[b];
-		double best = 0, samples = 0;
+	for (size_t i = 0; i < map->n_functions; i++) {
+		const struct block_function *f = &map->functions[i];
+		struct sums few = { 0 };
 
-		for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++) {
-			best += fmax(c->insns[i].best, 0);
-			samples += c->insns[i].samples;
+		for (uint32_t b = f->first_block; b < f->first_block + f->n_blocks; b++) {
+			struct sums sums = block_sums(c, b);
+
+			if (sums.samples >= SAMPLES_THAT_SAY)
+				ratio_add(c, &sums, ratios, &n);
+			else
+				few = (struct sums){ few.samples + sums.samples, few.best + sums.best };
 		}
-		if (samples < SAMPLES_THAT_SAY || !(best > 0) || !(c->estimate.blocks[b] > 0))
-			continue;
-		ratios[n++] = (struct ratio){ samples * c->cycles_per_sample / (best * c->estimate.blocks[b]),
-					      samples };
-		all += samples;
+		if (few.samples >= SAMPLES_THAT_SAY)
+			ratio_add(c, &few, ratios, &n);
 	}
+	for (size_t i = 0; i < n; i++)
+		all += ratios[i].samples;
 	if (n)
 		qsort(ratios, n, sizeof(*ratios), ratio_compare);
 	*ret = 0;
@@ -114,33 +139,53 @@ static int factor_guess(struct cycles *c, double *ret)
 	return 0;
 }
 
-static int factor_find(struct cycles *c, const struct cycles_options *options, double *ret,
-		       struct fault *reterr)
+/* One factor per function. */
+static int anchors_take(struct cycles *c, const struct cycles_options *options, double *factors,
+			struct fault *reterr)
 {
-	uint32_t b;
+	const struct block_map *map = c->code.map;
 
-	if (!(options->anchor_executions > 0)) {
-		if (factor_guess(c, ret) < 0)
-			return fault_errno(reterr, -ENOMEM, "%s: cycles", image_path(c->code.image));
-		c->scale = *ret > 0 ? CYCLES_BEST_CASE : CYCLES_UNKNOWN;
-		return 0;
+	for (size_t i = 0; i < options->n_anchors; i++) {
+		const struct cycles_anchor *anchor = &options->anchors[i];
+		uint32_t b = block_map_find(map, anchor->address);
+		double factor;
+
+		if (b == BLOCK_NONE || !(c->estimate.blocks[b] > 0))
+			return fault_set(
+				reterr, -ENOENT,
+				"%s: no block around 0x%llx that ran by its samples; count another one",
+				image_path(c->code.image), (unsigned long long)anchor->address);
+		factor = anchor->executions / c->estimate.blocks[b];
+		for (size_t f = 0; i == 0 && f < map->n_functions; f++)
+			factors[f] = factor;
+		factors[block_map_function_of(map, b)] = factor;
 	}
-	b = block_map_find(c->code.map, options->anchor_address);
-	if (b == BLOCK_NONE || !(c->estimate.blocks[b] > 0))
-		return fault_set(reterr, -ENOENT,
-				 "%s: no block around 0x%llx that ran by its samples; count another one",
-				 image_path(c->code.image), (unsigned long long)options->anchor_address);
-	*ret = options->anchor_executions / c->estimate.blocks[b];
 	c->scale = CYCLES_ANCHORED;
 	return 0;
 }
 
-static void factor_apply(struct cycles *c, double factor)
+static int factors_find(struct cycles *c, const struct cycles_options *options, double *factors,
+			struct fault *reterr)
+{
+	double guess;
+
+	if (options->n_anchors)
+		return anchors_take(c, options, factors, reterr);
+	if (factor_guess(c, &guess) < 0)
+		return fault_errno(reterr, -ENOMEM, "%s: cycles", image_path(c->code.image));
+	c->scale = guess > 0 ? CYCLES_BEST_CASE : CYCLES_UNKNOWN;
+	for (size_t f = 0; f < c->code.map->n_functions; f++)
+		factors[f] = guess;
+	return 0;
+}
+
+static void factor_apply(struct cycles *c, const struct block_function *f, double factor)
 {
 	const struct block_map *map = c->code.map;
 
-	for (uint32_t b = 0; b < map->n_blocks; b++) {
+	for (uint32_t b = f->first_block; b < f->first_block + f->n_blocks; b++) {
 		const struct code_block *block = &c->code.blocks[b];
+		const struct block *edges = &map->blocks[b];
 
 		c->estimate.blocks[b] *= factor;
 		for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++)
@@ -148,9 +193,21 @@ static void factor_apply(struct cycles *c, double factor)
 				c->scale != CYCLES_UNKNOWN && c->estimate.blocks[b] > 0 ?
 					c->insns[i].samples * c->cycles_per_sample / c->estimate.blocks[b] :
 					NAN;
+		for (uint32_t e = 0; c->estimate.edges && e < edges->n_edges; e++)
+			c->estimate.edges[edges->first_edge + e] *= factor;
 	}
-	for (size_t e = 0; c->estimate.edges && e < map->n_edges; e++)
-		c->estimate.edges[e] *= factor;
+}
+
+static int scale(struct cycles *c, const struct cycles_options *options, struct fault *reterr)
+{
+	const struct block_map *map = c->code.map;
+	_clean_(freep) double *factors = calloc(map->n_functions + 1, sizeof(*factors));
+	int r = factors ? factors_find(c, options, factors, reterr) :
+			  fault_errno(reterr, -ENOMEM, "%s: cycles", image_path(c->code.image));
+
+	for (size_t f = 0; r == 0 && f < map->n_functions; f++)
+		factor_apply(c, &map->functions[f], factors[f]);
+	return r;
 }
 
 /* --- all of it ------------------------------------------------------------------------------------ */
@@ -177,7 +234,6 @@ int cycles_read(const struct block_map *map, const struct image *image, const st
 		const struct cycles_options *options, struct cycles *ret, struct fault *reterr)
 {
 	_clean_(cycles_done) struct cycles c = { .arena = arena_new() };
-	double factor;
 	int r;
 
 	if (!c.arena)
@@ -191,10 +247,9 @@ int cycles_read(const struct block_map *map, const struct image *image, const st
 		r = charge(&c);
 	if (r < 0)
 		return fault_errno(reterr, r, "%s: cycles", image_path(image));
-	r = factor_find(&c, options, &factor, reterr);
+	r = scale(&c, options, reterr);
 	if (r < 0)
 		return r;
-	factor_apply(&c, factor);
 	if (culprit_find(&c, options) < 0)
 		return fault_errno(reterr, -ENOMEM, "%s: cycles", image_path(image));
 	*ret = c;

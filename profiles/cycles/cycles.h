@@ -20,12 +20,18 @@
 #include "profiles/infer/code.h"
 #include "profiles/infer/estimate.h"
 
+/* A count that is known: the block at this virtual address ran so often. */
+struct cycles_anchor {
+	uint64_t address;
+	double executions; /* > 0 */
+};
+
 struct cycles_options {
 	double clock_hz; /* of the CPU while it was sampled */
 	double rate_hz;	 /* samples per second of running */
-	/* A count that is known: the block at this virtual address ran so often. 0 executions: none is */
-	uint64_t anchor_address;
-	double anchor_executions;
+	/* Each scales its own function, the first one also those without; none: all are guessed */
+	const struct cycles_anchor *anchors;
+	size_t n_anchors;
 	double kernel_samples; /* of the log: what a page fault costs the program is less than what it costs the kernel */
 	double hot_lines; /* lines of 64 bytes that hold 99 % of all samples of the log; 0: not known */
 };
@@ -61,7 +67,7 @@ struct cycles_summary {
 /**
  * cycles_read() - steps 1 to 4
  * @module: samples of the file @image
- * Return: 0; -ENOTSUP, -EBADMSG, -ENOMEM as estimate_blocks(); -ENOENT: no block holds the anchor, or it never ran.
+ * Return: 0; -ENOTSUP, -EBADMSG, -ENOMEM as estimate_blocks(); -ENOENT: no block holds an anchor, or it never ran.
  * @ret: cycles_done() frees it; untouched unless 0 is returned
  */
 int cycles_read(const struct block_map *map, const struct image *image, const struct sample_module *module,

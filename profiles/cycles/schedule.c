@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/macro.h"
 
 #define ROUNDS 8u	 /* times round the loop that a way began in */
@@ -21,6 +22,8 @@ struct pipeline {
 	double divider;		/* free again */
 	double ready[64];	/* registers */
 	uint32_t writer[64];	/* index of the instruction + 1 */
+	uint64_t
+		nobody_waits; /* registers: the stack pointer, which push, pop and call change while they are decoded */
 };
 
 static void insn_run(struct pipeline *p, const struct insn *insn, uint32_t i, struct scheduled *ret)
@@ -31,7 +34,7 @@ static void insn_run(struct pipeline *p, const struct insn *insn, uint32_t i, st
 
 	p->issued += 1 / SCHEDULE_WIDTH;
 	start = p->issued;
-	for (uint64_t left = insn->reads; left; left &= left - 1) {
+	for (uint64_t left = insn->reads & ~p->nobody_waits; left; left &= left - 1) {
 		unsigned reg = (unsigned)__builtin_ctzll(left);
 
 		if (p->ready[reg] > start) {
@@ -81,7 +84,8 @@ static void way_follow(const struct code *code, const struct estimate *estimate,
 		       struct scheduled *ret, uint32_t *seen)
 {
 	const uint32_t way = first + 1;
-	struct pipeline pipeline = { 0 };
+	const struct arch *arch = arch_of(image_machine(code->image));
+	struct pipeline pipeline = { .nobody_waits = arch ? arch->stack_pointer : 0 };
 	unsigned rounds = 0, n = 0;
 
 	for (uint32_t b = first; b != BLOCK_NONE && n < WAY_INSNS; b = likely_next(code, estimate, b)) {

@@ -52,6 +52,26 @@ TEST(x86_address_arithmetic_is_no_load)
 	CHECK_INT(lea.reads, RDI | RCX);
 }
 
+TEST(x86_additions_of_three_parts_take_longer)
+{
+	struct insn scaled = X86("\x48\x8d\x04\x8f");	 /* lea rax, [rdi + rcx * 4] */
+	struct insn three = X86("\x48\x8d\x44\x0f\x10"); /* lea rax, [rdi + rcx + 16] */
+	struct insn two = X86("\x48\x8d\x47\x10");	 /* lea rax, [rdi + 16] */
+
+	CHECK_INT(insn_latency(&scaled), 2);
+	CHECK_INT(insn_latency(&three), 2);
+	CHECK_INT(insn_latency(&two), 1);
+}
+
+TEST(x86_exchanges_with_memory_are_locked_always)
+{
+	struct insn memory = X86("\x48\x87\x06");    /* xchg [rsi], rax */
+	struct insn registers = X86("\x48\x87\xc6"); /* xchg rsi, rax */
+
+	CHECK_INT(memory.flags, INSN_LOADS | INSN_STORES | INSN_LOCKED);
+	CHECK_INT(registers.flags, 0);
+}
+
 TEST(x86_control_flow_has_targets)
 {
 	struct insn branch = X86("\x74\x10");		/* je +16 */

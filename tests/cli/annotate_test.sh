@@ -30,10 +30,11 @@ refused() {
 # sampled KERNEL: KERNEL.samples, and $turns that its loop took
 sampled() {
 	"$morph" record -q -F 2000 -o "$1.samples" -- ./kernels "$1" 500 >turns.txt 2>record.txt || return
-	turns=$(cat turns.txt)
+	turns=$(cut -d ' ' -f 1 turns.txt)
 }
 
-gcc -O1 -o kernels "$MORPH_SOURCE/bench/cpi/kernels.c" "$MORPH_SOURCE/bench/cpi/kernels.S"
+sources=("$MORPH_SOURCE"/bench/cpi/{kernels.c,kernels.S,held_out.S})
+gcc -O1 -o kernels "${sources[@]}"
 if ! sampled divide; then
 	echo "skipped: this machine cannot sample: $(cat record.txt)"
 	exit 77
@@ -56,6 +57,24 @@ sampled store_forward_wide
 "$morph" annotate ./kernels store_forward_wide -s store_forward_wide.samples --json \
 	--count "$(loop store_forward_wide)=$turns" | holds 'least("store-forward") > 0.3'
 
+# told KERNEL EXPRESSION: of what annotate says of it, with the count of its turns
+told() {
+	sampled "$1"
+	"$morph" annotate ./kernels "$1" -s "$1.samples" --json --count "$(loop "$1")=$turns" | holds "$2"
+}
+echo "an addition of three parts takes two cycles, and pushes do not wait for the stack pointer"
+told lea_chain 'least("dependency") > 0.6'
+told push_pop 'least("dependency") > 0.6'
+
+echo "an exchange with memory waits for all before it, without a prefix that says so"
+told exchange 'least("serialize") > 0.6'
+
+echo "stores in the block before are seen, too"
+told store_forward_bytes 'least("data-cache") < 0.05 and least("store-forward") > 0.2'
+
+echo "where each block has few samples, they are looked at together"
+told icache_pages 'least("instruction-cache") > 0.6'
+
 echo "as text: the table of functions, the summary, the code"
 "$morph" annotate ./kernels -s divide.samples | says '^divide  '
 "$morph" annotate ./kernels divide -s divide.samples >divide.txt
@@ -69,7 +88,7 @@ strip -o stripped kernels
 
 echo "a file that was replaced since is refused, and so is one without samples"
 mkdir other
-gcc -O1 -Wl,--build-id=0x1234 -o other/kernels "$MORPH_SOURCE/bench/cpi/kernels.c" "$MORPH_SOURCE/bench/cpi/kernels.S"
+gcc -O1 -Wl,--build-id=0x1234 -o other/kernels "${sources[@]}"
 refused 1 'it was replaced since' other/kernels -s divide.samples
 refused 1 'have no samples of it' /bin/sh -s divide.samples
 refused 1 'no samples in a function "nothing"' ./kernels nothing -s divide.samples
