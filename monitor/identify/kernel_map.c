@@ -88,6 +88,20 @@ static int image_load(struct kernel_map *map)
 	return area_add(map, start, end, &id, "[kernel]");
 }
 
+/* nf_nat 61440 2 nft_nat,xt_nat, Live 0xffffffffc0a8f000 */
+static bool module_next(FILE *file, char name[128], uint64_t *retsize, uint64_t *retstart)
+{
+	return fscanf(file, "%127s %" SCNu64 " %*s %*s %*s %" SCNx64 "%*[^\n]", name, retsize, retstart) == 3;
+}
+
+static struct build_id module_build_id(const char *root, const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "/sys/module/%s/notes/.note.gnu.build-id", name);
+	return notes_build_id(root, path);
+}
+
 static int modules_load(struct kernel_map *map)
 {
 	FILE *file = root_open(map->root, "/proc/modules");
@@ -95,22 +109,42 @@ static int modules_load(struct kernel_map *map)
 	char name[128];
 	int r = 0;
 
-	/* nf_nat 61440 2 nft_nat,xt_nat, Live 0xffffffffc0a8f000 */
-	while (r == 0 && file &&
-	       fscanf(file, "%127s %" SCNu64 " %*s %*s %*s %" SCNx64 "%*[^\n]", name, &size, &start) == 3) {
-		char path[256], label[160];
+	while (r == 0 && file && module_next(file, name, &size, &start)) {
 		struct build_id id;
+		char label[160];
 
 		if (!start || size > UINT64_MAX - start)
 			continue;
-		snprintf(path, sizeof(path), "/sys/module/%s/notes/.note.gnu.build-id", name);
 		snprintf(label, sizeof(label), "[kernel module %s]", name);
-		id = notes_build_id(map->root, path);
+		id = module_build_id(map->root, name);
 		r = area_add(map, start, start + size, &id, label);
 	}
 	if (file)
 		fclose(file);
 	return r;
+}
+
+bool kernel_running_build(const char *root, const char *module, struct build_id *ret, uint64_t *retbase)
+{
+	uint64_t size, start = 0;
+	bool found = false;
+	char name[128];
+	FILE *file;
+
+	if (!module) {
+		*ret = notes_build_id(root, "/sys/kernel/notes");
+		return ret->size > 0;
+	}
+	file = root_open(root, "/proc/modules");
+	while (file && !found && module_next(file, name, &size, &start))
+		found = start && strcmp(name, module) == 0;
+	if (file)
+		fclose(file);
+	if (!found)
+		return false;
+	*retbase = start;
+	*ret = module_build_id(root, name);
+	return ret->size > 0;
 }
 
 static int area_compare(const void *pa, const void *pb)

@@ -31,3 +31,10 @@ bool kernel_map_find(const struct kernel_map *map, uint64_t address, uint32_t *r
 void kernel_map_renumber(struct kernel_map *map, const uint32_t *numbers, size_t n);
 /** kernel_map_reload() - modules may have come and gone; 0 or -ENOMEM (then the old map stays) */
 int kernel_map_reload(struct kernel_map *map);
+
+/**
+ * kernel_running_build() - the build ID of the kernel that runs, or with @module of one of its modules
+ * @module: NULL: the kernel itself; then @retbase is untouched, else it is where the module was loaded
+ * Return: false: there is no such module, it has no build ID, or its address is hidden.
+ */
+bool kernel_running_build(const char *root, const char *module, struct build_id *ret, uint64_t *retbase);

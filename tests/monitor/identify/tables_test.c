@@ -4,6 +4,7 @@
 
 #include "monitor/identify/catalog.h"
 #include "monitor/identify/kernel_map.h"
+#include "monitor/identify/kernel_names.h"
 #include "monitor/identify/mapped_file.h"
 #include "monitor/machine/cpu_list.h"
 #include "monitor/perf/process_maps.h"
@@ -191,6 +192,70 @@ TEST(hidden_kernel_addresses_give_an_empty_map)
 	file_remove_tree(dir, NULL);
 	CHECK(map && !kernel_map_is_visible(map));
 	CHECK(!kernel_map_find(map, 0xffffffff81000020, &module, &offset));
+}
+
+/* A root with a kernel of build 07 08 and a module of build 09 00. */
+static void kernel_put(const char *dir, const char *kallsyms)
+{
+	static const uint8_t note[] = { 4,   0,	  0,   0, 8, 0, 0, 0, 3, 0, 0, 0,
+					'G', 'N', 'U', 0, 7, 8, 0, 0, 0, 0, 0, 0 };
+	static const uint8_t other[] = { 4,   0,   0,	0, 8, 0, 0, 0, 3, 0, 0, 0,
+					 'G', 'N', 'U', 0, 9, 0, 0, 0, 0, 0, 0, 0 };
+
+	put_text(dir, "proc/kallsyms", kallsyms);
+	put_text(dir, "proc/modules", "nf_nat 8192 1 a,b, Live 0xffffffffc0000000\n");
+	put(dir, "sys/kernel/notes", note, sizeof(note));
+	put(dir, "sys/module/nf_nat/notes/.note.gnu.build-id", other, sizeof(other));
+}
+
+TEST(functions_of_the_running_kernel_and_its_modules_have_names)
+{
+	struct build_id kernel = { .size = 8, .bytes = { 7, 8 } }, module = { .size = 8, .bytes = { 9 } };
+	char dir[] = "/tmp/kernel-map-test.XXXXXX";
+	_clean_(kernel_names_freep) struct kernel_names *own = NULL, *its = NULL;
+	uint64_t start = 0;
+
+	CHECK(mkdtemp(dir));
+	kernel_put(dir, "ffffffff80000000 A fixed\nffffffff81000000 T _text\nffffffff81000000 T aaa\n"
+			"ffffffff81000100 t schedule\nffffffff81000180 d data\nffffffff81000200 W weak\n"
+			"ffffffff82000000 T _etext\nffffffff82000100 T behind\n"
+			"ffffffffc0000010 t nat_init\t[nf_nat]\nffffffffc0000010 t other\t[nf_nat_more]\n");
+	own = kernel_names_read(dir, "[kernel]", &kernel);
+	its = kernel_names_read(dir, "[kernel module nf_nat]", &module);
+	CHECK(own && its);
+	CHECK_STR(kernel_name_at(own, 0x1ff, &start), "schedule");
+	CHECK_INT(start, 0x100);
+	CHECK_STR(kernel_name_at(own, 0x200, &start), "weak");
+	CHECK_STR(kernel_name_at(own, 0x2000000, &start), "weak");
+	CHECK_STR(kernel_name_at(own, 0, &start), "_text");
+	CHECK_STR(kernel_name_at(its, 0x20, &start), "nat_init");
+	CHECK_INT(start, 0x10);
+	CHECK(!kernel_name_at(its, 0xf, &start));
+	CHECK(!kernel_names_read(dir, "[kernel]", &module));
+	CHECK(!kernel_names_read(dir, "[kernel module nf_nat]", &kernel));
+	CHECK(!kernel_names_read(dir, "[kernel module nothing]", &module));
+	CHECK(!kernel_names_read(dir, "[kernel, generated code]", &kernel));
+	CHECK(!kernel_names_read(dir, "[kernel]", &(struct build_id){ 0 }));
+	file_remove_tree(dir, NULL);
+}
+
+TEST(a_kernel_that_hides_its_addresses_or_writes_nonsense_has_no_names)
+{
+	struct build_id kernel = { .size = 8, .bytes = { 7, 8 } };
+	static const char *const texts[] = {
+		"0000000000000000 T _text\n0000000000000000 T schedule\n", "",
+		"\n\nx\nffffffff81000000\nffffffff81000000 \nffffffff81000000 T\n",
+		"ffffffff81000100 T schedule\n"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		char dir[] = "/tmp/kernel-map-test.XXXXXX";
+
+		CHECK(mkdtemp(dir));
+		kernel_put(dir, texts[i]);
+		CHECK(!kernel_names_read(dir, "[kernel]", &kernel));
+		file_remove_tree(dir, NULL);
+	}
 }
 
 TEST_MAIN()
