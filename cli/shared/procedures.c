@@ -13,6 +13,7 @@
 #include "cli/shared/sampled_file.h"
 #include "debug/source.h"
 #include "module/image.h"
+#include "monitor/identify/kernel_names.h"
 #include "profiles/cycles/recover.h"
 
 #define DEBUG_DIRECTORY "/usr/lib/debug"
@@ -24,10 +25,11 @@ struct procedure {
 };
 
 struct procedures {
-	struct image *image;	/* NULL: there is none */
-	struct image *symbols;	/* a debug file; NULL: the image's own are used */
-	struct source *source;	/* NULL: no lines */
-	struct procedure *list; /* owned; sorted by address, one for each */
+	struct kernel_names *kernel; /* NULL: no kernel, or not the one that runs */
+	struct image *image;	     /* NULL: there is none */
+	struct image *symbols;	     /* a debug file; NULL: the image's own are used */
+	struct source *source;	     /* NULL: no lines */
+	struct procedure *list;	     /* owned; sorted by address, one for each */
 	size_t n;
 	struct recover_range
 		*ranges; /* owned; all functions, with a name or without; NULL: not asked for yet */
@@ -38,6 +40,9 @@ struct procedures {
 const char *procedures_sentence(enum procedures_lack lack)
 {
 	switch (lack) {
+	case PROCEDURES_KERNEL:
+		return "is not the kernel that runs now, or hides its addresses from this user: root sees "
+		       "them";
 	case PROCEDURES_GONE: return "cannot be read any more";
 	case PROCEDURES_REPLACED: return "was replaced since it was sampled";
 	case PROCEDURES_ELSEWHERE: return "is a name in another mount namespace, and has no build ID";
@@ -54,6 +59,7 @@ void procedures_free(struct procedures *procedures)
 	if (!procedures)
 		return;
 	source_free(procedures->source);
+	kernel_names_free(procedures->kernel);
 	image_free(procedures->symbols);
 	image_free(procedures->image);
 	free(procedures->list);
@@ -153,6 +159,11 @@ struct procedures *procedures_open(const struct procedures_question *q, enum pro
 		p->names = arena_new();
 	if (!p || !p->names)
 		return NULL;
+	if (q->module->kind == SAMPLE_MODULE_KERNEL) {
+		p->kernel = kernel_names_read("", q->module->path, &q->module->build_id);
+		*retlack = p->kernel || !q->module->build_id.size ? PROCEDURES_KNOWN : PROCEDURES_KERNEL;
+		return TAKE(p);
+	}
 	*retlack = image_find(q, &p->image);
 	if (*retlack != PROCEDURES_KNOWN)
 		return TAKE(p);
@@ -196,6 +207,11 @@ struct procedure_place procedure_place(struct procedures *p, uint64_t offset)
 	struct procedure_place place = { 0 };
 	const struct procedure *procedure;
 
+	if (p->kernel) {
+		place.address = offset; /* from where the image or module begins */
+		place.name = kernel_name_at(p->kernel, offset, &place.start);
+		return place;
+	}
 	if (!p->image || !image_offset_to_address(p->image, offset, &place.address))
 		return place;
 	procedure = named_at(p, place.address);

@@ -16,7 +16,8 @@
 
 enum procedures_lack {
 	PROCEDURES_KNOWN,
-	PROCEDURES_NO_FILE,  /* vdso, generated code, kernel: nothing to look into */
+	PROCEDURES_NO_FILE,  /* vdso, generated code: nothing to look into */
+	PROCEDURES_KERNEL,   /* another kernel than the one that runs, or it hides its addresses */
 	PROCEDURES_GONE,     /* cannot be opened, or is no ELF file */
 	PROCEDURES_REPLACED, /* another build stands at the path */
 	PROCEDURES_ELSEWHERE, /* a path of another mount namespace, and no build ID says that ours is the same */

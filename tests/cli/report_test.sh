@@ -218,3 +218,17 @@ holds 'rows[0]["procedure"] == "spin" and rows[0]["share_percent"] > 50' busy.sa
 ./busy &
 holds 'rows[0]["procedure"] == "spin" and j["logs"] == 1 and rows[0]["samples"] > 20' --live 1 -p $!
 wait
+
+if [ "$(id -u)" = 0 ] && awk '$3 == "_text" { exit $1 ~ /^0*$/ }' /proc/kallsyms; then
+	echo "functions of the kernel have their names, of the one that runs alone"
+	"$morph" record -q -F 5000 -o kernel.samples -- dd if=/dev/zero of=/dev/null bs=256k count=30000 2>/dev/null
+	if "$morph" dump --json kernel.samples | says '"path": "\[kernel\]"'; then
+		holds 'len({r["procedure"] for r in rows} - {"?", "-"}) > 0' --only 'image=\[kernel\]' kernel.samples
+		make otherkernel.samples <<-END
+			rate 100
+			module kernel [kernel] 00112233445566778899 - 0
+			at 4096 10
+		END
+		holds 'share == {"-": 100} and "not the kernel that runs" in j["unnamed"][0]["why"]' otherkernel.samples
+	fi
+fi
