@@ -48,7 +48,10 @@ static int on_generation(void *userdata, const struct generation_record *record)
 					.created_ns = record->created_ns,
 					.samples = record->samples,
 					.crashes = record->crashes,
-					.gain = record->gain };
+					.gain = record->gain,
+					.measured = record->measured,
+					.measured_low = record->measured_low,
+					.measured_high = record->measured_high };
 
 	return add(userdata, &made);
 }
@@ -79,7 +82,10 @@ static int history_ask(const struct record *module, struct made_generations *ret
 						.created_ns = record_integer(row, "created_ns"),
 						.samples = record_integer(row, "samples"),
 						.crashes = record_integer(row, "crashes"),
-						.gain = record_real(row, "predicted_gain") };
+						.gain = record_real(row, "predicted_gain"),
+						.measured = record_real(row, "measured_gain"),
+						.measured_low = record_real(row, "measured_low"),
+						.measured_high = record_real(row, "measured_high") };
 
 		r = add(ret, &made);
 	}

@@ -17,6 +17,7 @@ struct made_generation {
 	bool is_active;
 	int64_t created_ns, samples, crashes;
 	double gain; /* predicted: 0.1 is a tenth less executed; NAN: not known */
+	double measured, measured_low, measured_high; /* gain and its interval; NAN: not measured */
 };
 
 struct made_generations {

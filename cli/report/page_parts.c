@@ -291,9 +291,13 @@ static void generation_row(FILE *out, const struct made_generation *made)
 	html_text(out, base_name(made->path));
 	fputs("<small>", out);
 	html_text(out, made->path);
-	fprintf(out, "</small></td><td class=\"num\">%" PRId64 "</td><td class=\"num\">", made->number);
+	fprintf(out, "</small></td><td class=\"num wide\">%" PRId64 "</td><td class=\"num\">", made->number);
 	if (made->number && !isnan(made->gain))
 		fprintf(out, "%.1f %%", 100 * made->gain);
+	fputs("</td><td class=\"num\">", out);
+	if (made->number && !isnan(made->measured))
+		fprintf(out, "%.1f %%<small>%.1f .. %.1f</small>", 100 * made->measured,
+			100 * made->measured_low, 100 * made->measured_high);
 	fprintf(out,
 		"</td><td class=\"num wide\">%" PRId64 "</td><td class=\"wide\">%s</td><td class=\"name\">",
 		made->samples, made->number ? daemon_time(made->created_ns, time) : "");
@@ -321,12 +325,14 @@ void page_generations(FILE *out, const struct page *page)
 		fputs("</p>\n", out);
 		return;
 	}
-	fputs("<p class=\"dim\">The gain is predicted: so much less of the cost of what is executed. "
-	      "Measured gains are "
-	      "not kept.</p>\n"
-	      "<table><thead><tr><th>program</th><th class=\"num\">generation</th><th class=\"num\">gain</th>"
-	      "<th class=\"num wide\">samples</th><th "
-	      "class=\"wide\">made</th><th>state</th></tr></thead><tbody>\n",
+	fputs("<p class=\"dim\">Predicted: so much less of the cost of what is executed. Measured: of the "
+	      "CPU time of a "
+	      "start, with its interval; empty until there were enough starts.</p>\n"
+	      "<table><thead><tr><th>program</th><th class=\"num wide\">generation</th><th "
+	      "class=\"num\">predicted "
+	      "gain</th><th class=\"num\">measured</th><th class=\"num wide\">samples</th><th "
+	      "class=\"wide\">made</th>"
+	      "<th>state</th></tr></thead><tbody>\n",
 	      out);
 	for (size_t i = 0; i < made->n; i++)
 		generation_row(out, &made->list[i]);

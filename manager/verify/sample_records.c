@@ -21,11 +21,13 @@
 
 #define PLACES "SELECT offset, sum(weight) FROM sample WHERE generation = ? AND target = -1 GROUP BY offset"
 
-#define GENERATIONS                                                                                          \
+/* @measured: three columns; a database that no newer morphd has opened yet has none. */
+#define GENERATIONS(measured)                                                                                \
 	"SELECT coalesce(t.path, m.path) AS path, g.number, g.number = coalesce(t.generation, 0), g.state, " \
-	"g.created_ns, g.gain, g.samples, g.crashes, g.reason FROM generation g JOIN module m ON m.id = "    \
-	"g.module LEFT JOIN target t ON t.module = m.id WHERE EXISTS (SELECT 1 FROM generation o WHERE "     \
-	"o.module = m.id AND o.number > 0) ORDER BY path, g.number"
+	"g.created_ns, g.gain, g.samples, g.crashes, g.reason, " measured                                    \
+	" FROM generation g JOIN module m ON m.id = g.module LEFT JOIN target t ON t.module = m.id "         \
+	"WHERE EXISTS (SELECT 1 FROM generation o WHERE o.module = m.id AND o.number > 0) "                  \
+	"ORDER BY path, g.number"
 
 /* Rows end with SQLITE_DONE; what a reader refuses is kept in @retrefused. */
 static int totals_read(sqlite3 *db, const struct sample_records_reader *reader, int *retrefused)
@@ -89,11 +91,19 @@ static int files_read(sqlite3 *db, const struct sample_records_reader *reader, i
 	return r;
 }
 
+static double real_column(sqlite3_stmt *row, int i)
+{
+	return sqlite3_column_type(row, i) == SQLITE_NULL ? NAN : sqlite3_column_double(row, i);
+}
+
 static int generations_read(sqlite3 *db, const struct sample_records_reader *reader, int *retrefused)
 {
 	sqlite3_stmt *row = NULL;
-	int r = sqlite3_prepare_v2(db, GENERATIONS, -1, &row, NULL);
+	int r = sqlite3_prepare_v2(db, GENERATIONS("g.measured, g.measured_low, g.measured_high"), -1, &row,
+				   NULL);
 
+	if (r != SQLITE_OK)
+		r = sqlite3_prepare_v2(db, GENERATIONS("NULL, NULL, NULL"), -1, &row, NULL);
 	while (r == SQLITE_OK && (r = sqlite3_step(row)) == SQLITE_ROW) {
 		struct generation_record record = { .path = record_column(row, 0),
 						    .state = record_column(row, 3),
@@ -103,9 +113,10 @@ static int generations_read(sqlite3 *db, const struct sample_records_reader *rea
 						    .created_ns = sqlite3_column_int64(row, 4),
 						    .samples = sqlite3_column_int64(row, 6),
 						    .crashes = sqlite3_column_int64(row, 7),
-						    .gain = sqlite3_column_type(row, 5) == SQLITE_NULL ?
-								    NAN :
-								    sqlite3_column_double(row, 5) };
+						    .gain = real_column(row, 5),
+						    .measured = real_column(row, 9),
+						    .measured_low = real_column(row, 10),
+						    .measured_high = real_column(row, 11) };
 
 		*retrefused = reader->generation(reader->userdata, &record);
 		r = *retrefused < 0 ? SQLITE_ABORT : SQLITE_OK;

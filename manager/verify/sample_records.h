@@ -28,7 +28,8 @@ struct generation_record {
 	int64_t number;
 	bool is_active;
 	int64_t created_ns, samples, crashes;
-	double gain; /* predicted; NAN: not known */
+	double gain;				      /* predicted; NAN: not known */
+	double measured, measured_low, measured_high; /* gain and its interval; NAN: not measured */
 };
 
 /* Those that are NULL are not told. Each may return a negative code, which ends the reading. All texts are borrowed. */

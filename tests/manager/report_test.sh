@@ -60,14 +60,26 @@ report --by mode
 is "state.db" "$before" "$(sha256sum "$dir/state/state.db")"
 is "samples" 1200 "$(json status '.modules[0].samples')"
 
-# ---- as a page: what Morph made, and what stands
-morph report --state "$dir/state" --html "$dir/page.html"
+# ---- as a page: what Morph made, and what stands; predicted, and measured when it was
+sqlite() { /usr/bin/python3 -c 'import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute(sys.argv[2]); db.commit()' "$@"; }
+morphd_stop
+mkdir "$dir/measured"
+cp "$dir/state/state.db" "$dir/measured"
+sqlite "$dir/measured/state.db" 'UPDATE generation SET measured = 0.079, measured_low = 0.051, measured_high = 0.106 WHERE number = 1'
+morphd_start
+morph report --state "$dir/measured" --html "$dir/page.html"
 /usr/bin/python3 -c 'import html5lib' 2>/dev/null &&
-	/usr/bin/python3 "$MORPH_SOURCE/tests/cli/report_page_check.py" "$dir/page.html" "$prog" 'as shipped' active built
-says 'gain is predicted' <"$dir/page.html" || fail "the page tells of generations"
+	/usr/bin/python3 "$MORPH_SOURCE/tests/cli/report_page_check.py" "$dir/page.html" "$prog" 'as shipped' active built \
+		'7.9 %' '5.1 .. 10.6'
+says 'predicted gain' <"$dir/page.html" || fail "the page tells of generations"
 
 # ---- without the database morphd is asked, which tells files
-[ -e /var/lib/morph/state.db ] || is "files, by morphd" "1300" "$(json report .samples --by image)"
+if [ ! -e /var/lib/morph/state.db ]; then
+	is "files, by morphd" "1300" "$(json report .samples --by image)"
+	"$MORPH_BIN/manager-samples" "$dir/own.samples" "$MORPH_PROGRAMS/shipped" "$prog" 50 88
+	morph report --html "$dir/asked.html" "$dir/own.samples"
+	says 'as shipped' <"$dir/asked.html" || fail "the page has generations as morphd tells them"
+fi
 
 # ---- another user asks morphd: files, and no more
 if setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$MORPH_BIN/morph"; then
@@ -75,6 +87,14 @@ if setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$MORPH_BIN/morph"
 		"$MORPH_BIN/morph" report --state "$dir/state"
 fi
 morphd_stop
+
+# ---- a database that no morphd of this version has opened has no measured gains
+cp -r "$dir/measured" "$dir/old"
+for column in measured measured_low measured_high; do
+	sqlite "$dir/old/state.db" "ALTER TABLE generation DROP COLUMN $column"
+done
+morph report --state "$dir/old" --html "$dir/old.html"
+says 'as shipped' <"$dir/old.html" || fail "generations of an older database"
 
 # ---- without morphd the database says the same; a damaged one is an error
 report --by image
