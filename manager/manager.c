@@ -14,6 +14,7 @@
 #include "manager/act/fetch.h"
 #include "manager/act/housekeeping.h"
 #include "manager/act/measure.h"
+#include "manager/act/metrics.h"
 #include "manager/act/queue.h"
 #include "manager/act/rebuild.h"
 #include "manager/act/watch.h"
@@ -180,6 +181,8 @@ void manager_tick(struct manager *m, struct manager_clock *clock)
 		r = fetch_tick(m, &fault);
 	if (r == 0)
 		r = automatic_edits(m, m->queue, &fault);
+	if (r == 0)
+		r = metrics_tick(m, &fault);
 	if (r < 0)
 		manager_log_fault(m, r, &fault);
 }

@@ -24,8 +24,8 @@ PACKAGES_BUILD=(
 # shellcheck disable=SC2034
 PACKAGES_TEST=(
 	binutils bolt-22 chromium chrpath clang-format-22 clang-tidy-22 dbus debsums debuginfod dpkg-dev dwz elfutils file g++
-	gdb golang-go graphviz jq libclang-rt-22-dev linux-perf make patchelf procps protobuf-compiler python3 python3-html5lib
-	util-linux valgrind
+	gdb golang-go graphviz jq libclang-rt-22-dev linux-perf make patchelf procps prometheus-node-exporter protobuf-compiler
+	python3 python3-html5lib util-linux valgrind
 	fish libc6-dev-arm64-cross man-db openssl postgresql zsh
 	apt-utils build-essential debhelper gnupg lintian mmdebstrap rpm systemd-container # tests/package
 )

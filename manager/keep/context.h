@@ -27,6 +27,7 @@ struct manager {
 	char cpu[MANAGER_CPU_TEXT];			       /* machine.h; "" when unknown */
 	struct fault bus_lack;	/* why there is no message bus; "": there is, or none is wanted */
 	char freezing[256];	/* how edits are frozen here, a sentence (job.h); "" where none can run */
+	bool metrics_failed;	/* said already */
 	bool freezes_well;	/* no better way is missing */
 	struct queue *queue;	/* owned; for those who take requests and report (queue.h) */
 	struct fetch *fetch;	/* owned; the one under way (fetch.h), or NULL */

@@ -78,7 +78,10 @@ int journal_event(struct state *state, int64_t module, const char *path, const c
 		     "INSERT INTO event(time_ns, module, path, kind, text) "
 		     "VALUES(?, nullif(?, 0), ?, ?, ?)",
 		     "iittt", journal_now_ns(), module, path, kind, text);
-	return r < 0 ? r : events_prune(state, module, kind, state_last_id(state), reterr);
+	if (r == 0)
+		r = events_prune(state, module, kind, state_last_id(state), reterr);
+	snprintf(text, sizeof(text), "event_%s", kind);
+	return r < 0 ? r : journal_total(state, text, 1, reterr);
 }
 
 int journal_total(struct state *state, const char *key, uint64_t amount, struct fault *reterr)

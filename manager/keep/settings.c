@@ -38,6 +38,9 @@ const struct config_key settings_keys[] = {
 	    "none."),
 	KEY("fetch_socket", CONFIG_TEXT, fetch_socket, 0, 0,
 	    "Where systemd starts a service, with a network, for each such question."),
+	KEY("metrics_file", CONFIG_TEXT, metrics_file, 0, 0,
+	    "A file NAME.prom that gets metrics for the text file collector of Prometheus' node exporter, or "
+	    "none."),
 	KEY("fetch_size", CONFIG_BYTES, fetch_bytes, 4096, 0x1p32, "The largest sidecar that is taken."),
 	KEY("fetch_timeout", CONFIG_DURATION, fetch_timeout_s, 1, 86400,
 	    "How long it may take to ask all servers for one sidecar."),
@@ -110,6 +113,7 @@ static const char *const defaults[][2] = {
 	{ "worker_socket", "/run/morph/worker" },
 	{ "debuginfod_urls", "none" },
 	{ "fetch_socket", "/run/morph/fetch" },
+	{ "metrics_file", "none" },
 	{ "fetch_size", "64M" },
 	{ "fetch_timeout", "2min" },
 	{ "edit_timeout", "30min" },
@@ -170,10 +174,25 @@ const char *settings_path(const struct settings *settings, const char *path, cha
 
 int settings_check(const struct settings *settings, struct fault *reterr)
 {
+	size_t n = strlen(settings->metrics_file);
+
 	if (strcmp(settings->activation, "replace") != 0 && strcmp(settings->activation, "mount") != 0)
 		return fault_set(reterr, -EINVAL, "activation = %s: must be replace or mount",
 				 settings->activation);
+	if (settings_has_metrics(settings) &&
+	    (settings->metrics_file[0] != '/' || n < sizeof("/x.prom") - 1 ||
+	     strcmp(settings->metrics_file + n - strlen(".prom"), ".prom") != 0))
+		return fault_set(
+			reterr, -EINVAL,
+			"metrics_file = %s: must be none, or an absolute path that ends in .prom, as "
+			"the node exporter asks",
+			settings->metrics_file);
 	return 0;
+}
+
+bool settings_has_metrics(const struct settings *settings)
+{
+	return strcmp(settings->metrics_file, "none") != 0;
 }
 
 bool settings_mounts(const struct settings *settings)

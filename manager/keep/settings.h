@@ -29,6 +29,7 @@ struct settings {
 	char *worker_socket; /* where systemd starts a service for each job */
 	char *debuginfod_urls;	  /* words: servers of sidecars; "none" */
 	char *fetch_socket;	  /* where systemd starts a service for each fetch */
+	char *metrics_file;	  /* for Prometheus' node exporter; "none" */
 	uint64_t fetch_bytes;	  /* of a sidecar, at most */
 	uint64_t fetch_timeout_s; /* of one fetch, all servers together */
 	uint64_t edit_timeout_s;  /* of one command */
@@ -76,6 +77,9 @@ bool settings_mounts(const struct settings *settings);
 
 /** settings_fetches() - are sidecars that are not installed asked of servers? */
 bool settings_fetches(const struct settings *settings);
+
+/** settings_has_metrics() - is a file of metrics to be written? */
+bool settings_has_metrics(const struct settings *settings);
 
 /** settings_owner_is_allowed() - may files of user @uid be optimized? Our own always may. */
 bool settings_owner_is_allowed(const struct settings *settings, unsigned uid);
