@@ -21,6 +21,7 @@ TITLES = {
     "cost": "Cost of an edit (the paper's section 4.3.2)",
     "size": "Sizes (the paper's Table 6)",
     "packages": "Test suites of whole packages",
+    "archive": "Debian's packages, rules untouched",
     "overhead": "Overhead of sampling (the paper's Tables 4 and 5)",
     "accuracy": "Accuracy of profiles",
     "layout": "Layout",
@@ -231,6 +232,28 @@ def package_binaries(package):
     return f"{len(binaries) - len(without)} of {len(binaries)}: {names}" if without else names
 
 
+# ---- archive ----
+
+def archive(page, table, _directory):
+    all_of, built = table["packages"], [p for p in table["packages"] if p["built"]]
+    sums = {key: sum(p[key] for p in built) for key in ("elf", "with_ir", "regenerate")}
+    page.text("Source packages of Debian 12 by `morph rebuild`: `dpkg-buildpackage` in a throw-away root, their rules untouched; "
+              "then each program and library that came out, installed: does it carry IR, and does that make the installed file "
+              "once more, byte for byte?")
+    page.text(f"{len(built)} of {len(all_of)} packages were built; of their {number(sums['elf'])} programs and libraries "
+              f"{number(sums['with_ir'])} carry IR, and {number(sums['regenerate'])} of these regenerate.")
+    page.table(["package", "version", "what it is", "programs and libraries", "carry IR", "regenerate"],
+               [[p["name"], p["version"], p["kind"], *(number(p[key]) if p["built"] else "-" for key in ("elf", "with_ir", "regenerate"))]
+                for p in all_of])
+    for package in all_of:
+        if not package["built"]:
+            page.text(f"{package['name']}: not built: {package['cause']}. {package['said']}")
+        for path in package["without"]:
+            page.text(f"{package['name']}: {path} carries no IR.")
+        for one in package["differ"]:
+            page.text(f"{package['name']}: {one['path']} does not regenerate: {one['said']}")
+
+
 # ---- faults ----
 
 def faults(page, table, _directory):
@@ -312,7 +335,7 @@ def cell(value):
     return number(value)
 
 
-RENDERERS = {"speedup": speedup, "overhead": overhead, "packages": packages, "faults": faults}
+RENDERERS = {"speedup": speedup, "overhead": overhead, "packages": packages, "archive": archive, "faults": faults}
 
 
 def machine_line(table):
