@@ -140,7 +140,7 @@ reoptimize()
 	must "sampling" root_run "$root" morph record --files -F 1999 -o /tmp/samples -- "$@"
 	mv "$root/tmp/samples" "$root/var/spool/morph/test.samples"
 	for _ in $(seq 100); do
-		root_run "$root" morph status --json | jq -e --arg file "$file" '[.modules[] | select(.path == $file)] | length > 0' >/dev/null && break
+		root_run "$root" morph status --json | jq -e --arg file "$file" '[.modules[] | select(.path == $file) | .samples] | add > 0' >/dev/null && break
 		sleep 0.2
 	done
 	said=$(root_run "$root" morph reoptimize "$file" 2>&1) || { fail "reoptimize: $said"; cat "$work/manager.log"; return; }
