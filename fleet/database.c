@@ -6,6 +6,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -162,6 +164,18 @@ void database_free(struct database *db)
 	free(db);
 }
 
+/* Or into its directory: a job's files are as they may be, in a directory that nobody enters. */
+static bool is_private(const char *path, const struct stat *st)
+{
+	char directory[PATH_MAX];
+	struct stat parent;
+
+	if (!(st->st_mode & (S_IRWXO | S_IWGRP)))
+		return true;
+	snprintf(directory, sizeof(directory), "%s", path);
+	return stat(dirname(directory), &parent) == 0 && !(parent.st_mode & (S_IRWXG | S_IRWXO));
+}
+
 int database_url_read(const char *path, char **ret, struct fault *reterr)
 {
 	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -173,7 +187,7 @@ int database_url_read(const char *path, char **ret, struct fault *reterr)
 		return fault_errno(reterr, -errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
 		return fault_set(reterr, -EINVAL, "%s: not a regular file", path);
-	if (st.st_mode & (S_IRWXO | S_IWGRP))
+	if (!is_private(path, &st))
 		return fault_set(reterr, -EPERM,
 				 "%s: others may read it, and it has a password; chmod 0600 it", path);
 	n = read(fd, text, sizeof(text) - 1);

@@ -12,6 +12,7 @@
 #include "manager/act/activation.h"
 #include "manager/act/automatic.h"
 #include "manager/act/fetch.h"
+#include "manager/act/fleet.h"
 #include "manager/act/housekeeping.h"
 #include "manager/act/measure.h"
 #include "manager/act/metrics.h"
@@ -135,6 +136,8 @@ int manager_open(struct settings *settings, sd_event *event, struct manager **re
 	if (r == 0)
 		r = database_open(m, reterr);
 	if (r == 0)
+		r = fleet_open(m, reterr);
+	if (r == 0)
 		r = repair(m, reterr);
 	if (r < 0)
 		return r;
@@ -148,6 +151,7 @@ void manager_free(struct manager *m)
 		return;
 	queue_free(m->queue);
 	fetch_stop(m->fetch);
+	fleet_stop(m->handover);
 	state_free(m->state);
 	sd_event_unref(m->event);
 	settings_done(&m->settings);
@@ -185,4 +189,5 @@ void manager_tick(struct manager *m, struct manager_clock *clock)
 		r = metrics_tick(m, &fault);
 	if (r < 0)
 		manager_log_fault(m, r, &fault);
+	fleet_tick(m);
 }

@@ -405,19 +405,6 @@ static void files_of(struct edit *edit, struct files *f)
 	file_add(edit, f, "log", true);
 }
 
-/* A command by its path may need what stands beside it. */
-static char *directory_of(const char *word, char ret[PATH_MAX])
-{
-	char *slash;
-
-	snprintf(ret, PATH_MAX, "%s", word);
-	slash = strrchr(ret, '/');
-	if (ret[0] != '/' || slash == ret)
-		return NULL;
-	*slash = '\0';
-	return ret;
-}
-
 static int stage_start(struct edit *edit, enum stage stage, struct fault *reterr)
 {
 	const struct settings *settings = &edit->manager->settings;
@@ -436,7 +423,7 @@ static int stage_start(struct edit *edit, enum stage stage, struct fault *reterr
 		return r;
 	files_of(edit, files);
 	readable[0] = sidecars_directory(settings, edit->module.key, sidecars);
-	readable[readable[0] ? 1 : 0] = directory_of(words[0], beside);
+	readable[readable[0] ? 1 : 0] = command_directory(words[0], beside);
 	request.words = words;
 	request.files = files->files;
 	request.n_files = files->n;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "manager/count/news.h"
 #include "manager/count/tally.h"
 #include "manager/keep/path.h"
 #include "manager/keep/store.h"
@@ -59,8 +60,12 @@ static int generations_add(struct edit_input *in, const char *path)
 	return more[in->n_generations++] ? 0 : -ENOMEM;
 }
 
+/* tally_log() or news_log() */
+typedef int log_of(struct state *state, const struct module_row *module, const struct generation_row *row,
+		   uint64_t half_life_s, struct sample_log **ret, struct fault *reterr);
+
 /* Binary and samples of one generation; -ENODATA: it has none. */
-static int give_generation(struct manager *m, const struct module_row *module, int64_t number,
+static int give_generation(struct manager *m, const struct module_row *module, int64_t number, log_of *of,
 			   struct sample_log *samples, struct edit_input *in, struct fault *reterr)
 {
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
@@ -71,7 +76,7 @@ static int give_generation(struct manager *m, const struct module_row *module, i
 	if (r == 0 && strcmp(row.state, "dropped") == 0)
 		r = -ENODATA;
 	if (r == 0)
-		r = tally_log(m->state, module, &row, m->settings.half_life_s, &log, reterr);
+		r = of(m->state, module, &row, m->settings.half_life_s, &log, reterr);
 	generation_row_done(&row);
 	if (r < 0)
 		return r;
@@ -87,8 +92,8 @@ static int give_generation(struct manager *m, const struct module_row *module, i
 	return r;
 }
 
-static int give_samples(struct manager *m, const struct module_row *module, struct edit_input *in,
-			struct fault *reterr)
+static int give_samples(struct manager *m, const struct module_row *module, const char *place, log_of *of,
+			struct edit_input *in, struct fault *reterr)
 {
 	_clean_(sample_log_freep) struct sample_log *samples = sample_log_new();
 	char path[PATH_MAX];
@@ -98,7 +103,7 @@ static int give_samples(struct manager *m, const struct module_row *module, stru
 	if (r == 0 && !samples)
 		r = fault_errno(reterr, -ENOMEM, "samples of %s", module->path);
 	for (int64_t i = 0; r == 0 && i < next; i++) {
-		r = give_generation(m, module, i, samples, in, reterr);
+		r = give_generation(m, module, i, of, samples, in, reterr);
 		if (r == -ENODATA || r == -ENOENT)
 			r = 0;
 	}
@@ -108,7 +113,7 @@ static int give_samples(struct manager *m, const struct module_row *module, stru
 		return fault_set(reterr, -ENODATA, "%s: there are no samples of it", module->path);
 	samples->start_ns = (uint64_t)module->first_ns;
 	samples->duration_ns = (uint64_t)module->activity_ns;
-	r = sample_log_write(samples, path_join(m->work, "samples", path), reterr);
+	r = sample_log_write(samples, path_join(place, "samples", path), reterr);
 	return r < 0 ? r : give(in, path, "samples", reterr);
 }
 
@@ -131,19 +136,32 @@ static int give_carried(struct manager *m, const struct module_row *module, stru
 	return r;
 }
 
-int edit_input_make(struct manager *m, const struct module_row *module, struct edit_input *ret,
-		    struct fault *reterr)
+/* An empty directory with what both have. */
+static int make(struct manager *m, const struct module_row *module, const char *place, log_of *of,
+		struct edit_input *ret, struct fault *reterr)
 {
 	char from[PATH_MAX];
-	int r = file_remove_tree(m->work, reterr);
+	int r = file_remove_tree(place, reterr);
 
 	*ret = (struct edit_input){ 0 };
 	/* Others may pass through it to the directory of a job, and see nothing on the way. */
 	if (r == 0)
-		r = manager_mkdir(m->work, 0711, reterr);
+		r = manager_mkdir(place, 0711, reterr);
 	if (r == 0)
 		r = give(ret, store_path(m->store, module->key, "original", from), "original", reterr);
-	if (r == 0)
-		r = give_samples(m, module, ret, reterr);
+	return r < 0 ? r : give_samples(m, module, place, of, ret, reterr);
+}
+
+int edit_input_make(struct manager *m, const struct module_row *module, struct edit_input *ret,
+		    struct fault *reterr)
+{
+	int r = make(m, module, m->work, tally_log, ret, reterr);
+
 	return r < 0 ? r : give_carried(m, module, ret, reterr);
+}
+
+int edit_input_news(struct manager *m, const struct module_row *module, const char *place,
+		    struct edit_input *ret, struct fault *reterr)
+{
+	return make(m, module, place, news_log, ret, reterr);
 }

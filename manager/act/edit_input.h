@@ -20,4 +20,11 @@ struct edit_input {
 /** edit_input_make() - empties the work directory and fills it. @ret: needs edit_input_done(), also after an error */
 int edit_input_make(struct manager *manager, const struct module_row *module, struct edit_input *ret,
 		    struct fault *reterr);
+
+/**
+ * edit_input_news() - of what was sampled since the last batch for the fleet (news.h), in the directory @place
+ * Its samples are marked as taken before. -ENODATA: there are none. @ret: as above
+ */
+int edit_input_news(struct manager *manager, const struct module_row *module, const char *place,
+		    struct edit_input *ret, struct fault *reterr);
 void edit_input_done(struct edit_input *input);

@@ -156,23 +156,19 @@ int tally_add(struct state *state, struct module_row *module, int64_t generation
 }
 
 /* The heaviest group of users of the module, in all its generations, and what its counts are multiplied by. */
-static int bound_find(struct state *state, const struct module_row *module, uint64_t half_life_s,
+static int bound_find(struct state *state, const struct module_row *module, const struct tally_source *source,
 		      int *retheaviest, double *retbound, struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
 	double weights[TALLY_USERS] = { 0 };
-	int r = state_prepare(
-		state, &statement, reterr,
-		"SELECT user, sum(weight) FROM sample WHERE target = ? AND generation IN (SELECT id FROM "
-		"generation WHERE module = ?) GROUP BY user",
-		"ii", (int64_t)NOT_A_BRANCH, module->id);
+	int r = state_prepare(state, &statement, reterr, source->users, "ii", (int64_t)NOT_A_BRANCH,
+			      module->id);
 
 	while (r == 0 && (r = state_step(state, statement, reterr)) == 1) {
 		int64_t user = sqlite3_column_int64(statement, 0);
 
 		if (user >= 0 && user < TALLY_USERS)
-			weights[user] =
-				sqlite3_column_double(statement, 1) / tally_weight(module, half_life_s);
+			weights[user] = sqlite3_column_double(statement, 1) / source->weight;
 		r = 0;
 	}
 	*retbound = tally_bound(weights, retheaviest);
@@ -199,8 +195,9 @@ static int read_counts(struct state *state, sqlite3_stmt *statement, double weig
 	return r;
 }
 
-int tally_log(struct state *state, const struct module_row *module, const struct generation_row *generation,
-	      uint64_t half_life_s, struct sample_log **ret, struct fault *reterr)
+int tally_log_from(struct state *state, const struct module_row *module,
+		   const struct generation_row *generation, const struct tally_source *source,
+		   struct sample_log **ret, struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
 	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
@@ -215,15 +212,12 @@ int tally_log(struct state *state, const struct module_row *module, const struct
 	into = log ? sample_log_module(log, SAMPLE_MODULE_FILE, &build_id, module->path, 0, 0) : NULL;
 	if (!into)
 		return fault_errno(reterr, -ENOMEM, "samples of %s", module->path);
-	r = bound_find(state, module, half_life_s, &heaviest, &bound, reterr);
+	r = bound_find(state, module, source, &heaviest, &bound, reterr);
 	if (r == 0)
-		r = state_prepare(state, &statement, reterr,
-				  "SELECT offset, target, sum(CASE user WHEN ? THEN weight * ? ELSE weight "
-				  "END) FROM sample "
-				  "WHERE generation = ? GROUP BY offset, target",
-				  "idi", (int64_t)heaviest, bound, generation->id);
+		r = state_prepare(state, &statement, reterr, source->counts, "idi", (int64_t)heaviest, bound,
+				  generation->id);
 	if (r == 0)
-		r = read_counts(state, statement, exp2(age_of(module, half_life_s)), into, reterr);
+		r = read_counts(state, statement, source->weight, into, reterr);
 	if (r < 0)
 		return r;
 	log->source = (enum sample_source)generation->source;
@@ -236,4 +230,18 @@ int tally_log(struct state *state, const struct module_row *module, const struct
 	log->fired = log->user = log->attributed = log->modules[0].total;
 	*ret = TAKE(log);
 	return 0;
+}
+
+int tally_log(struct state *state, const struct module_row *module, const struct generation_row *generation,
+	      uint64_t half_life_s, struct sample_log **ret, struct fault *reterr)
+{
+	const struct tally_source all = {
+		.users = "SELECT user, sum(weight) FROM sample WHERE target = ? AND generation IN (SELECT id "
+			 "FROM generation WHERE module = ?) GROUP BY user",
+		.counts = "SELECT offset, target, sum(CASE user WHEN ? THEN weight * ? ELSE weight END) FROM "
+			  "sample WHERE generation = ? GROUP BY offset, target",
+		.weight = tally_weight(module, half_life_s),
+	};
+
+	return tally_log_from(state, module, generation, &all, ret, reterr);
 }

@@ -61,3 +61,16 @@ int tally_enter(struct state *state, sqlite3_stmt *statement, int first, const s
  */
 int tally_log(struct state *state, const struct module_row *module, const struct generation_row *generation,
 	      uint64_t half_life_s, struct sample_log **ret, struct fault *reterr);
+
+/* Another table like that of samples. */
+struct tally_source {
+	const char *users; /* SQL: user and weight of each group; parameters: -1 (no branch), the module */
+	const char *
+		counts; /* SQL: offset, target, weight; parameters: heaviest group, its bound, the generation */
+	double weight; /* of one sample */
+};
+
+/** tally_log_from() - tally_log() of these */
+int tally_log_from(struct state *state, const struct module_row *module,
+		   const struct generation_row *generation, const struct tally_source *source,
+		   struct sample_log **ret, struct fault *reterr);

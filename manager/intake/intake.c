@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "manager/act/watch.h"
 #include "manager/count/cost.h"
+#include "manager/count/news.h"
 #include "manager/count/pending.h"
 #include "manager/count/tally.h"
 #include "manager/intake/spool_file.h"
@@ -197,6 +198,8 @@ static int verified_take(struct manager *m, const struct sample_log *log, const 
 		r = tally_add(m->state, &module, generation, from, log, m->settings.half_life_s, reterr);
 	if (r == 0)
 		r = cost_add_samples(m->state, generation, from, log, reterr);
+	if (r == 0 && m->has_news && settings_has_fleet(&m->settings))
+		r = news_add(m->state, generation, from, reterr);
 	module_row_done(&module);
 	return r;
 }

@@ -129,3 +129,15 @@ void command_last_line(const char *log, char *ret, size_t size)
 		if ((unsigned char)*p < 0x20)
 			*p = ' ';
 }
+
+char *command_directory(const char *word, char ret[PATH_MAX])
+{
+	char *slash;
+
+	snprintf(ret, PATH_MAX, "%s", word);
+	slash = strrchr(ret, '/');
+	if (ret[0] != '/' || slash == ret)
+		return NULL;
+	*slash = '\0';
+	return ret;
+}

@@ -5,6 +5,7 @@
  * command.h - the commands of morphd.conf that make profiles and generations
  */
 
+#include <limits.h>
 #include <stddef.h>
 
 #include "base/fault.h"
@@ -23,3 +24,6 @@ int command_words(const char *command, const char *const names[], char *const *c
 
 /** command_last_line() - of the log: what a failed command had to say; "" when it said nothing */
 void command_last_line(const char *log, char *ret, size_t size);
+
+/** command_directory() - where a command that is named by its path stands: it may need what is beside it; NULL: it is not */
+char *command_directory(const char *word, char ret[PATH_MAX]);

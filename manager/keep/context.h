@@ -17,6 +17,7 @@
 #define MANAGER_CPU_TEXT 1024
 
 struct fetch;
+struct handover;
 struct queue;
 
 struct manager {
@@ -33,6 +34,11 @@ struct manager {
 	struct fetch *fetch;	/* owned; the one under way (fetch.h), or NULL */
 	bool mounts_are_synced; /* once since the start (mounts.h) */
 	uint64_t full_until_ns; /* CLOCK_MONOTONIC: the disk was full, leave the spool alone until then */
+
+	struct handover *handover; /* owned; the one under way (fleet.h), or NULL */
+	bool has_news;		   /* there are tables for it (news.h) */
+	uint64_t handover_ns;	   /* CLOCK_MONOTONIC: not before; the database was away */
+	unsigned handover_failures;
 };
 
 /** manager_mkdir() - make @path with @mode, whatever the umask; an existing directory keeps its own */

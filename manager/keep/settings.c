@@ -44,6 +44,19 @@ const struct config_key settings_keys[] = {
 	KEY("fetch_size", CONFIG_BYTES, fetch_bytes, 4096, 0x1p32, "The largest sidecar that is taken."),
 	KEY("fetch_timeout", CONFIG_DURATION, fetch_timeout_s, 1, 86400,
 	    "How long it may take to ask all servers for one sidecar."),
+	KEY("fleet_credential", CONFIG_TEXT, fleet_credential, 0, 0,
+	    "The file that morph fleet machine add made for this machine; then new counts are handed over to "
+	    "the "
+	    "fleet's database. Or none."),
+	KEY("fleet_certificates", CONFIG_TEXT, fleet_certificates, 0, 0,
+	    "A file with certificates that the credential names by sslrootcert, if not the system's, or "
+	    "none."),
+	KEY("fleet_programs", CONFIG_TEXT, fleet_programs, 0, 0,
+	    "Whose counts are handed over: packages (files that are as a package shipped them), or patterns "
+	    "of "
+	    "paths, separated by blanks, of such files."),
+	KEY("fleet_interval", CONFIG_DURATION, fleet_interval_s, 1, 30 * 86400.0,
+	    "At least, between two batches of one program for the fleet."),
 	KEY("edit_timeout", CONFIG_DURATION, edit_timeout_s, 1, 86400,
 	    "How long each of the two commands may take, of the clock on the wall while it runs and of CPU "
 	    "time."),
@@ -116,6 +129,10 @@ static const char *const defaults[][2] = {
 	{ "metrics_file", "none" },
 	{ "fetch_size", "64M" },
 	{ "fetch_timeout", "2min" },
+	{ "fleet_credential", "none" },
+	{ "fleet_certificates", "none" },
+	{ "fleet_programs", "packages" },
+	{ "fleet_interval", "6h" },
 	{ "edit_timeout", "30min" },
 	{ "edit_memory", "8G" },
 	{ "edit_file_size", "2G" },
@@ -204,6 +221,11 @@ bool settings_fetches(const struct settings *settings)
 {
 	return settings->debuginfod_urls[strspn(settings->debuginfod_urls, " \t")] &&
 	       strcmp(settings->debuginfod_urls, "none") != 0;
+}
+
+bool settings_has_fleet(const struct settings *settings)
+{
+	return settings->fleet_credential[0] && strcmp(settings->fleet_credential, "none") != 0;
 }
 
 bool settings_owner_is_allowed(const struct settings *settings, unsigned uid)

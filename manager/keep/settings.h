@@ -32,7 +32,11 @@ struct settings {
 	char *metrics_file;	  /* for Prometheus' node exporter; "none" */
 	uint64_t fetch_bytes;	  /* of a sidecar, at most */
 	uint64_t fetch_timeout_s; /* of one fetch, all servers together */
-	uint64_t edit_timeout_s;  /* of one command */
+	char *fleet_credential;	  /* a file; "none": nothing is handed over */
+	char *fleet_certificates; /* a file, or "none" */
+	char *fleet_programs;	  /* "packages", or words: patterns of paths */
+	uint64_t fleet_interval_s;
+	uint64_t edit_timeout_s; /* of one command */
 	uint64_t edit_memory_bytes;
 	uint64_t edit_file_bytes;
 
@@ -80,6 +84,9 @@ bool settings_fetches(const struct settings *settings);
 
 /** settings_has_metrics() - is a file of metrics to be written? */
 bool settings_has_metrics(const struct settings *settings);
+
+/** settings_has_fleet() - are counts handed over to a fleet? */
+bool settings_has_fleet(const struct settings *settings);
 
 /** settings_owner_is_allowed() - may files of user @uid be optimized? Our own always may. */
 bool settings_owner_is_allowed(const struct settings *settings, unsigned uid);

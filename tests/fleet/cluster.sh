@@ -11,6 +11,8 @@
 #	fleet VERB ...		morph-fleet as the operator
 #	profile FILE BUILD-ID SAMPLES [WORD...]		a delta, made by fleet-profile
 
+# Sourced after tests/manager/lib.sh it uses the directory of that, and what it stops.
+
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../says.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/../attack.sh"
@@ -20,12 +22,12 @@ export LC_ALL=C
 pg=$(find /usr/lib/postgresql -maxdepth 1 -name '[0-9]*' 2>/dev/null | sort -V | tail -n 1)/bin
 [ -x "$pg/initdb" ] || { echo "skipped: there is no PostgreSQL; install postgresql"; exit 77; }
 
-dir=$(mktemp -d /tmp/morph-fleet.XXXXXX)
+beside_morphd=${dir:+yes}
+: "${dir:=$(mktemp -d /tmp/morph-fleet.XXXXXX)}"
 chmod 755 "$dir"
 socket=$dir/socket
 url="postgresql://operator@/fleet?host=$socket"
 export PGPASSWORD=of-the-operator
-pids=()
 
 # Nobody's cluster runs as root.
 unprivileged()
@@ -37,30 +39,63 @@ unprivileged()
 	fi
 }
 
-finish()
+cluster_stop()
 {
-	local status=$?
-
-	for pid in "${pids[@]}"; do
-		kill -9 "$pid" 2>/dev/null || true
-		wait "$pid" 2>/dev/null || true
-	done
 	[ ! -e "$dir/data/postmaster.pid" ] || unprivileged "$pg/pg_ctl" -D "$dir/data" -m immediate -s stop || true
-	[ "$status" = 0 ] || tail -n 30 "$dir/log" 2>/dev/null | sed 's/^/postgres: /' >&2
-	rm -rf "$dir"
-}
-trap finish EXIT
-
-fail()
-{
-	echo "FAILED: $*" >&2
-	exit 1
+	[ "$1" = 0 ] || tail -n 30 "$dir/log" 2>/dev/null | sed 's/^/postgres: /' >&2
 }
 
-# is WHAT EXPECTED ACTUAL
-is()
+if [ "$beside_morphd" ]; then
+	trap 'status=$?; cluster_stop $status; (exit $status); finish' EXIT
+else
+	pids=()
+	finish()
+	{
+		local status=$?
+
+		for pid in "${pids[@]}"; do
+			kill -9 "$pid" 2>/dev/null || true
+			wait "$pid" 2>/dev/null || true
+		done
+		cluster_stop $status
+		rm -rf "$dir"
+	}
+	trap finish EXIT
+
+	fail()
+	{
+		echo "FAILED: $*" >&2
+		exit 1
+	}
+
+	# is WHAT EXPECTED ACTUAL
+	is()
+	{
+		[ "$2" = "$3" ] || fail "$1 is \"$3\", not \"$2\""
+	}
+fi
+
+# certificate HOST: the cluster's, and $dir/HOST.crt, which is its own authority
+certificate()
 {
-	[ "$2" = "$3" ] || fail "$1 is \"$3\", not \"$2\""
+	openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" -addext "subjectAltName=DNS:$1" \
+		-keyout "$dir/data/server.key" -out "$dir/data/server.crt" 2>/dev/null
+	chmod 600 "$dir/data/server.key"
+	[ "$(id -u)" != 0 ] || chown postgres: "$dir/data"/server.*
+	cp "$dir/data/server.crt" "$dir/$1.crt"
+	chmod 644 "$dir/$1.crt"
+}
+
+# cluster_listen: from the next start on localhost, at $port, with TLS
+cluster_listen()
+{
+	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	cat >>"$dir/data/postgresql.conf" <<-CONF
+		listen_addresses = 'localhost'
+		port = $port
+		ssl = on
+	CONF
+	echo "hostssl all all localhost scram-sha-256" >>"$dir/data/pg_hba.conf"
 }
 
 cluster_make()

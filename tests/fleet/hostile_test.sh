@@ -77,23 +77,9 @@ command -v openssl >/dev/null || { echo "skipped: there is no openssl"; exit 77;
 rm -rf "$socket"
 cluster_make
 unprivileged "$pg/pg_ctl" -D "$dir/data" -m fast -s stop
-certificate()
-{
-	openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" -addext "subjectAltName=DNS:$1" \
-		-keyout "$dir/data/server.key" -out "$dir/data/server.crt" 2>/dev/null
-	chmod 600 "$dir/data/server.key"
-	[ "$(id -u)" != 0 ] || chown postgres: "$dir/data"/server.*
-	cp "$dir/data/server.crt" "$dir/$1.crt"
-}
 certificate elsewhere.example
 certificate localhost
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-cat >>"$dir/data/postgresql.conf" <<-CONF
-	listen_addresses = 'localhost'
-	port = $port
-	ssl = on
-CONF
-echo "hostssl all all localhost scram-sha-256" >>"$dir/data/pg_hba.conf"
+cluster_listen
 cluster_start
 there="host=localhost port=$port dbname=fleet user=operator"
 over_tls()
