@@ -145,7 +145,10 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret,
 	recorder->observer = recorder->catalog ? observer_new(recorder->catalog) : NULL;
 	recorder->spaces = space_table_new();
 	recorder->kernel = recorder->catalog ? kernel_map_new("", recorder->catalog) : NULL;
-	if (!recorder->observer || !recorder->spaces || !recorder->kernel)
+	if (options->tells_processes)
+		recorder->processes = processes_new();
+	if (!recorder->observer || !recorder->spaces || !recorder->kernel ||
+	    (options->tells_processes && !recorder->processes))
 		return fault_errno(reterr, -ENOMEM, "recorder");
 	r = watch(recorder, options, reterr);
 	if (r < 0)
@@ -163,6 +166,7 @@ void recorder_free(struct recorder *recorder)
 	buffer_done(&recorder->scratch);
 	histogram_done(&recorder->samples);
 	histogram_done(&recorder->branches);
+	processes_free(recorder->processes);
 	kernel_map_free(recorder->kernel);
 	observer_free(recorder->observer);
 	space_table_free(recorder->spaces);
@@ -230,8 +234,46 @@ int recorder_log(struct recorder *recorder, struct sample_log **ret, struct faul
 	recorder->counters = (struct recorder_counters){ 0 };
 	histogram_clear(&recorder->samples);
 	histogram_clear(&recorder->branches);
+	if (recorder->processes)
+		histogram_clear(processes_samples(recorder->processes));
 	*ret = TAKE(log);
 	return 0;
+}
+
+int recorder_each(struct recorder *recorder, int (*place)(void *closure, const struct recorder_place *place),
+		  void *closure)
+{
+	struct histogram *samples = processes_samples(recorder->processes);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < samples->capacity; i++) {
+		const struct histogram_entry *entry = &samples->entries[i];
+		const struct process_group *group = processes_group(recorder->processes, entry->b);
+		struct sample_module module = { .user = SAMPLE_USER_UNKNOWN };
+		struct recorder_place told = { .offset = entry->a,
+					       .count = entry->count,
+					       .process = group ? group->name : "?",
+					       .unit = group ? group->unit : "?" };
+
+		if (!entry->count)
+			continue;
+		if (entry->module == CATALOG_NONE) {
+			told.is_kernel = entry->a == RECORDER_KERNEL;
+		} else {
+			const struct catalog_module *from = catalog_at(recorder->catalog, entry->module);
+
+			module.kind = from->kind;
+			module.build_id = from->build_id;
+			module.path = from->path;
+			module.file_size = from->size;
+			module.mtime_ns = from->mtime_ns;
+			module.space = from->space;
+			module.user = from->user;
+			told.module = &module;
+		}
+		r = place(closure, &told);
+	}
+	return r;
 }
 
 bool recorder_sees_kernel(const struct recorder *recorder)

@@ -40,7 +40,8 @@ struct recorder_options {
 	enum perf_clock clock;
 	double rate_hz; /* 1 to 100000; cycles: at 1 GHz of clock rate per GHz */
 	bool branches;
-	bool tells_files; /* device and inode of what is mapped, instead of its build ID */
+	bool tells_processes; /* count by process, too: recorder_each() */
+	bool tells_files;     /* device and inode of what is mapped, instead of its build ID */
 };
 
 struct recorder;
@@ -79,6 +80,21 @@ int recorder_stop(struct recorder *recorder, struct fault *reterr);
 
 /** recorder_log() - what was sampled since the last call; 0 or -ENOMEM */
 int recorder_log(struct recorder *recorder, struct sample_log **ret, struct fault *reterr);
+
+/* A place of which there were samples in processes of one name and unit. All borrowed. */
+struct recorder_place {
+	const struct sample_module *module; /* its identity; NULL: not known where */
+	bool is_kernel;			    /* of those without a module */
+	uint64_t offset, count;
+	const char *process, *unit;
+};
+
+/**
+ * recorder_each() - what was sampled since the last recorder_log(), which is called behind it; tells_processes
+ * Return: 0, or what @place returned if that was not 0
+ */
+int recorder_each(struct recorder *recorder, int (*place)(void *closure, const struct recorder_place *place),
+		  void *closure);
 
 /** recorder_sees_kernel() - false when only user mode is sampled, for want of privilege */
 bool recorder_sees_kernel(const struct recorder *recorder);

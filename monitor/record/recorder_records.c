@@ -92,8 +92,17 @@ static int on_mapping(struct recorder *recorder, const struct perf_record *recor
 	return map_file(recorder, &file, record->offset);
 }
 
+static int on_fork(struct recorder *recorder, const struct perf_record *record)
+{
+	if (recorder->processes && record->pid != record->ppid) /* its number may have been another's */
+		processes_changed(recorder->processes, (pid_t)record->pid);
+	return space_fork(recorder->spaces, (pid_t)record->pid, (pid_t)record->ppid);
+}
+
 static int on_comm(struct recorder *recorder, const struct perf_record *record)
 {
+	if (recorder->processes)
+		processes_changed(recorder->processes, (pid_t)record->pid);
 	if (record->misc & PERF_RECORD_MISC_COMM_EXEC)
 		space_exec(recorder->spaces, (pid_t)record->pid);
 	if (record->pid != record->tid)
@@ -103,15 +112,26 @@ static int on_comm(struct recorder *recorder, const struct perf_record *record)
 
 /* --- samples -------------------------------------------------------------------------------------- */
 
-static int on_kernel_sample(struct recorder *recorder, uint64_t ip)
+static int by_process(struct recorder *recorder, const struct perf_record *record, uint32_t module,
+		      uint64_t offset)
+{
+	return recorder->processes ?
+		       processes_add(recorder->processes, (pid_t)record->pid,
+				     space_comm(recorder->spaces, (pid_t)record->pid), module, offset) :
+		       0;
+}
+
+static int on_kernel_sample(struct recorder *recorder, const struct perf_record *record)
 {
 	uint64_t offset;
 	uint32_t module;
+	int r;
 
 	recorder->counters.kernel++;
-	if (!kernel_map_find(recorder->kernel, ip, &module, &offset))
-		return 0;
-	return histogram_add(&recorder->samples, module, offset, 0, 1);
+	if (!kernel_map_find(recorder->kernel, record->ip, &module, &offset))
+		return by_process(recorder, record, CATALOG_NONE, RECORDER_KERNEL);
+	r = histogram_add(&recorder->samples, module, offset, 0, 1);
+	return r < 0 ? r : by_process(recorder, record, module, offset);
 }
 
 static int branch_add(struct recorder *recorder, pid_t pid, const struct perf_branch_entry *branch)
@@ -147,15 +167,18 @@ static int on_user_sample(struct recorder *recorder, const struct perf_record *r
 	recorder->counters.user++;
 	if (!range) {
 		recorder->counters.lost[SAMPLE_LOSS_NO_MAPPING]++;
-		return 0;
+		return by_process(recorder, record, CATALOG_NONE, RECORDER_NOWHERE);
 	}
 	offset = record->ip - range->start + range->offset;
 	if (catalog_at(recorder->catalog, range->module)->kind == SAMPLE_MODULE_ANONYMOUS) {
 		recorder->counters.anonymous++;
-		return histogram_add(&recorder->samples, range->module, 0, 0, 1);
+		r = histogram_add(&recorder->samples, range->module, 0, 0, 1);
+		return r < 0 ? r : by_process(recorder, record, range->module, 0);
 	}
 	recorder->counters.attributed++;
 	r = histogram_add(&recorder->samples, range->module, offset, 0, 1);
+	if (r == 0)
+		r = by_process(recorder, record, range->module, offset);
 	for (uint64_t i = 0; r == 0 && i < record->n_branches; i++)
 		r = branch_add(recorder, (pid_t)record->pid, &record->branches[i]);
 	if (r == 0 && INTERRUPTED_PERF_N && record->n_registers == INTERRUPTED_PERF_N)
@@ -171,7 +194,7 @@ static int on_sample(struct recorder *recorder, const struct perf_record *record
 		return 0;
 	}
 	if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
-		return on_kernel_sample(recorder, record->ip);
+		return on_kernel_sample(recorder, record);
 	return on_user_sample(recorder, record);
 }
 
@@ -184,7 +207,7 @@ int recorder_take(const struct perf_record *record, void *closure)
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2: return on_mapping(recorder, record);
 	case PERF_RECORD_COMM: return on_comm(recorder, record);
-	case PERF_RECORD_FORK: return space_fork(recorder->spaces, (pid_t)record->pid, (pid_t)record->ppid);
+	case PERF_RECORD_FORK: return on_fork(recorder, record);
 	case PERF_RECORD_EXIT: space_exit(recorder->spaces, (pid_t)record->pid); return 0;
 	default: return 0;
 	}

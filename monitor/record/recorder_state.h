@@ -15,7 +15,11 @@
 #include "monitor/perf/event_queue.h"
 #include "monitor/perf/perf_record.h"
 #include "monitor/perf/perf_set.h"
+#include "monitor/record/processes.h"
 #include "monitor/record/recorder.h"
+
+/* Offsets of samples without a module (CATALOG_NONE) among those by process. */
+enum { RECORDER_KERNEL, RECORDER_NOWHERE };
 
 struct recorder_counters {
 	uint64_t fired, idle, kernel, user, attributed, anonymous;
@@ -35,6 +39,7 @@ struct recorder {
 	struct space_table *spaces; /* owned */
 	struct kernel_map *kernel;  /* owned */
 	struct histogram samples, branches;
+	struct processes *processes; /* owned; NULL: not asked for */
 	struct recorder_counters counters;
 	bool band_lost; /* side-band records were lost: the spaces are stale */
 	bool is_stale;
