@@ -16,6 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "module/array.h"
+#include "monitor/record/recorder.h"
 #include "monitor/record/spool.h"
 
 #define LEAST_RATE_HZ 1e-6 /* below it is no clock */
@@ -40,6 +42,11 @@ void ran_done(struct ran *ran)
 	}
 	for (size_t i = 0; i < ran->n_logs; i++)
 		free(ran->logs[i]);
+	for (size_t i = 0; i < ran->n_processes; i++) {
+		free(ran->processes[i].name);
+		free(ran->processes[i].unit);
+	}
+	free(ran->processes);
 	sample_log_free(ran->sum);
 	free(ran->modules);
 	free(ran->logs);
@@ -63,6 +70,7 @@ static int compare(const void *pa, const void *pb)
 	}
 	order = order ? order : (a->space > b->space) - (a->space < b->space);
 	order = order ? order : (a->user > b->user) - (a->user < b->user);
+	order = order ? order : (x->process > y->process) - (x->process < y->process);
 	return order ? order : (x->log > y->log) - (x->log < y->log);
 }
 
@@ -98,9 +106,11 @@ static struct ran_module *module_new(struct ran *ran, const struct ran_module *k
 	return ran->modules[ran->n_modules++] = module;
 }
 
-struct ran_module *ran_module(struct ran *ran, const struct sample_module *like, uint32_t log)
+struct ran_module *ran_module(struct ran *ran, const struct sample_module *like, uint32_t log,
+			      uint32_t process)
 {
 	struct ran_module key = { .log = ran->options.logs ? log : 0,
+				  .process = process,
 				  .identity = { .kind = like->kind,
 						.build_id = like->build_id,
 						.path = like->path ? like->path : (char *)"",
@@ -226,7 +236,7 @@ int ran_add_rest(struct ran *ran, int kind, const char *path, uint64_t samples, 
 	struct sample_module like = { .kind = (enum sample_module_kind)kind,
 				      .path = (char *)path,
 				      .user = SAMPLE_USER_UNKNOWN };
-	struct ran_module *module = samples ? ran_module(ran, &like, log) : NULL;
+	struct ran_module *module = samples ? ran_module(ran, &like, log, 0) : NULL;
 
 	if (!samples)
 		return 0;
@@ -262,7 +272,7 @@ static int modules_add(struct ran *ran, const struct sample_log *log, double sam
 
 	for (size_t i = 0; r == 0 && i < log->n_modules; i++) {
 		const struct sample_module *from = &log->modules[i];
-		struct ran_module *module = ran_module(ran, from, number);
+		struct ran_module *module = ran_module(ran, from, number, 0);
 
 		if (!module)
 			return -ENOMEM;
@@ -316,12 +326,13 @@ static int sum_add(struct ran *ran, const struct sample_log *log)
 	return ran->sum ? sample_log_merge(ran->sum, log) : -ENOMEM;
 }
 
-int ran_add_log(struct ran *ran, const struct sample_log *log, const char *name, struct fault *reterr)
+/* All but the modules. Return: 1: the log is not of the time asked for. */
+static int head_add(struct ran *ran, const struct sample_log *log, const char *name, struct fault *reterr)
 {
 	bool is_clocked = log->source != SAMPLE_SOURCE_EXACT && log->rate_hz >= LEAST_RATE_HZ;
 
 	if (!is_inside(ran, log))
-		return 0;
+		return 1;
 	if (ran->n_logs && ran->is_clocked != is_clocked)
 		return fault_set(reterr, -EINVAL,
 				 "%s: holds %s, and the logs before it %s: these cannot be added up", name,
@@ -332,10 +343,88 @@ int ran_add_log(struct ran *ran, const struct sample_log *log, const char *name,
 	ran->idle = samples_add(ran->idle, log->idle);
 	ran->user = samples_add(ran->user, log->user);
 	ran->kernel = samples_add(ran->kernel, log->kernel);
-	if (sum_add(ran, log) < 0 || name_add(ran, name) < 0 ||
-	    modules_add(ran, log, is_clocked ? 1 / log->rate_hz : 1, (uint32_t)ran->n_logs - 1) < 0)
-		return fault_errno(reterr, -ENOMEM, "%s", name);
-	return 0;
+	return sum_add(ran, log) < 0 || name_add(ran, name) < 0 ? fault_errno(reterr, -ENOMEM, "%s", name) :
+								  0;
+}
+
+int ran_add_log(struct ran *ran, const struct sample_log *log, const char *name, struct fault *reterr)
+{
+	int r = head_add(ran, log, name, reterr);
+
+	if (r)
+		return MIN(r, 0);
+	r = modules_add(ran, log, ran->is_clocked ? 1 / log->rate_hz : 1, (uint32_t)ran->n_logs - 1);
+	return r < 0 ? fault_errno(reterr, r, "%s", name) : 0;
+}
+
+/* --- processes ------------------------------------------------------------------------------------ */
+
+static int process_append(struct ran *ran, const char *name, const char *unit)
+{
+	struct ran_process *process;
+
+	if (!array_reserve(ran->processes, ran->n_processes, &ran->capacity_processes))
+		return -ENOMEM;
+	process = &ran->processes[ran->n_processes++];
+	*process = (struct ran_process){ strdup(name), strdup(unit) };
+	return process->name && process->unit ? 0 : -ENOMEM;
+}
+
+static int process_add(struct ran *ran, const char *name, const char *unit, uint32_t *ret)
+{
+	int r;
+
+	if (!ran->n_processes) {
+		r = process_append(ran, "?", "?"); /* nobody */
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 1; i < ran->n_processes; i++)
+		if (strcmp(ran->processes[i].name, name) == 0 && strcmp(ran->processes[i].unit, unit) == 0) {
+			*ret = (uint32_t)i;
+			return 0;
+		}
+	*ret = (uint32_t)ran->n_processes;
+	return process_append(ran, name, unit);
+}
+
+struct addition {
+	struct ran *ran;
+	double sample; /* what one weighs */
+};
+
+static int on_place(void *closure, const struct recorder_place *place)
+{
+	const struct addition *addition = closure;
+	struct ran *ran = addition->ran;
+	struct sample_module nowhere = { .kind = place->is_kernel ? SAMPLE_MODULE_KERNEL :
+								    (enum sample_module_kind)RAN_LOST,
+					 .path = place->is_kernel ? "[kernel]" : "[unknown]",
+					 .user = SAMPLE_USER_UNKNOWN };
+	struct ran_module *module;
+	uint32_t process;
+
+	if (process_add(ran, place->process, place->unit, &process) < 0)
+		return -ENOMEM;
+	module = ran_module(ran, place->module ? place->module : &nowhere, 0, process);
+	return module ? ran_count_add(ran, module, place->module ? place->offset : 0, place->count,
+				      (double)place->count * addition->sample) :
+			-ENOMEM;
+}
+
+int ran_add_recorder(struct ran *ran, struct recorder *recorder, double rate_hz, const char *name,
+		     struct fault *reterr)
+{
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	struct addition addition = { ran, 1 / rate_hz };
+	int r = ran->options.processes ? recorder_each(recorder, on_place, &addition) : 0;
+
+	if (r < 0)
+		return fault_errno(reterr, r, "%s", name);
+	r = recorder_log(recorder, &log, reterr);
+	if (r < 0 || !ran->options.processes)
+		return r < 0 ? r : ran_add_log(ran, log, name, reterr);
+	return MIN(head_add(ran, log, name, reterr), 0);
 }
 
 /* --- files ---------------------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ struct ran_module {
 	struct sample_module identity; /* path is owned, counts and branches are none; kind RAN_LOST, too */
 	char *copy;		       /* owned; where morphd has the same file; NULL: nowhere */
 	uint32_t log;		       /* in logs[] */
+	uint32_t process;	       /* in processes[]; 0: not told apart */
 	struct ran_count
 		*counts; /* owned; sorted by offset after ran_finish(); none unless places are asked for */
 	size_t n_counts, capacity;
@@ -35,8 +36,15 @@ struct ran_module {
 struct ran_options {
 	bool sum;		     /* keep the logs' sum, too */
 	bool places, logs, users;    /* what is told apart */
+	bool processes;		     /* likewise, by ran_add_recorder() alone */
 	uint64_t since_ns, until_ns; /* of CLOCK_REALTIME; logs that touch it are taken whole */
 };
+
+struct ran_process {
+	char *name, *unit; /* owned */
+};
+
+struct recorder;
 
 struct ran {
 	struct ran_options options;
@@ -49,6 +57,8 @@ struct ran {
 	uint64_t first_ns, last_ns; /* 0: not known */
 	uint64_t samples;	    /* user and kernel, all of it */
 	double weight;
+	struct ran_process *processes; /* owned; [0] is nobody */
+	size_t n_processes, capacity_processes;
 	struct sample_log *sum; /* owned; NULL: not asked for, or no log; builds united after ran_finish() */
 	bool is_kept;		/* what morphd keeps: totals, and no times */
 	bool is_clocked;	/* weights are seconds */
@@ -76,6 +86,10 @@ void ran_done(struct ran *ran);
  */
 int ran_add_log(struct ran *ran, const struct sample_log *log, const char *name, struct fault *reterr);
 
+/** ran_add_recorder() - what it sampled since it was opened or asked before, with processes if these are told apart */
+int ran_add_recorder(struct ran *ran, struct recorder *recorder, double rate_hz, const char *name,
+		     struct fault *reterr);
+
 /** ran_add_path() - a sample log, or a directory of them (*.samples, not of events); as sample_log_read() */
 int ran_add_path(struct ran *ran, const char *path, struct fault *reterr);
 
@@ -90,8 +104,9 @@ int ran_add_state(struct ran *ran, const char *state_directory, struct fault *re
 /** ran_add_rest() - @samples that no module has; 0 or -ENOMEM */
 int ran_add_rest(struct ran *ran, int kind, const char *path, uint64_t samples, double sample, uint32_t log);
 
-/** ran_module() - the module like @like in log @log, added when new; NULL: no memory */
-struct ran_module *ran_module(struct ran *ran, const struct sample_module *like, uint32_t log);
+/** ran_module() - the module like @like in log @log and a process, added when new; NULL: no memory */
+struct ran_module *ran_module(struct ran *ran, const struct sample_module *like, uint32_t log,
+			      uint32_t process);
 /** ran_count_add() - samples of it; 0 or -ENOMEM */
 int ran_count_add(struct ran *ran, struct ran_module *module, uint64_t offset, uint64_t samples,
 		  double weight);

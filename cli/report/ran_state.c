@@ -122,7 +122,7 @@ static int on_file(void *userdata, const struct sample_record *record)
 		return r;
 	if (build_id_parse(record->build_id, &like.build_id) < 0)
 		like.build_id.size = 0;
-	g->module = ran_module(g->ran, &like, 0);
+	g->module = ran_module(g->ran, &like, 0, 0);
 	if (!g->module)
 		return -ENOMEM;
 	g->module_samples = (uint64_t)record->samples;
@@ -196,7 +196,7 @@ static int answer_add(struct ran *ran, const struct records *files)
 
 		if (samples <= 0 || (uint64_t)MAX(last, 0) < ran->options.since_ns)
 			continue;
-		module = ran_module(ran, &like, 0);
+		module = ran_module(ran, &like, 0, 0);
 		r = module ? 0 : -ENOMEM;
 		if (r == 0)
 			ran_count_total(ran, module, (uint64_t)samples, (double)samples);

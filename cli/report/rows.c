@@ -23,6 +23,8 @@ static const struct named dimensions[BY_END] = {
 	[BY_LINE] = { "line", "source line, where there is debug information" },
 	[BY_PROCEDURE] = { "procedure", "function, as symbols tell" },
 	[BY_IMAGE] = { "image", "executable, library, kernel, generated code" },
+	[BY_PROCESS] = { "process", "name of the process; with --live alone" },
+	[BY_UNIT] = { "unit", "service, scope or slice, so containers, too; with --live alone" },
 	[BY_USER] = { "user", "whose processes" },
 	[BY_NAMESPACE] = { "namespace", "mount namespace; a container has one of its own" },
 	[BY_LOG] = { "log", "each sample log by itself" },
@@ -72,6 +74,7 @@ void rows_needs(unsigned by, struct ran_options *ret)
 	ret->places = by & 1u << BY_PROCEDURE;
 	ret->users = by & 1u << BY_USER;
 	ret->logs = by & 1u << BY_LOG;
+	ret->processes = by & (1u << BY_PROCESS | 1u << BY_UNIT);
 }
 
 void rows_done(struct rows *rows)
@@ -144,6 +147,12 @@ static int cells_make(struct rows *rows, const struct ran *ran, const struct ran
 		ret->cells[BY_IMAGE] = image_cell(rows, identity);
 	if (rows->by & 1u << BY_USER)
 		ret->cells[BY_USER] = user_cell(rows, identity);
+	if (rows->by & 1u << BY_PROCESS)
+		ret->cells[BY_PROCESS] =
+			module->process ? text_keep(rows, ran->processes[module->process].name) : UNKNOWN;
+	if (rows->by & 1u << BY_UNIT)
+		ret->cells[BY_UNIT] =
+			module->process ? text_keep(rows, ran->processes[module->process].unit) : UNKNOWN;
 	if (rows->by & 1u << BY_NAMESPACE)
 		ret->cells[BY_NAMESPACE] = namespace_cell(rows, identity);
 	if (rows->by & 1u << BY_MODE)

@@ -16,6 +16,8 @@ enum dimension {
 	BY_LINE,
 	BY_PROCEDURE,
 	BY_IMAGE,
+	BY_PROCESS,
+	BY_UNIT,
 	BY_USER,
 	BY_NAMESPACE,
 	BY_LOG,

@@ -65,20 +65,20 @@ void report_filter(const struct report_request *request, const struct ran *ran, 
 static int sample_now(const struct report_request *request, struct ran *ran, struct fault *reterr)
 {
 	_clean_(recorder_freep) struct recorder *recorder = NULL;
-	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	struct recorder_options options = request->recorder;
 	struct sigaction action = { .sa_handler = on_interrupt };
 	double end_s = clock_s(CLOCK_MONOTONIC) + request->live_s, left_s;
-	int r = watch_open(&request->recorder, &recorder, reterr);
+	int r;
 
+	options.tells_processes = request->ran.processes;
+	r = watch_open(&options, &recorder, reterr);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	while (r == 0 && !interrupted && (left_s = end_s - clock_s(CLOCK_MONOTONIC)) > 0)
 		r = recorder_wait(recorder, -1, (int)ceil(MIN(left_s, 0.2) * 1e3), reterr);
 	if (r == 0)
 		r = recorder_stop(recorder, reterr);
-	if (r == 0)
-		r = recorder_log(recorder, &log, reterr);
-	return r < 0 ? r : ran_add_log(ran, log, "now", reterr);
+	return r < 0 ? r : ran_add_recorder(ran, recorder, options.rate_hz, "now", reterr);
 }
 
 static int ran_read(const struct report_request *request, struct ran *ran, struct fault *reterr)
@@ -139,6 +139,9 @@ int report_work(struct report_request *request, struct fault *reterr)
 	for (size_t i = 0; i < request->n_filters; i++)
 		request->rows.by |= dimension_bits(request->filters[i].dimension);
 	rows_needs(request->rows.by, &request->ran);
+	if (request->ran.processes && !(request->live_s > 0))
+		return fault_set(reterr, -EINVAL,
+				 "sample logs do not know processes and units: --live samples them now");
 	request->ran.sum = request->page;
 	ran_init(&request->ran, &ran);
 	r = ran_read(request, &ran, reterr);

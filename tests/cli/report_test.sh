@@ -8,7 +8,8 @@ trap 'echo "FAILED: line $LINENO: $BASH_COMMAND" >&2' ERR
 export TZ=UTC
 morph=$MORPH_BIN/morph
 work=$(mktemp -d /tmp/morph-report.XXXXXX)
-trap 'rm -rf "$work"' EXIT
+busy=
+trap 'kill $busy 2>/dev/null || true; rm -rf "$work"' EXIT
 cd "$work"
 
 make() { "$MORPH_TEST_BIN/sample-log-make" "$1"; }
@@ -199,25 +200,35 @@ refused 2 'not usable' --limit -1 first.samples
 refused 2 usage --live 1 first.samples
 refused 2 usage -p 1 first.samples
 refused 2 '--live samples now' --live 1 --since today
+refused 1 'sample logs do not know processes' --by unit first.samples
 refused 1 'nothing.samples' nothing.samples
 refused 1 'empty/state.db' --state "$work/empty"
 
 echo "programs as they are: the hot function is on top, of a log and of the interval that begins now"
 cat >busy.c <<'END'
+#include <stdlib.h>
 #include <time.h>
 volatile unsigned sink;
 __attribute__((noinline)) void spin(void) { for (unsigned i = 0; i < 1000000; i++) sink += i; }
-int main(void) { for (time_t end = time(NULL) + 4; time(NULL) < end;) spin(); return 0; }
+int main(int n, char **v) { (void)n; for (time_t end = time(NULL) + atoi(v[1]); time(NULL) < end;) spin(); return 0; }
 END
 gcc -O1 -o busy busy.c
-if ! "$morph" record -q -o busy.samples -- ./busy 2>record.txt; then
+if ! "$morph" record -q -o busy.samples -- ./busy 2 2>record.txt; then
 	echo "the rest is skipped: this machine cannot sample: $(cat record.txt)"
 	exit 0
 fi
 holds 'rows[0]["procedure"] == "spin" and rows[0]["share_percent"] > 50' busy.samples
-./busy &
-holds 'rows[0]["procedure"] == "spin" and j["logs"] == 1 and rows[0]["samples"] > 20' --live 1 -p $!
-wait
+./busy 60 &
+busy=$!
+holds 'rows[0]["procedure"] == "spin" and j["logs"] == 1 and rows[0]["samples"] > 20' --live 1 -p $busy
+
+echo "processes and units, of what is sampled now"
+holds 'rows[0]["process"] == "busy" and rows[0]["procedure"] == "spin" and abs(sum(r["share_percent"] for r in rows) - 100) < 1e-6' \
+	--live 1 -p $busy --by process,procedure
+holds 'rows[0]["unit"] == "'"$(awk -F: '{ for (i = 1; i <= split($3, part, "/"); i++) if (part[i] ~ /\.(service|scope|slice)$/) unit = part[i]; path = $3 } END { print unit ? unit : path }' <(grep -E '^0::|name=systemd' /proc/self/cgroup | sort -t: -k1,1nr))"'"' \
+	--live 1 -p $busy --by unit
+
+kill $busy
 
 if [ "$(id -u)" = 0 ] && awk '$3 == "_text" { exit $1 ~ /^0*$/ }' /proc/kallsyms; then
 	echo "functions of the kernel have their names, of the one that runs alone"
