@@ -195,16 +195,16 @@ LOOP	icache_calls
 	jmp	1b
 3:	LEAVE icache_calls
 	.p2align 8
-	.globl icache_calls__leaves
-	.type	icache_calls__leaves, @function
-icache_calls__leaves:
+	.globl icache_leaves
+	.type	icache_leaves, @function
+icache_leaves:
 40:
 	.rept 6000
 	inc	rax
 	ret
 	.p2align 8
 	.endr
-	.size	icache_calls__leaves, . - icache_calls__leaves
+	.size	icache_leaves, . - icache_leaves
 
 /* What waits until all before it has ended, without a prefix that says so. */
 

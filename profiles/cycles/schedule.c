@@ -26,22 +26,34 @@ struct pipeline {
 		nobody_waits; /* registers: the stack pointer, which push, pop and call change while they are decoded */
 };
 
+/* When the last of @registers is ready, not before @from; @retawaits: who writes it + 1, unchanged when it is ready by then. */
+static double ready_at(const struct pipeline *p, uint64_t registers, double from, uint32_t *retawaits)
+{
+	for (uint64_t left = registers & ~p->nobody_waits; left; left &= left - 1) {
+		unsigned reg = (unsigned)__builtin_ctzll(left);
+
+		if (p->ready[reg] > from) {
+			from = p->ready[reg];
+			*retawaits = p->writer[reg];
+		}
+	}
+	return from;
+}
+
+/* A load begins when its address is known; what is done with its value also waits for the other operands, but the load not. */
 static void insn_run(struct pipeline *p, const struct insn *insn, uint32_t i, struct scheduled *ret)
 {
 	bool divides = insn->class == INSN_DIVIDE || insn->class == INSN_FLOAT_DIVIDE;
-	double latency = insn_latency(insn), start, end, before = p->retired;
+	struct insn without_load = *insn;
+	double latency, start, end, before = p->retired;
 	uint32_t awaits = 0;
 
+	without_load.flags &= (uint8_t)~INSN_LOADS;
+	latency = insn_latency(&without_load);
 	p->issued += 1 / SCHEDULE_WIDTH;
-	start = p->issued;
-	for (uint64_t left = insn->reads & ~p->nobody_waits; left; left &= left - 1) {
-		unsigned reg = (unsigned)__builtin_ctzll(left);
-
-		if (p->ready[reg] > start) {
-			start = p->ready[reg];
-			awaits = p->writer[reg];
-		}
-	}
+	start = ready_at(p, insn->reads & insn->addresses, p->issued, &awaits);
+	start += insn_latency(insn) - latency;
+	start = ready_at(p, insn->reads & ~insn->addresses, start, &awaits);
 	if (divides) {
 		start = fmax(start, p->divider);
 		p->divider = start + latency / UNIT_SHARE;

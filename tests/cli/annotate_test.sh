@@ -75,6 +75,12 @@ told store_forward_bytes 'least("data-cache") < 0.05 and least("store-forward") 
 echo "where each block has few samples, they are looked at together"
 told icache_pages 'least("instruction-cache") > 0.6'
 
+echo "a load that is added needs its address alone: the chains of the sum and of the list go side by side"
+gcc -O2 -fno-ipa-cp -o wave "$MORPH_SOURCE/tests/programs/wave/wave.c" -lm
+"$morph" record -q -F 2000 -o wave.samples -- ./wave 3000 >wave.txt 2>&1
+"$morph" annotate ./wave smooth -s wave.samples --json |
+	holds '3.5 < max(f["blocks"], key=lambda b: b["executions"] or 0)["best"] < 4.5'
+
 echo "as text: the table of functions, the summary, the code"
 "$morph" annotate ./kernels -s divide.samples | says '^divide  '
 "$morph" annotate ./kernels divide -s divide.samples >divide.txt
