@@ -31,6 +31,7 @@ int rebuild_run(int argc, char **argv);
 int fleet_run(int argc, char **argv);
 int rollback_run(int argc, char **argv);
 int history_run(int argc, char **argv);
+int log_run(int argc, char **argv);
 int pin_run(int argc, char **argv);
 int pardon_run(int argc, char **argv);
 int config_run(int argc, char **argv);
@@ -122,6 +123,8 @@ const struct verb verbs[] = {
 	  "put shipped files back" },
 	{ "history", history_run, "[PATH] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "generations and events" },
+	{ "log", log_run, "[--event=KIND]... [-f] [-n N] [--since=TIME] [-x] [--json] [PATH] | --events",
+	  "what Morph's services wrote into the system's journal" },
 	{ "pin", pin_run,
 	  "[[--reason=TEXT | --unpin] PATH...] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "never touch a program; without a path: list the pins" },

@@ -22,6 +22,7 @@
 #include "manager/intake/intake.h"
 #include "manager/act/request.h"
 #include "manager/manager.h"
+#include "manager/talk/announce.h"
 #include "manager/talk/bus.h"
 
 #define FILES_AT_ONCE 16 /* taken between two looks at everything else */
@@ -47,6 +48,7 @@ struct morphd {
 	struct manager *manager;
 	struct manager_clock clock;
 	struct bus *bus;
+	struct announcer *announcer;
 	sd_event_source *spool, *intake, *tick;
 };
 
@@ -188,6 +190,7 @@ static void morphd_done(struct morphd *d)
 	sd_event_source_disable_unref(d->spool);
 	sd_event_source_disable_unref(d->intake);
 	sd_event_source_disable_unref(d->tick);
+	announcer_freep(&d->announcer);
 	manager_freep(&d->manager);
 	bus_freep(&d->bus); /* after the manager, so that waiting clients hear that it stopped */
 	sd_event_unref(d->event);
@@ -224,7 +227,8 @@ static int serve(struct morphd *d)
 		return fail(&fault);
 	}
 	if (manager_open(&d->settings, d->event, &d->manager, &fault) < 0 ||
-	    bus_open(d->manager, d->bus_address, &d->bus, &fault) < 0)
+	    bus_open(d->manager, d->bus_address, &d->bus, &fault) < 0 ||
+	    announce_open(d->manager, &d->announcer, &fault) < 0)
 		return fail(&fault);
 	d->clock.tick_ns = manager_monotonic_ns();
 	r = sources_add(d);

@@ -77,6 +77,24 @@ allow 100
 eventually is_active
 state_is running || fail "the slice is still frozen"
 
+# What happened is in the journal, by fields, and explained.
+journal()
+{
+	"$MORPH_BIN/morph" log --event=activated "$@" $prog
+}
+is_told()
+{
+	journal --json | grep -q '"MORPH_PATH":"/opt/morph-test/bin/prog"'
+}
+eventually is_told
+id=$("$MORPH_BIN/morph" log --events | awk '$1 == "activated" { print $2 }')
+journal --json | grep -q "\"MESSAGE_ID\":\"$id\"" || fail "the journal lacks the message ID: $(journal --json)"
+journal --json | grep -qE '"MORPH_BUILD_ID":"[0-9a-f]{16,}"' || fail "the journal lacks the build ID: $(journal --json)"
+[ "$(journal --json | wc -l)" = 1 ] || fail "the event is told more than once"
+journalctl --update-catalog || fail "the catalogue"
+journal -x | grep -q 'A generation was put into place' || fail "the catalogue does not explain it: $(journal -x)"
+"$MORPH_BIN/morph" log | grep -q 'the edit is frozen' || fail "morph log lacks what morphd says"
+
 # A morphd that is killed leaves nothing frozen behind.
 rm $place/go
 cp $place/shipped $place/new && mv $place/new "$prog"

@@ -74,6 +74,7 @@ cat >"$root/etc/morph/morphd.conf" <<-'END'
 	idle_load = 1000
 	idle_pressure = 100
 END
+cp "$MORPH_SOURCE/systemd/morph.catalog" "$root/usr/lib/systemd/catalog/"
 cp "$MORPH_SOURCE/tests/manager/booted.sh" "$root/booted.sh"
 cat >"$units/booted.service" <<-END
 	[Unit]

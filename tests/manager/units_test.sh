@@ -33,6 +33,22 @@ for key in $(cat "$dir/keys"); do
 	grep -q "^\\.It.*\\b$key\\b" "$MORPH_SOURCE/docs/man/morphd.conf.5" || fail "morphd.conf(5) lacks $key"
 done
 
+# ---- every kind of event has an identifier of its own, which the catalogue of the journal explains
+"$MORPH_BIN/morph" log --events >"$dir/events"
+sed -n 's/^#define EVENT_[A-Z_]* "\(.*\)"/\1/p' "$MORPH_SOURCE/manager/keep/journal.h" | sort >"$dir/kinds"
+cut -d' ' -f1 "$dir/events" | sort | diff "$dir/kinds" - || fail "not every kind of event has a message ID"
+[ "$(awk '{ print $2 }' "$dir/events" | grep -xE '[0-9a-f]{32}' | sort -u | wc -l)" = "$(wc -l <"$dir/kinds")" ] || fail "message IDs"
+if command -v journalctl >/dev/null; then
+	mkdir -p "$dir/root/usr/lib/systemd/catalog" "$dir/root/var/lib/systemd/catalog"
+	cp "$MORPH_SOURCE/systemd/morph.catalog" "$dir/root/usr/lib/systemd/catalog/"
+	journalctl --root="$dir/root" --update-catalog >"$dir/verify" 2>&1 || fail "the catalogue: $(cat "$dir/verify")"
+	for id in $(awk '{ print $2 }' "$dir/events"); do
+		grep -q "^-- $id\$" "$MORPH_SOURCE/systemd/morph.catalog" || fail "the catalogue lacks $id"
+	done
+	[ "$(journalctl --root="$dir/root" --dump-catalog | grep -c '^Subject: ')" = "$(wc -l <"$dir/kinds")" ] ||
+		fail "systemd does not take the whole catalogue"
+fi
+
 # ---- XML
 if command -v python3 >/dev/null; then
 	for file in org.morph.Manager1.conf org.morph.policy; do
