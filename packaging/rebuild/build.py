@@ -39,8 +39,10 @@ def changelog_add(directory, new):
 
 
 def elf_files(directory):
-    """Programs and libraries."""
+    """Programs and libraries; not the debug symbols that some packages have in packages that are named otherwise."""
     for place, _, names in os.walk(directory):
+        if "/usr/lib/debug/" in f"{place}/":
+            continue
         for name in names:
             path = os.path.join(place, name)
             if os.path.islink(path) or not os.path.isfile(path):

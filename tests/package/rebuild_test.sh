@@ -109,6 +109,21 @@ versions_check()
 	END
 }
 
+# ---- what is counted ----
+
+counted()
+{
+	mkdir -p "$work/counted"/usr/{bin,lib/debug/.build-id/ab}
+	cp /bin/true "$work/counted/usr/bin/"
+	cp /bin/true "$work/counted/usr/lib/debug/.build-id/ab/cd.debug"
+	echo text >"$work/counted/usr/bin/script"
+	ln -s true "$work/counted/usr/bin/link"
+	MORPH_BIN_DIR=$prefix/bin PYTHONPATH=$prefix/libexec/morph/rebuild PYTHONDONTWRITEBYTECODE=1 python3 -c '
+import sys
+from build import elf_files
+print(*elf_files(sys.argv[1]))' "$work/counted"
+}
+
 # ---- which packages ----
 
 # By the samples of a machine that spends its time in these.
@@ -145,6 +160,7 @@ refused 2 'say which' $package --installed
 refused 1 'have no such package' morph-no-such-package
 [[ ! -e $archive/pool ]] || fail "an archive was made for nothing"
 versions_check
+[[ $(counted) == "$work/counted/usr/bin/true" ]] || fail "counted: $(counted)"
 [[ $(chosen) == $'sed 0.65\nhostname 0.3' ]] || fail "chosen by samples: $(chosen)"
 
 step "what would be done"
