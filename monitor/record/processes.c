@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#define _GNU_SOURCE
 #include "monitor/record/processes.h"
 
 #include <errno.h>
@@ -45,17 +46,16 @@ void processes_free(struct processes *p)
 
 /* --- units ---------------------------------------------------------------------------------------- */
 
+static bool ends(const char *part, size_t n, const char *suffix)
+{
+	size_t n_suffix = strlen(suffix);
+
+	return n > n_suffix && memcmp(part + n - n_suffix, suffix, n_suffix) == 0;
+}
+
 static bool is_unit(const char *part, size_t n)
 {
-	static const char *const suffixes[] = { ".service", ".scope", ".slice" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
-		size_t suffix = strlen(suffixes[i]);
-
-		if (n > suffix && memcmp(part + n - suffix, suffixes[i], suffix) == 0)
-			return true;
-	}
-	return false;
+	return ends(part, n, ".service") || ends(part, n, ".scope") || ends(part, n, ".slice");
 }
 
 /* The path of the unified hierarchy, or where that is not used of systemd's own: "0::/a/b", "1:name=systemd:/a/b". */
@@ -65,14 +65,14 @@ static const char *cgroup_path(const char *text, size_t *retn)
 
 	for (const char *line = text; line && *line;
 	     line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
-		const char *named = strstr(line, ":name=systemd:/");
+		const char *named = line + strspn(line, "0123456789");
 		size_t n = strcspn(line, "\n");
 
 		if (strncmp(line, "0::/", 4) == 0 && n > 4) {
 			*retn = n - 3;
 			return line + 3;
 		}
-		if (named && named < line + n) {
+		if (strncmp(named, ":name=systemd:/", strlen(":name=systemd:/")) == 0) {
 			found = named + strlen(":name=systemd:");
 			*retn = (size_t)(line + n - found);
 		}
@@ -84,23 +84,41 @@ static const char *cgroup_path(const char *text, size_t *retn)
 	return found;
 }
 
+/*
+ * The outermost service or scope is the system manager's; what is below it, whoever runs there may have named. Only a
+ * user's own manager is told with what is in it.
+ */
 char *cgroup_unit(const char *text)
 {
-	size_t n = 0;
-	const char *path = cgroup_path(text, &n), *unit = NULL;
-	size_t n_unit = 0;
+	size_t n = 0, n_slice = 0, n_unit = 0, n_inner = 0;
+	const char *path = cgroup_path(text, &n), *slice = NULL, *unit = NULL, *inner = NULL;
+	char *ret;
 
 	for (size_t i = 0; path && i < n;) {
 		size_t part = strcspn(path + i, "/\n");
 
 		part = part > n - i ? n - i : part;
 		if (is_unit(path + i, part)) {
-			unit = path + i;
-			n_unit = part;
+			if (unit) {
+				inner = path + i;
+				n_inner = part;
+			} else if (ends(path + i, part, ".slice")) {
+				slice = path + i;
+				n_slice = part;
+			} else {
+				unit = path + i;
+				n_unit = part;
+			}
 		}
 		i += part + 1;
 	}
-	return unit ? strndup(unit, n_unit) : path ? strndup(path, n) : strdup("?");
+	if (!path)
+		return strdup("?");
+	if (!unit)
+		return slice ? strndup(slice, n_slice) : strndup(path, n);
+	if (!inner || strncmp(unit, "user@", 5) != 0)
+		return strndup(unit, n_unit);
+	return asprintf(&ret, "%.*s/%.*s", (int)n_unit, unit, (int)n_inner, inner) < 0 ? NULL : ret;
 }
 
 static char *unit_of(pid_t pid)

@@ -36,5 +36,8 @@ void processes_changed(struct processes *processes, pid_t pid);
 struct histogram *processes_samples(struct processes *processes);
 const struct process_group *processes_group(const struct processes *processes, uint64_t number);
 
-/** cgroup_unit() - the deepest unit in the text of /proc/PID/cgroup, else the path; owned by the caller; NULL: no memory */
+/**
+ * cgroup_unit() - the unit in the text of /proc/PID/cgroup, else the path; owned by the caller; NULL: no memory
+ * "nginx.service"; "docker-01ab.scope" whatever runs in it calls itself; "user@1000.service/app-x.scope".
+ */
 char *cgroup_unit(const char *text);

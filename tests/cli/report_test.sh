@@ -225,7 +225,7 @@ holds 'rows[0]["procedure"] == "spin" and j["logs"] == 1 and rows[0]["samples"] 
 echo "processes and units, of what is sampled now"
 holds 'rows[0]["process"] == "busy" and rows[0]["procedure"] == "spin" and abs(sum(r["share_percent"] for r in rows) - 100) < 1e-6' \
 	--live 1 -p $busy --by process,procedure
-holds 'rows[0]["unit"] == "'"$(awk -F: '{ for (i = 1; i <= split($3, part, "/"); i++) if (part[i] ~ /\.(service|scope|slice)$/) unit = part[i]; path = $3 } END { print unit ? unit : path }' <(grep -E '^0::|name=systemd' /proc/self/cgroup | sort -t: -k1,1nr))"'"' \
+holds 'len(rows) == 1 and rows[0]["unit"] != "?" and all(part in open("/proc/self/cgroup").read() for part in rows[0]["unit"].split("/"))' \
 	--live 1 -p $busy --by unit
 
 kill $busy

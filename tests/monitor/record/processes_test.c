@@ -15,13 +15,25 @@ static void check_unit(const char *text, const char *unit)
 	CHECK_STR(found, unit);
 }
 
-TEST(the_unit_of_a_process_is_the_deepest_one_of_its_cgroup)
+TEST(the_unit_of_a_process_is_the_one_that_the_system_manager_made)
 {
 	check_unit("0::/system.slice/nginx.service\n", "nginx.service");
-	check_unit("0::/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.scope\n", "app-x.scope");
+	check_unit("0::/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.scope\n",
+		   "user@1000.service/app-x.scope");
 	check_unit("0::/system.slice/docker-0123abcd.scope/inner/more\n", "docker-0123abcd.scope");
+	check_unit("0::/machine.slice/my.slice\n", "my.slice");
 	check_unit("12:cpu:/x.service\n1:name=systemd:/system.slice/cron.service\n0::/\n", "cron.service");
 	check_unit("1:name=systemd:/a.service\n0::/system.slice/b.service\n", "b.service");
+}
+
+TEST(nobody_passes_for_a_unit_of_the_system_by_a_cgroup_of_his_own)
+{
+	check_unit("0::/user.slice/user-1000.slice/user@1000.service/nginx.service\n",
+		   "user@1000.service/nginx.service");
+	check_unit("0::/user.slice/user-1000.slice/session-1.scope/nginx.service\n", "session-1.scope");
+	check_unit("0::/system.slice/docker-01ab.scope/system.slice/nginx.service\n", "docker-01ab.scope");
+	check_unit("5:memory:/u/:name=systemd:/nginx.service\n0::/\n", "/");
+	check_unit("0::/system.slice/docker-01ab.scope/user@0.service/nginx.service\n", "docker-01ab.scope");
 }
 
 TEST(where_no_part_is_a_unit_the_path_is_told_and_without_a_path_nothing)
