@@ -91,7 +91,7 @@ const struct verb verbs[] = {
 	  "where the machine's time went, by program, function, line, user" },
 	{ "annotate", annotate_run,
 	  "PROGRAM [FUNCTION] -s SAMPLES [-s SAMPLES]... [--count FUNCTION[+OFFSET]=EXECUTIONS]...\n"
-	  "                      [--clock GHZ] [--all] [--top N] [--sidecar-dir DIR] [--json]",
+	  "                      [--clock GHZ] [--lines] [--all] [--top N] [--sidecar-dir DIR] [--json]",
 	  "how often instructions ran, how long they took, what they waited for" },
 	{ "stats", stats_run,
 	  "SAMPLES SAMPLES... [--program FILE]... [--modules] [--least PERCENT] [--top N] [--json]",

@@ -19,7 +19,7 @@ struct request {
 	const char *function;
 	char *logs[ANALYSIS_MAX_LOGS];
 	double top;
-	bool all, json;
+	bool all, json, lines;
 };
 
 static int option_take(int option, char *value, struct request *request)
@@ -32,6 +32,7 @@ static int option_take(int option, char *value, struct request *request)
 	case 'n': return number_parse(value, 1, 1e9, &request->top) ? 0 : verb_usage("annotate");
 	case 'a': request->all = true; return 0;
 	case 'j': request->json = true; return 0;
+	case 'l': request->lines = true; return 0;
 	default: return verb_usage("annotate");
 	}
 }
@@ -45,6 +46,7 @@ static int request_parse(int argc, char **argv, struct request *request)
 		{ "top", required_argument, NULL, 'n' },
 		{ "sidecar-dir", required_argument, NULL, 'd' },
 		{ "all", no_argument, NULL, 'a' },
+		{ "lines", no_argument, NULL, 'l' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
@@ -62,17 +64,35 @@ static int request_parse(int argc, char **argv, struct request *request)
 		if (r)
 			return r;
 	}
-	if (optind >= argc || argc - optind > 2 || !request->analysis.n_samples)
+	if (optind >= argc || argc - optind > 2 || !request->analysis.n_samples ||
+	    (request->lines && argc - optind < 2))
 		return verb_usage("annotate");
 	request->analysis.program = argv[optind];
 	request->function = request->analysis.function = argv[optind + 1];
 	return 0;
 }
 
+bool annotate_line(const struct annotate_view *view, uint64_t address, const char **retfile,
+		   uint32_t *retline, const char **retinlined)
+{
+	const struct source_row *row = view->source ? source_row_at(view->source, address) : NULL;
+	uint32_t scopes[SOURCE_DEPTH];
+	unsigned n;
+
+	if (!row || row->file == SOURCE_NONE)
+		return false;
+	n = source_scopes_at(view->source, address, scopes);
+	*retfile = view->source->files[row->file];
+	*retline = row->line;
+	*retinlined = n > 1 ? view->source->scopes[scopes[n - 1]].name : NULL;
+	return true;
+}
+
 static int show(const struct request *request, struct fault *reterr)
 {
 	_clean_(freep) struct analysed_function *functions = NULL;
 	_clean_(analysis_done) struct analysis analysis = { 0 };
+	_clean_(source_freep) struct source *source = NULL;
 	struct annotate_view view = { .analysis = &analysis,
 				      .n_shown = (size_t)request->top,
 				      .all_blocks = request->all };
@@ -90,6 +110,10 @@ static int show(const struct request *request, struct fault *reterr)
 		if (!view.chosen)
 			return -ENOENT;
 	}
+	r = request->lines ? source_read(image_path(analysis.image), NULL, &source, reterr) : 0;
+	if (r < 0)
+		return r;
+	view.source = source;
 	r = request->json ? annotate_json(&view) : annotate_text(&view);
 	return r < 0 ? fault_errno(reterr, r, "%s", request->analysis.program) : 0;
 }

@@ -37,12 +37,19 @@ static void insn_json(struct json *json, const struct annotate_view *view, uint3
 	uint8_t size = c->code.insns[i].size;
 	const uint8_t *code = image_code(view->analysis->image, address, size);
 	char text[INSN_TEXT_BYTES];
+	const char *file, *inlined;
 	double most[CULPRIT_END];
+	uint32_t line;
 
 	json_object_begin(json, NULL);
 	address_json(json, "address", address);
 	json_string(json, "text",
 		    code ? insn_text(image_machine(view->analysis->image), code, size, address, text) : NULL);
+	if (annotate_line(view, address, &file, &line, &inlined)) {
+		json_string(json, "file", file);
+		json_u64(json, "line", line);
+		json_string(json, "inlined", inlined);
+	}
 	json_bool(json, "known", c->code.insns[i].flow != INSN_UNKNOWN);
 	json_double(json, "samples", c->code.samples[i]);
 	json_double(json, "charged", insn->samples);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/table.h"
 #include "base/text.h"
@@ -150,6 +151,27 @@ static void insn_row(struct table *table, const struct annotate_view *view, uint
 	table_cell(table, "%s", c->insns[i].samples > 0 ? culprits_text(&c->insns[i], culprits) : "");
 }
 
+/* "one.c:8", "mix, one.c:8" where mix was inlined; where it is the line of the row before, nothing. */
+static void line_cell(struct table *table, const struct annotate_view *view, uint64_t address,
+		      uint64_t before)
+{
+	const char *file, *inlined, *file_before, *inlined_before, *slash;
+	uint32_t line, line_before;
+
+	if (!annotate_line(view, address, &file, &line, &inlined)) {
+		table_cell(table, "?");
+		return;
+	}
+	if (before && annotate_line(view, before, &file_before, &line_before, &inlined_before) &&
+	    file == file_before && line == line_before && inlined == inlined_before) {
+		table_cell(table, "%s", "");
+		return;
+	}
+	slash = strrchr(file, '/');
+	table_cell(table, "%s%s%s:%" PRIu32, inlined ? inlined : "", inlined ? ", " : "",
+		   slash ? slash + 1 : file, line);
+}
+
 static void block_head_print(const struct annotate_view *view, uint32_t b, uint32_t first)
 {
 	const struct cycles *c = &view->analysis->cycles;
@@ -178,16 +200,20 @@ static void block_head_print(const struct annotate_view *view, uint32_t b, uint3
 static int block_print(const struct annotate_view *view, uint32_t b, uint32_t first)
 {
 	_clean_(table_freep) struct table *table =
-		table_new(">samples|>cycles|>best|>address|instruction|waits for");
+		table_new(view->source ? ">samples|>cycles|>best|>address|instruction|waits for|line" :
+					 ">samples|>cycles|>best|>address|instruction|waits for");
 	const struct cycles *c = &view->analysis->cycles;
 	const struct code_block *block = &c->code.blocks[b];
-	uint64_t address = c->code.map->blocks[b].address;
+	uint64_t address = c->code.map->blocks[b].address, before = 0;
 
 	if (!table)
 		return -ENOMEM;
 	block_head_print(view, b, first);
 	for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++) {
 		insn_row(table, view, i, address);
+		if (view->source)
+			line_cell(table, view, address, before);
+		before = address;
 		address += c->code.insns[i].size;
 	}
 	return table_print(table, stdout);

@@ -81,6 +81,30 @@ gcc -O2 -fno-ipa-cp -o wave "$MORPH_SOURCE/tests/programs/wave/wave.c" -lm
 "$morph" annotate ./wave smooth -s wave.samples --json |
 	holds '3.5 < max(f["blocks"], key=lambda b: b["executions"] or 0)["best"] < 4.5'
 
+echo "source lines, and what was inlined, where debug information is"
+cat >inlined.c <<'END'
+static inline __attribute__((always_inline)) unsigned step(unsigned x)
+{
+	return x * 1664525 + 1013904223;
+}
+int main(int n, char **v)
+{
+	unsigned x = (unsigned)n;
+	for (unsigned i = 0; i < 200000000; i++)
+		x = step(x);
+	return x == 5 && !v;
+}
+END
+gcc -g -O2 -Wl,--build-id -o inlined inlined.c
+"$morph" record -q -F 2000 -o inlined.samples -- ./inlined
+"$morph" annotate ./inlined main -s inlined.samples --lines --json >inlined.json
+holds '[3] == sorted({i["line"] for b in f["blocks"] for i in b["instructions"] if i.get("inlined") == "step"})' <inlined.json
+holds 'all(i["file"].endswith("inlined.c") for b in f["blocks"] for i in b["instructions"] if "file" in i)' <inlined.json
+"$morph" annotate ./inlined main -s inlined.samples --lines | says 'step, inlined.c:3'
+strip -g -o without inlined
+refused 1 'debug information' ./without main -s inlined.samples --lines
+refused 2 usage ./inlined -s inlined.samples --lines
+
 echo "as text: the table of functions, the summary, the code"
 "$morph" annotate ./kernels -s divide.samples | says '^divide  '
 "$morph" annotate ./kernels divide -s divide.samples >divide.txt
