@@ -9,6 +9,8 @@
 #include "manager/decide/machine.h"
 #include "manager/keep/journal.h"
 
+#define DAY_NS (86400ll * 1000000000)
+
 /* Every path of the module pinned, or none replaceable: the reason, else NULL. */
 static int obstacle_find(struct manager *m, int64_t module, bool *rethas_target, char **retpin,
 			 struct fault *retblocked, struct fault *reterr)
@@ -37,6 +39,20 @@ static int obstacle_find(struct manager *m, int64_t module, bool *rethas_target,
 		free(TAKE(*retpin));
 		retblocked->text[0] = '\0';
 	}
+	return r;
+}
+
+/* A clock that was set back finds edits of the future; they do not count, or there would be none until then. */
+static int edits_count(struct manager *m, uint64_t *ret, struct fault *reterr)
+{
+	int64_t now = journal_now_ns(), n = 0;
+	int r = state_integer(
+		m->state, &n, reterr,
+		"SELECT count(*) FROM decision WHERE trigger = 'automatic' AND time_ns > ? AND time_ns "
+		"<= ?",
+		"ii", now - DAY_NS, now);
+
+	*ret = (uint64_t)n;
 	return r;
 }
 
@@ -73,6 +89,9 @@ int verdict_on(struct manager *m, const struct module_row *module, bool automati
 		in.carries = false;
 		in.note = blocked.text;
 	}
+	r = edits_count(m, &in.edits_today, reterr);
+	if (r < 0)
+		return r;
 	machine_load_read(&m->settings, &load);
 	in.idle = machine_is_idle(&m->settings, &load, busy, sizeof(busy));
 	in.busy = busy;

@@ -107,6 +107,10 @@ enum decision decide(const struct settings *settings, const struct decide_input 
 			       "the last edit %s %lld min ago, the next may run %llu min later",
 			       in->failures ? "failed" : "was", (long long)in->since_edit_s / 60,
 			       (unsigned long long)wait_needed_s(settings, in) / 60);
+	if (settings->edits_per_day && in->edits_today >= settings->edits_per_day)
+		return verdict(
+			DECIDE_WAIT, ret, "edits begun in the last 24 hours: %llu (edits_per_day is %llu)",
+			(unsigned long long)in->edits_today, (unsigned long long)settings->edits_per_day);
 	if (!in->idle)
 		return verdict(DECIDE_WAIT, ret, "%s", in->busy);
 	return verdict(DECIDE_EDIT, ret, "%llu new samples (%llu are enough) and the machine is idle",

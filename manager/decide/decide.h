@@ -32,6 +32,7 @@ struct decide_input {
 	int64_t since_edit_s;	/* < 0: never edited */
 	int64_t since_sample_s; /* since it was last sampled; < 0: the clock was set back */
 	uint64_t failures;	/* edits that failed in a row */
+	uint64_t edits_today;	/* of all programs, in the last 24 hours, that nobody asked for */
 	uint64_t free_bytes;
 	bool idle;
 	const char *busy; /* why it is not idle */

@@ -44,6 +44,7 @@ struct settings {
 	uint64_t minimum_samples; /* new ones since the last edit */
 	uint64_t half_life_s;	  /* of a module's activity, after which older samples weigh half */
 	uint64_t edit_interval_s; /* at least, between two edits of one module */
+	uint64_t edits_per_day;	  /* of all programs, without being asked; 0: no limit */
 	uint64_t decide_interval_s;
 	double idle_pressure; /* percent: CPU pressure, "some avg10", at most */
 	double idle_load;     /* load average of one minute per CPU, at most */

@@ -127,3 +127,20 @@ prog_is shipped || fail "what is predicted to be worse is put into place"
 morph reoptimize "$prog" >/dev/null
 prog_is made || fail "a request counts more than a prediction"
 morphd_stop
+
+# ---- so many edits a day
+rm -rf "$dir/root$dir/state"/*
+rm -f "$dir/root$prog"
+cp "$MORPH_PROGRAMS/shipped" "$dir/root$prog"
+sed -i "s|^editor_command.*|editor_command = cp $dir/tools/made {output}|" "$dir/morphd.conf"
+echo 'edits_per_day = 1' >>"$dir/morphd.conf"
+morphd_start --root="$dir/root"
+sampled 1200
+eventually prog_is made
+sampled 1200 made
+eventually verdict_matches 'edits begun in the last 24 hours: 1 (edits_per_day is 1)'
+sleep 2
+is "decisions to edit" 1 "$(json explain '.decisions | length' "$prog")"
+morph reoptimize "$prog" >/dev/null || fail "a request counts more than the edits of a day"
+is "decisions to edit" 2 "$(json explain '.decisions | length' "$prog")"
+morphd_stop

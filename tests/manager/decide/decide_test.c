@@ -76,6 +76,20 @@ TEST(the_last_edit_must_be_some_time_ago)
 	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_EDIT);
 }
 
+TEST(edits_of_a_day_are_bounded_but_not_what_was_asked_for)
+{
+	setup();
+	in.edits_today = settings.edits_per_day - 1;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_EDIT);
+	in.edits_today++;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
+	CHECK_STR(reason, "edits begun in the last 24 hours: 50 (edits_per_day is 50)");
+	CHECK_INT(decide(&settings, &in, false, reason), DECIDE_EDIT);
+	settings.edits_per_day = 0;
+	in.edits_today = UINT64_MAX;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_EDIT);
+}
+
 TEST(failures_double_the_wait_up_to_a_week)
 {
 	CHECK_INT(decide_retry_s(0), 0);
