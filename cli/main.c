@@ -64,7 +64,7 @@ const struct verb verbs[] = {
 	  "sample a program, or the machine, into a sample log" },
 	{ "profile", profile_run,
 	  "PROGRAM SAMPLES... -o OUT [--estimator NAME] [--from OLD.prof [--half-life TIME]]\n"
-	  "                     [--generation FILE]... [--sidecar-dir DIR] [--json]\n"
+	  "                     [--prior OTHERS.prof] [--generation FILE]... [--sidecar-dir DIR] [--json]\n"
 	  "       morph profile show|diff|merge|carry|export|import ...",
 	  "turn samples into block counts; look at them, move them" },
 	{ "optimize", optimize_run,

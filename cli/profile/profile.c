@@ -8,6 +8,7 @@
  *  2. add up the logs
  *  3. estimate the block counts of each file that has samples, and add them
  *  4. with --from, age the old profile by the new activity and add the new counts to it
+ *  5. with --prior, add what others counted, as far as the counts here do not contradict
  */
 
 #define _GNU_SOURCE
@@ -25,6 +26,7 @@
 #include "cli/verb.h"
 #include "profiles/infer/estimate.h"
 #include "profiles/samples/sample_log.h"
+#include "profiles/store/prior.h"
 
 #define MAX_PROGRAMS 64u
 
@@ -49,7 +51,7 @@ static const struct subcommand subcommands[] = {
 };
 
 struct request {
-	const char *program, *output, *from, *sidecar_dir;
+	const char *program, *output, *from, *prior, *sidecar_dir;
 	const char *generations[MAX_PROGRAMS - 1];
 	unsigned n_generations;
 	char **logs;
@@ -66,6 +68,7 @@ struct work {
 	struct sample_log *sum;	 /* owned */
 	struct profile *profile; /* owned */
 	double new_samples;	 /* mapped, of the logs alone */
+	struct prior_report prior;
 };
 
 static const struct subcommand *subcommand_find(const char *name)
@@ -289,6 +292,20 @@ static int old_add(const struct request *request, struct work *work, struct faul
 	return 0;
 }
 
+/* Step 5. Where the program is a generation, its map has the shipped functions' graphs, too. */
+static int others_add(const struct request *request, struct work *work, struct fault *reterr)
+{
+	_clean_(profile_freep) struct profile *prior = NULL;
+	int r;
+
+	if (!request->prior)
+		return 0;
+	r = profile_read(request->prior, &prior, reterr);
+	if (r == 0)
+		r = prior_add(work->profile, prior, work->programs[0].data->map, &work->prior, reterr);
+	return r < 0 ? fault_prefix(reterr, r, "--prior") : 0;
+}
+
 static void result_print(const struct request *request, const struct work *work)
 {
 	const struct profile *profile = work->profile;
@@ -303,6 +320,8 @@ static void result_print(const struct request *request, const struct work *work)
 		json_string(&json, "profile", request->output);
 		json_double(&json, "new_samples", work->new_samples);
 		json_double(&json, "samples", profile->samples);
+		if (request->prior)
+			json_double(&json, "prior_samples", work->prior.strength);
 		json_double(&json, "coverage", all > 0 ? profile->samples / all : 0);
 		json_u64(&json, "functions", profile->n_functions);
 		json_string(&json, "estimator", profile->estimator);
@@ -315,6 +334,9 @@ static void result_print(const struct request *request, const struct work *work)
 	printf("%s: %.0f samples", SHOWN(request->output), profile->samples);
 	if (request->from)
 		printf(" (%.0f new)", work->new_samples);
+	if (request->prior)
+		printf(" (%.0f of them for what others counted, %.1f %%)", work->prior.strength,
+		       profile->samples > 0 ? 100 * work->prior.strength / profile->samples : 0);
 	printf(", %.1f %% of those in the module, %zu functions, estimator %s\n%s\n",
 	       all > 0 ? 100 * profile->samples / all : 0, profile->n_functions, profile->estimator,
 	       verdict.sentence);
@@ -343,6 +365,8 @@ static int profile_make(const struct request *request)
 	if (r == 0)
 		r = old_add(request, &work, &fault);
 	if (r == 0)
+		r = others_add(request, &work, &fault);
+	if (r == 0)
 		r = profile_write(work.profile, request->output, &fault);
 	if (r < 0)
 		return verb_fail("profile", &fault);
@@ -369,6 +393,7 @@ static int request_parse(int argc, char **argv, struct request *request)
 		{ "output", required_argument, NULL, 'o' },
 		{ "estimator", required_argument, NULL, 'e' },
 		{ "from", required_argument, NULL, 'f' },
+		{ "prior", required_argument, NULL, 'p' },
 		{ "half-life", required_argument, NULL, 'H' },
 		{ "generation", required_argument, NULL, 'g' },
 		{ "sidecar-dir", required_argument, NULL, 's' },
@@ -388,6 +413,7 @@ static int request_parse(int argc, char **argv, struct request *request)
 				return verb_refuse("profile", &fault);
 			break;
 		case 'f': request->from = optarg; break;
+		case 'p': request->prior = optarg; break;
 		case 'H':
 			if (!half_life_parse(optarg, &request->half_life_ns))
 				return bad_value("--half-life", optarg);

@@ -105,6 +105,13 @@ holds '[f["name"] for f in j["functions"]][0] == "busy"' <carried.json
 refused 1 'different builds' "$morph" profile merge a.prof carried.prof -o out.x
 refused 1 'nothing to carry over' "$morph" profile carry a.prof shipped --sidecar-dir side -o out.x
 
+echo "what others counted is a prior, as strong as the samples here let it be"
+profile shipped a.samples -o prior.prof --prior a.prof --json |
+	holds '0.95 < j["prior_samples"] / j["new_samples"] < 1.05 and abs(j["samples"] - j["new_samples"] - j["prior_samples"]) < 1'
+profile shipped a.samples -o prior.prof --prior a.prof | says 'of them for what others counted'
+"$morph" profile diff prior.prof a.prof --json | holds 'j["function_overlap"] > 0.99'
+refused 1 '--prior: it is of another build' profile shipped a.samples --prior carried.prof -o out.x
+
 echo "exports are read by the tools they are for"
 "$morph" profile export --format llvm a.prof -o a.txt
 "$MORPH_LLVM_DIR/bin/llvm-profdata" show --sample a.txt | says '^Function: busy: CFG checksum'
@@ -131,6 +138,7 @@ refused 1 'nonsense.prof: not a file written by Morph' "$morph" profile show non
 refused 1 'a sample log, not a profile' "$morph" profile show a.samples
 refused 1 'a profile, not a sample log' profile shipped a.prof -o out.x
 refused 1 '--from: nonsense.prof' profile shipped a.samples --from nonsense.prof -o out.x
+refused 1 '--prior: nonsense.prof' profile shipped a.samples --prior nonsense.prof -o out.x
 refused 1 'no samples of this build' profile upgraded a.samples -o out.x
 refused 1 'holds samples, not execution counts' profile shipped a.samples -o out.x --estimator exact
 refused 1 'No such file' profile shipped none.samples -o out.x

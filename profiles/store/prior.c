@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "profiles/store/prior.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define STRENGTH_MIN_LOG2 (-2) /* a quarter of a sample: nothing */
+#define CLEARLY 2.0	       /* difference of log-likelihoods: 1 in 20, by Wilks' theorem */
+#define OUTSIDE 0.01	       /* of the prior's mass goes to functions that it does not know */
+#define EXECUTIONS 0x1p20      /* of a sample, where nothing was counted here */
+
+/* Log-likelihood of @own under strength @tau, but for what does not depend on it. */
+static double likelihood(const double *own, const double *shares, size_t n, double tau)
+{
+	double sum = 0, ret = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double alpha = tau * ((1 - OUTSIDE) * shares[i] + OUTSIDE / (double)n);
+
+		if (!(own[i] > 0))
+			continue;
+		ret += lgamma(own[i] + alpha) - lgamma(alpha);
+		sum += own[i];
+	}
+	return ret + lgamma(tau) - lgamma(sum + tau);
+}
+
+double prior_strength(const double *own, const double *shares, size_t n, double max)
+{
+	double best = -INFINITY, ret = 0;
+
+	for (int i = STRENGTH_MIN_LOG2; ldexp(1, i) < 2 * max; i++)
+		best = fmax(best, likelihood(own, shares, n, fmin(ldexp(1, i), max)));
+	for (int i = STRENGTH_MIN_LOG2; ldexp(1, i) < 2 * max; i++)
+		if (likelihood(own, shares, n, fmin(ldexp(1, i), max)) >= best - CLEARLY)
+			ret = fmin(ldexp(1, i), max);
+	return ret > ldexp(1, STRENGTH_MIN_LOG2) ? ret : 0;
+}
+
+/* ---- what of the prior fits ---- */
+
+static bool fits(const struct profile_function *f, const struct block_map *map)
+{
+	const struct block_ir_function *now = block_map_ir_function(map, f->guid);
+
+	return now && f->cfg_hash && now->cfg_hash == f->cfg_hash && f->samples > 0;
+}
+
+static double executions_of(const struct profile *profile)
+{
+	double ret = 0;
+
+	for (size_t i = 0; i < profile->n_functions; i++)
+		for (uint32_t j = 0; j < profile->functions[i].n_counts; j++)
+			ret += (double)profile->functions[i].counts[j].executions;
+	return ret;
+}
+
+static int function_take(const struct profile_function *f, struct profile *ret)
+{
+	struct profile_function *copy = profile_function(ret, f->guid);
+
+	if (!copy || profile_function_resize(copy, f->n_counts) < 0)
+		return -ENOMEM;
+	copy->cfg_hash = f->cfg_hash;
+	copy->samples = f->samples;
+	copy->confidence = f->confidence;
+	if (f->n_counts)
+		memcpy(copy->counts, f->counts, f->n_counts * sizeof(*f->counts));
+	ret->samples += f->samples;
+	return 0;
+}
+
+/* Functions alone: neither path nor times nor estimator of others. */
+static int fitting(const struct profile *prior, const struct block_map *map, struct profile **ret,
+		   struct prior_report *report)
+{
+	_clean_(profile_freep) struct profile *made = profile_new();
+
+	if (!made)
+		return -ENOMEM;
+	made->build_id = prior->build_id;
+	made->scale = 1;
+	for (size_t i = 0; i < prior->n_functions; i++) {
+		if (!fits(&prior->functions[i], map))
+			report->n_functions_dropped++;
+		else if (function_take(&prior->functions[i], made) < 0)
+			return -ENOMEM;
+		else
+			report->n_functions++;
+	}
+	*ret = TAKE(made);
+	return 0;
+}
+
+/* ---- how much it counts ---- */
+
+/* Of all functions of both, in any order. */
+static int strength_of(const struct profile *own, const struct profile *prior, double *ret)
+{
+	size_t room = own->n_functions + prior->n_functions + 1, n = 0;
+	_clean_(freep) double *samples = calloc(room, sizeof(*samples));
+	_clean_(freep) double *shares = calloc(room, sizeof(*shares));
+
+	if (!samples || !shares)
+		return -ENOMEM;
+	for (size_t i = 0; i < own->n_functions; i++) {
+		const struct profile_function *f = &own->functions[i], *there = profile_find(prior, f->guid);
+
+		samples[n] = f->samples;
+		shares[n++] = there ? there->samples / prior->samples : 0;
+	}
+	for (size_t i = 0; i < prior->n_functions; i++)
+		if (!profile_find(own, prior->functions[i].guid))
+			shares[n++] = prior->functions[i].samples / prior->samples;
+	*ret = prior_strength(samples, shares, n, fmin(prior->samples, PRIOR_STRENGTH_MAX));
+	return 0;
+}
+
+static void count_scale(struct profile_count *count, double factor, double least_error)
+{
+	if (!count->confidence)
+		return;
+	count->executions = (uint64_t)fmin((double)count->executions * factor + 0.5, 0x1p62);
+	count->confidence = profile_confidence(fmax(profile_error(count->confidence), least_error));
+}
+
+/* As if it were @strength samples, in executions as they are counted here. */
+static void weigh(struct profile *prior, double strength, double executions_of_a_sample)
+{
+	double all = executions_of(prior), factor = strength / prior->samples;
+	double counts = all > 0 ? strength * executions_of_a_sample / all : 0;
+
+	for (size_t i = 0; i < prior->n_functions; i++) {
+		struct profile_function *f = &prior->functions[i];
+		double least_error;
+
+		f->samples *= factor;
+		least_error = 1 / sqrt(f->samples);
+		f->confidence = profile_confidence(fmax(profile_error(f->confidence), least_error));
+		for (uint32_t j = 0; j < f->n_counts; j++)
+			count_scale(&f->counts[j], counts, least_error);
+	}
+	prior->samples = strength;
+}
+
+static bool is_exact(const struct profile *profile)
+{
+	return profile->estimator && strcmp(profile->estimator, "exact") == 0;
+}
+
+int prior_add(struct profile *own, const struct profile *prior, const struct block_map *map,
+	      struct prior_report *ret, struct fault *reterr)
+{
+	_clean_(profile_freep) struct profile *made = NULL;
+	struct prior_report report = { .own = own->samples };
+	double executions = executions_of(own);
+	int r;
+
+	if (!build_id_is_equal(&own->build_id, &prior->build_id))
+		return fault_set(reterr, -EXDEV,
+				 "it is of another build; `morph profile carry` takes over what is "
+				 "unchanged");
+	if (is_exact(own) || is_exact(prior))
+		return fault_set(reterr, -EXDEV, "exact counts need no prior, and are none");
+	r = fitting(prior, map, &made, &report);
+	if (r == 0 && made->samples > 0)
+		r = strength_of(own, made, &report.strength);
+	if (r == 0 && report.strength > 0) {
+		weigh(made, report.strength,
+		      executions > 0 && own->samples > 0 ? executions / own->samples / own->scale :
+							   EXECUTIONS);
+		r = profile_merge(own, 1, made, reterr);
+	}
+	if (r == -ENOMEM)
+		return fault_errno(reterr, r, "prior");
+	if (r == 0)
+		*ret = report;
+	return r;
+}
