@@ -291,7 +291,7 @@ static void generation_row(FILE *out, const struct made_generation *made)
 	html_text(out, base_name(made->path));
 	fputs("<small>", out);
 	html_text(out, made->path);
-	fprintf(out, "</small></td><td class=\"num wide\">%" PRId64 "</td><td class=\"num\">", made->number);
+	fputs("</small></td><td class=\"num\">", out);
 	if (made->number && !isnan(made->gain))
 		fprintf(out, "%.1f %%", 100 * made->gain);
 	fputs("</td><td class=\"num\">", out);
@@ -303,6 +303,8 @@ static void generation_row(FILE *out, const struct made_generation *made)
 		made->samples, made->number ? daemon_time(made->created_ns, time) : "");
 	if (made->is_active)
 		fputs("<span class=\"tag\">active</span> ", out);
+	if (made->number)
+		fprintf(out, "generation %" PRId64 ", ", made->number);
 	html_text(out, made->number ? made->state : "as shipped");
 	if (made->crashes)
 		fprintf(out, ", %" PRId64 " crashes", made->crashes);
@@ -328,11 +330,10 @@ void page_generations(FILE *out, const struct page *page)
 	fputs("<p class=\"dim\">Predicted: so much less of the cost of what is executed. Measured: of the "
 	      "CPU time of a "
 	      "start, with its interval; empty until there were enough starts.</p>\n"
-	      "<table><thead><tr><th>program</th><th class=\"num wide\">generation</th><th "
-	      "class=\"num\">predicted "
-	      "gain</th><th class=\"num\">measured</th><th class=\"num wide\">samples</th><th "
-	      "class=\"wide\">made</th>"
-	      "<th>state</th></tr></thead><tbody>\n",
+	      "<table><thead><tr><th>program</th><th class=\"num\">predicted gain</th><th "
+	      "class=\"num\">measured</th>"
+	      "<th class=\"num wide\">samples</th><th "
+	      "class=\"wide\">made</th><th>state</th></tr></thead><tbody>\n",
 	      out);
 	for (size_t i = 0; i < made->n; i++)
 		generation_row(out, &made->list[i]);

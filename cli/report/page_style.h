@@ -26,7 +26,7 @@ static const char page_style[] =
 	".tiles b{display:block;font-size:1.25rem}\n"
 	".bar{display:block;height:5px;border-radius:3px;background:var(--bar);margin:.25rem 0 .1rem;min-width:1px}\n"
 	"table{border-collapse:collapse;width:100%}\n"
-	"th{color:var(--dim);font-weight:600;font-size:.85rem;text-align:left;vertical-align:bottom}th.num{text-align:right}\n"
+	"th{color:var(--dim);font-weight:600;font-size:.85rem;text-align:left;vertical-align:bottom}th.num{text-align:right;white-space:normal}td.name:first-child{min-width:7rem}\n"
 	"td,th{padding:.3rem .5rem .3rem 0;border-bottom:1px solid var(--line);vertical-align:top}\n"
 	"td small{display:block;overflow-wrap:anywhere}\n"
 	"details{border-bottom:1px solid var(--line)}\n"
