@@ -310,11 +310,14 @@ static int count_start(struct manager *m, const struct lifecycle_event *event, s
 
 int watch_count(struct manager *m, const struct lifecycle_event *event, struct fault *reterr)
 {
+	int r = event->kind == LIFECYCLE_UNTOLD && event->value != LIFECYCLE_SIGNAL ?
+			cost_add_gap(m->state, event->user, event->time_ns, reterr) :
+			0;
+
+	if (r < 0)
+		return r;
 	if (event->kind == LIFECYCLE_EXEC)
 		return count_start(m, event, reterr);
-	if (event->kind == LIFECYCLE_UNTOLD && event->value != LIFECYCLE_SIGNAL &&
-	    cost_add_gap(m->state, event->user, event->time_ns, reterr) < 0)
-		return -EIO;
 	if (event->kind == LIFECYCLE_UNTOLD)
 		return journal_total(m->state,
 				     event->value == LIFECYCLE_SIGNAL ? "untold_deaths" : "untold_starts",

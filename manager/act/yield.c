@@ -12,6 +12,8 @@
 
 #define LOOK_US 100000u
 #define FROZEN_LOOK_US 250000u
+#define COSTLY_LOOK_US \
+	1000000u /* without a control group, the edit's CPU time is that of processes found in /proc */
 
 struct yield {
 	struct manager *manager; /* borrowed */
@@ -98,6 +100,13 @@ static bool is_over(const struct yield *yield, uint64_t now_ns)
 	return yield->is_frozen && all_ns / 1000000000 >= yield->manager->settings.frozen_s;
 }
 
+static uint64_t look_us(const struct yield *yield)
+{
+	if (!yield->manager->freezes_well)
+		return COSTLY_LOOK_US;
+	return yield->is_frozen ? FROZEN_LOOK_US : LOOK_US;
+}
+
 static int on_look(sd_event_source *source, _unused_ uint64_t usec, void *userdata)
 {
 	struct yield *yield = userdata;
@@ -116,7 +125,7 @@ static int on_look(sd_event_source *source, _unused_ uint64_t usec, void *userda
 		yield->cancel(yield->userdata, why);
 		return 0;
 	}
-	r = sd_event_source_set_time_relative(source, yield->is_frozen ? FROZEN_LOOK_US : LOOK_US);
+	r = sd_event_source_set_time_relative(source, look_us(yield));
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
