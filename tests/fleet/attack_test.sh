@@ -75,6 +75,25 @@ becomes()
 }
 attack_held fleet-becomes-another becomes
 
+# ---- who only looks
+sql "CREATE ROLE looker LOGIN PASSWORD 'of-who-looks' IN ROLE morph_fleet_viewer"
+looks()
+{
+	PGPASSWORD=of-who-looks "$pg/psql" -X -q -A -t -v ON_ERROR_STOP=1 -h "$socket" -U looker -d fleet -c "$1" 2>"$dir/err"
+}
+looks_only()
+{
+	local table
+
+	for table in count contribution stream setting program machine day; do
+		! looks "SELECT * FROM fleet.$table" && grep -q 'permission denied' "$dir/err" || return 1
+	done
+	! looks "SELECT fleet.pull('\\x$build')" && ! looks "DELETE FROM fleet.machines" &&
+		[ "$(looks "SELECT samples FROM fleet.modules")" = 100 ] && [ "$(looks "SELECT count(*) FROM fleet.machines")" = 2 ]
+}
+attack_held fleet-looks-at-more-than-views looks_only
+state >"$dir/before"
+
 # ---- functions that run as their owner are not led astray
 one="ARRAY[ROW(1, 7, 100, '{64,64}', '{0.1,0.1}')::fleet.delta]"
 hijack()
