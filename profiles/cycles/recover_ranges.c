@@ -126,7 +126,8 @@ static void ranges_settle(const struct image *image, struct ranges *ranges)
 			section = section_of(image, range.start);
 		if (!section)
 			continue;
-		limit = section->address + section->size;
+		if (__builtin_add_overflow(section->address, section->size, &limit))
+			continue; /* a section round the end of all addresses: no loader maps it */
 		for (size_t k = i + 1; k < ranges->n; k++)
 			if (ranges->list[k].start > range.start) {
 				limit = MIN(limit, ranges->list[k].start);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "debug/code_hash.h"
 #include "debug/match.h"
 #include "module/morph_data.h"
 
@@ -50,6 +51,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    match_new(generation, one->map, shipped, other->map, &match, &fault) < 0)
 		return 0;
 	blocks_match(match, one->map, shipped);
+	for (size_t i = 0; i < other->map->n_functions && i < 100; i++) {
+		uint64_t start = other->map->functions[i].address;
+
+		for (uint64_t end = start; end < start + 300; end += 7) /* wherever it is said to end */
+			code_hash(shipped, start, end);
+	}
 	if (one->map->n_blocks)
 		match_address(match, one->map->blocks[0].address, &insn);
 	if (other->map->n_blocks)
