@@ -241,7 +241,8 @@ def archive(page, table, _directory):
               "then each program and library that came out, installed: does it carry IR, and does that make the installed file "
               "once more, byte for byte?")
     page.text(f"{len(built)} of {len(all_of)} packages were built; of their {number(sums['elf'])} programs and libraries "
-              f"{number(sums['with_ir'])} carry IR, and {number(sums['regenerate'])} of these regenerate.")
+              f"{number(sums['with_ir'])} carry IR, and {number(sums['regenerate'])} of these regenerate. "
+              f"{sum(p['checked'] for p in built)} of the builds ran the package's own suite.")
     page.table(["package", "version", "what it is", "programs and libraries", "carry IR", "regenerate"],
                [[p["name"], p["version"], p["kind"], *(number(p[key]) if p["built"] else "-" for key in ("elf", "with_ir", "regenerate"))]
                 for p in all_of])
