@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- *	1. every local symbol but mere constants becomes a hidden one, with a unique name
- *	2. what the hot half is to define is chosen, and the module is copied; each half makes available_externally what the other one defines
+ *	1. what the hot half is to define is chosen, by the names that functions have in the program
+ *	2. every local symbol but mere constants becomes a hidden one, with a unique name, and the module is copied; each half makes
+ *	   available_externally what the other one defines
  *	3. LLVM drops those bodies, and what nobody needs any more
  *	4. what either half now only declares is crossing the cut; the rest becomes local again
  */
@@ -74,16 +75,19 @@ static bool name_kept(const struct name_set *set, LLVMValueRef value)
 	return name_set_has(set, name, size);
 }
 
-static void promote(LLVMValueRef value, const char *suffix)
+/* Its new name is as good as the old one. */
+static int promote(LLVMValueRef value, const char *suffix, struct name_set *hot)
 {
 	char name[4096];
 	size_t size;
 	const char *old = LLVMGetValueName2(value, &size);
 	int n = snprintf(name, sizeof(name), "%.*s%s", (int)MIN(size, sizeof(name) - 64), old, suffix);
+	bool is_hot = name_kept(hot, value);
 
 	LLVMSetValueName2(value, name, (size_t)n);
 	LLVMSetLinkage(value, LLVMExternalLinkage);
 	LLVMSetVisibility(value, LLVMHiddenVisibility);
+	return is_hot ? name_keep(hot, value) : 0;
 }
 
 static void undiscardable(LLVMValueRef value)
@@ -94,24 +98,27 @@ static void undiscardable(LLVMValueRef value)
 		LLVMSetLinkage(value, LLVMWeakAnyLinkage);
 }
 
-/* Step 1. What assembly names keeps its name, and all who use it stay with it. */
-static void symbols_open(LLVMModuleRef module, const char *suffix, const struct name_set *assembly)
+/* Step 2. What assembly names keeps its name, and all who use it stay with it. */
+static int symbols_open(LLVMModuleRef module, const char *suffix, const struct name_set *assembly,
+			struct name_set *hot)
 {
 	LLVMValueRef v;
+	int r = 0;
 
-	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v))
+	for (v = LLVMGetFirstFunction(module); v && r == 0; v = LLVMGetNextFunction(v))
 		if (!LLVMIsDeclaration(v) && is_local(v) && !name_kept(assembly, v))
-			promote(v, suffix);
-	for (v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v))
+			r = promote(v, suffix, hot);
+	for (v = LLVMGetFirstGlobal(module); v && r == 0; v = LLVMGetNextGlobal(v))
 		if (!LLVMIsDeclaration(v) && is_local(v) && !is_copyable(v) && !is_special(v) &&
 		    !name_kept(assembly, v))
-			promote(v, suffix);
-	for (v = LLVMGetFirstGlobalAlias(module); v; v = LLVMGetNextGlobalAlias(v))
+			r = promote(v, suffix, hot);
+	for (v = LLVMGetFirstGlobalAlias(module); v && r == 0; v = LLVMGetNextGlobalAlias(v))
 		if (is_local(v) && !name_kept(assembly, v))
-			promote(v, suffix);
-	for (v = LLVMGetFirstGlobalIFunc(module); v; v = LLVMGetNextGlobalIFunc(v))
+			r = promote(v, suffix, hot);
+	for (v = LLVMGetFirstGlobalIFunc(module); v && r == 0; v = LLVMGetNextGlobalIFunc(v))
 		if (is_local(v))
-			promote(v, suffix);
+			r = promote(v, suffix, hot);
+	return r;
 }
 
 /* Weak stays weak, but "discardable if unused" would let one half drop what the other needs. */
@@ -362,9 +369,10 @@ int partition_split(LLVMModuleRef whole, const char *suffix, const struct name_s
 	if (!hot || !of_others)
 		return fault_errno(reterr, -ENOMEM, "cutting a module in two");
 	cut.is_bound = assembly_binds(whole, assembly);
-	symbols_open(whole, suffix, assembly);
+	if (hot_choose(whole, &cut) < 0 || symbols_open(whole, suffix, assembly, hot) < 0)
+		return fault_errno(reterr, -ENOMEM, "cutting a module in two");
 	symbols_unbind(whole);
-	if (hot_choose(whole, &cut) < 0 || moved_collect(whole, &cut, moved) < 0)
+	if (moved_collect(whole, &cut, moved) < 0)
 		return fault_errno(reterr, -ENOMEM, "cutting a module in two");
 	if (cold_count(whole, &cut) == 0)
 		return 0;

@@ -22,7 +22,7 @@ static const char *const class_names[] = { "assumed",	"loaded",   "types",	 "sco
 					   "values",	"effects",  "wrap",	 "bounds", "floats",
 					   "aligned",	"assembly", "undefined", "shifts", "lifetimes",
 					   "unreached", "null",	    "variables", "calls",  "questions",
-					   "merged",	"bools" };
+					   "merged",	"bools",    "exact" };
 
 const char *facts_class_name(unsigned i)
 {
@@ -437,11 +437,25 @@ static void unreached_trap(LLVMModuleRef module, LLVMBasicBlockRef block, LLVMVa
 
 /* ---- functions ---- */
 
+static bool is_exact_division(LLVMValueRef i)
+{
+	LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
+
+	return (opcode == LLVMSDiv || opcode == LLVMUDiv) && LLVMGetExact(i);
+}
+
 static void instruction_strip(LLVMValueRef i, unsigned classes)
 {
+	LLVMValueRef written;
+
 	if (is_claim(i, classes)) {
 		if (LLVMGetFirstUse(i))
 			LLVMReplaceAllUsesWith(i, LLVMConstNull(LLVMTypeOf(i)));
+		LLVMInstructionEraseFromParent(i);
+		return;
+	}
+	if (classes & FACTS_EXACT && is_exact_division(i) && (written = facts_exact_write(i))) {
+		LLVMReplaceAllUsesWith(i, written);
 		LLVMInstructionEraseFromParent(i);
 		return;
 	}
@@ -517,9 +531,7 @@ int facts_strip(LLVMModuleRef module, unsigned classes, struct fault *reterr)
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
 		if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) != LLVMAvailableExternallyLinkage)
 			function_strip(module, f, classes);
-	if (classes & FACTS_ASSUMED)
-		r = passes_run(module, "function(adce)", reterr);
-	return r == 0 && classes & FACTS_CALLS ? passes_run(module, "function(tailcallelim)", reterr) : r;
+	return classes & FACTS_ASSUMED ? passes_run(module, "function(adce)", reterr) : r;
 }
 
 bool facts_is_last_call(LLVMValueRef instruction)
@@ -533,7 +545,8 @@ bool facts_is_last_call(LLVMValueRef instruction)
 
 int facts_rederive(LLVMModuleRef module, struct fault *reterr)
 {
-	return passes_run(module, "inferattrs,cgscc(function-attrs),rpo-function-attrs", reterr);
+	return passes_run(
+		module, "inferattrs,cgscc(function-attrs),rpo-function-attrs,function(tailcallelim)", reterr);
 }
 
 /* ---- what is not known here ---- */

@@ -51,7 +51,8 @@ enum facts_class {
 		1 << 19,	/* is this a constant, how large is that: answered as code generation does */
 	FACTS_MERGED = 1 << 20, /* undef and poison as what a value is when control comes from some block */
 	FACTS_BOOLS = 1 << 21,	/* that a byte is 0 or 1 */
-	FACTS_ALL = (1 << 22) - 1,
+	FACTS_EXACT = 1 << 22,	/* that a division by a constant leaves no remainder */
+	FACTS_ALL = (1 << 23) - 1,
 
 	/*
 	 * Taken away is all but lifetimes, without which variables no longer share their place (1 % of lua5.4's instructions),
@@ -62,8 +63,8 @@ enum facts_class {
 	 * ships a program vouches for these (docs/decisions/0016-trust-covers-every-loaded-byte.md).
 	 */
 	FACTS_TAKEN = FACTS_ALL & ~(FACTS_LIFETIMES | FACTS_MERGED),
-	FACTS_PROVED = FACTS_TAKEN & ~(FACTS_WRAP | FACTS_SHIFTS | FACTS_ALIGNED | FACTS_UNDEFINED |
-				       FACTS_UNREACHED | FACTS_BOOLS | FACTS_VARIABLES),
+	FACTS_PROVED = FACTS_TAKEN & ~(FACTS_WRAP | FACTS_EXACT | FACTS_SHIFTS | FACTS_ALIGNED |
+				       FACTS_UNDEFINED | FACTS_UNREACHED | FACTS_BOOLS | FACTS_VARIABLES),
 };
 
 /* What facts_prove() writes on calls that facts_strip() is to pass on; LLVM knows no such attribute. */
@@ -104,6 +105,8 @@ void facts_metadata_strip(LLVMValueRef instruction, unsigned classes);
 void facts_call_attributes_strip(LLVMValueRef call, unsigned classes);
 /* Has it an instruction or call that is not known here to be the same without facts? */
 bool facts_function_is_strange(LLVMValueRef function);
+/* The same as code generation makes of an exact division, before @division, without a claim; NULL: it makes nothing special. */
+LLVMValueRef facts_exact_write(LLVMValueRef division);
 /* Do the branches that lead to a call of llvm.assume say the same? Then it is no mere claim, and stays. */
 bool facts_assumption_is_shown(LLVMValueRef call);
 /* Has code after it that is said never to be reached? Then the text shows it by what it has not. */

@@ -118,4 +118,26 @@ says nonnull-call '/define.*@allowed(/,/^}/s/call ptr @give/call nonnull derefer
 says range-parameter 's/define \(.*\)i32 @allowed(i32 noundef/define \1i32 @allowed(i32 noundef range(i32 0, 1)/'
 # What the editor itself writes on calls that do not come back.
 says last-call '/define.*@allowed(/,/^}/s/\(call ptr @give([^)]*)\)/\1 "morph-last-call"="quiet"/'
+
+# What the code generator believes, the text shows: then the function is not proven, and must stay as it was shipped, static or not.
+for linkage in static ""; do
+	name=shown-by-the-text${linkage:+-of-a-$linkage-function}
+	cat >check.c <<-C
+		extern int *address(void);
+		__attribute__((noinline)) $linkage int is_set(int *at) { return *at & 1; }
+		__attribute__((noinline)) int none_left(int n) { volatile int left = n; while (left > 0) left--; return left; }
+		int allowed(int user) { return is_set(address()) + none_left(user & 7); }
+	C
+	"$llvm/clang" -O0 -Xclang -disable-O0-optnone -S -emit-llvm check.c -o check.ll
+	sed -i '/define .*@is_set(/,/^}/s/= load i32, ptr %[0-9a-z.]*, align 4$/&, !range !900/; $a !900 = !{i32 0, i32 1}' check.ll
+	morph cc -O0 -Xclang -disable-O0-optnone -w -c main.c check.ll
+	morph cc -Wl,--lto-O0 main.o check.o -o victim
+	[ "$(./victim 10)" = "0 denied" ] || fail "$name: the text does not show it: $(./victim 10)"
+	morph record -F 4000 -o samples -- ./victim 60000000 >/dev/null 2>&1
+	morph profile victim samples -o profile >/dev/null 2>&1
+	morph optimize victim --force --profile profile --report report.json -o made
+	jq -e '.unproved | index("is_set")' report.json >/dev/null || fail "$name: not proven are $(jq -c .unproved report.json)"
+	[ "$(jq .functions_proved report.json)" -ge 1 ] || fail "$name: nothing of the module is compiled anew"
+	attack_held "facts-$name" [ "$(timeout 20 ./made 10)" = "0 denied" ]
+done
 attacks_end
