@@ -30,9 +30,8 @@ static bool is_divided(LLVMValueRef instruction)
 	LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (LLVMGetEnumAttributeAtIndex(
-			    function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-			    LLVMGetEnumAttributeKindForName(names[i], strlen(names[i]))))
+		if (LLVMGetEnumAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+						LLVMGetEnumAttributeKindForName(names[i], strlen(names[i]))))
 			return true;
 	return false;
 }

@@ -19,9 +19,10 @@ static LLVMModuleRef twins(const char *operation, unsigned width, const char *di
 	size_t n = (size_t)snprintf(text, sizeof(text), "target triple = \"x86_64-unknown-linux-gnu\"\n");
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		n += (size_t)snprintf(text + n, sizeof(text) - n,
-				      "define i%u @%s(i%u %%x) %s {\n  %%q = %s i%u %%x, %s\n  ret i%u %%q\n}\n", width,
-				      names[i], width, attributes, operation, width, divisor, width);
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n,
+			"define i%u @%s(i%u %%x) %s {\n  %%q = %s i%u %%x, %s\n  ret i%u %%q\n}\n", width,
+			names[i], width, attributes, operation, width, divisor, width);
 	return module_of(text);
 }
 
@@ -42,8 +43,8 @@ static char *assembly_of(LLVMModuleRef module)
 	LLVMInitializeX86TargetMC();
 	LLVMInitializeX86AsmPrinter();
 	CHECK(!LLVMGetTargetFromTriple("x86_64-unknown-linux-gnu", &target, &error));
-	machine = LLVMCreateTargetMachine(target, "x86_64-unknown-linux-gnu", "x86-64", "", LLVMCodeGenLevelDefault,
-					  LLVMRelocPIC, LLVMCodeModelDefault);
+	machine = LLVMCreateTargetMachine(target, "x86_64-unknown-linux-gnu", "x86-64", "",
+					  LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
 	CHECK(!LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMAssemblyFile, &error, &memory));
 	text = strndup(LLVMGetBufferStart(memory), LLVMGetBufferSize(memory));
 	LLVMDisposeMemoryBuffer(memory);
@@ -64,10 +65,12 @@ static void code_of(const char *assembly, const char *function, char ret[4096])
 	ret[0] = '\0';
 	for (at = strchr(at + 1, '\n'); at && !strstr(ret, "ret"); at = strchr(at + 1, '\n'))
 		if (at[1] == '\t' && at[2] != '.')
-			n += (size_t)snprintf(ret + n, 4096 - n, "%.*s", (int)(strchr(at + 1, '\n') - at), at);
+			n += (size_t)snprintf(ret + n, 4096 - n, "%.*s", (int)(strchr(at + 1, '\n') - at),
+					      at);
 }
 
-static void compare(const char *operation, unsigned width, const char *divisor, const char *attributes, bool is_same)
+static void compare(const char *operation, unsigned width, const char *divisor, const char *attributes,
+		    bool is_same)
 {
 	LLVMModuleRef module = twins(operation, width, divisor, attributes);
 	LLVMValueRef old = division_of(module, "two"), written = facts_exact_write(old);
@@ -81,14 +84,16 @@ static void compare(const char *operation, unsigned width, const char *divisor, 
 	code_of(assembly, "one", one);
 	code_of(assembly, "two", two);
 	if ((strcmp(one, two) == 0) != is_same)
-		FAIL("%s i%u %s: code generation makes%s\nand of what is written%s", operation, width, divisor, one, two);
+		FAIL("%s i%u %s: code generation makes%s\nand of what is written%s", operation, width,
+		     divisor, one, two);
 	free(assembly);
 	LLVMDisposeModule(module);
 }
 
 TEST(what_is_written_is_what_code_generation_makes)
 {
-	static const char *const divisors[] = { "3", "5", "6", "7", "12", "24", "56", "100", "104", "1000", "96", "4", "4096", "2147483647" };
+	static const char *const divisors[] = { "3",   "5",   "6",    "7",  "12", "24",	  "56",
+						"100", "104", "1000", "96", "4",  "4096", "2147483647" };
 	static const char *const negative[] = { "-3", "-24", "-1000" };
 
 	for (unsigned width = 32; width <= 64; width += 32) {
