@@ -46,7 +46,7 @@ cluster_stop()
 }
 
 if [ "$beside_morphd" ]; then
-	trap 'status=$?; cluster_stop $status; (exit $status); finish' EXIT
+	trap 'status=$?; set +e; cluster_stop "$status"; (exit "$status"); finish' EXIT
 else
 	pids=()
 	finish()
