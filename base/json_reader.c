@@ -16,13 +16,67 @@ struct json_reader {
 	sqlite3_stmt *row; /* owned; ?1: the text, ?2: the query */
 };
 
+#define DEPTH_MAX 512
+
+/* The end of the string that begins at @at; NULL: it has none. */
+static const char *string_end(const char *at, const char *end)
+{
+	for (at++; at < end && *at != '"'; at++)
+		if (*at == '\\' && ++at == end)
+			return NULL;
+	return at < end ? at : NULL;
+}
+
+/*
+ * Is every name in an object a string? SQLite 3.40, of Debian 12, takes an object or an array for a name if the last thing in it
+ * is a string, and follows its number of elements as a pointer (jsonLookupStep()). All else is SQLite's to judge.
+ */
+static bool has_names(const char *text, size_t size)
+{
+	char open[DEPTH_MAX];
+	size_t depth = 0;
+	bool is_name = false; /* that is what must come next, or the end of the object */
+
+	for (const char *at = text, *end = text + size; at < end; at++)
+		switch (*at) {
+		case '"':
+			is_name = false;
+			at = string_end(at, end);
+			if (!at)
+				return false;
+			break;
+		case '{':
+		case '[':
+			if (is_name || depth == DEPTH_MAX)
+				return false;
+			open[depth++] = *at;
+			is_name = *at == '{';
+			break;
+		case '}':
+		case ']':
+			if (!depth || open[--depth] != (*at == '}' ? '{' : '['))
+				return false;
+			is_name = false;
+			break;
+		case ',': is_name = depth && open[depth - 1] == '{'; break;
+		case ' ':
+		case '\t':
+		case '\n':
+		case '\r': break;
+		default:
+			if (is_name)
+				return false;
+		}
+	return true;
+}
+
 /* Bound once, for all queries to come; SQLite keeps what it parsed of it. */
 static bool text_take(struct json_reader *reader, const char *text, size_t size)
 {
 	sqlite3_stmt *check = NULL;
 	bool is_json;
 
-	if (size > JSON_READER_MAX_BYTES || memchr(text, '\0', size) ||
+	if (size > JSON_READER_MAX_BYTES || memchr(text, '\0', size) || !has_names(text, size) ||
 	    sqlite3_open(":memory:", &reader->db) != SQLITE_OK ||
 	    sqlite3_prepare_v2(reader->db, "SELECT json_extract(?1, ?2), json_type(?1, ?2)", -1, &reader->row,
 			       NULL) != SQLITE_OK ||

@@ -50,6 +50,31 @@ TEST(what_is_missing_or_of_another_type_is_no_value)
 	CHECK(n == 7);
 }
 
+/* SQLite 3.40 takes these for JSON, and its query for a value of such an object reads at address 1. */
+TEST(a_name_that_is_no_string_is_no_json)
+{
+	static const char *const bad[] = { "{\"n\": 0.2, {\"a\": 1, \"b\": \"\"}: 1}",
+					   "{{\"a\": \"\"}: [0]}",
+					   "{[\"a\"]: 1}",
+					   "{\"n\": 1, [1, \"a\"]: 2}",
+					   "{1: 2}",
+					   "[{\"a\": {{\"b\": \"c\"}: 1}}]" };
+	static const char *const good[] = {
+		"{\"n\": {\"{[,\\\"\": [{}, [], {\"x\": [1, 2]}, \"}\"]}, \"m\": [1, {\"a\": 2}, 3]}", "[]",
+		"{}", " [ { } , 1 ] "
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (of(bad[i]))
+			FAIL("taken: %s", bad[i]);
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		_clean_(json_reader_freep) struct json_reader *reader = of(good[i]);
+
+		if (!reader)
+			FAIL("refused: %s", good[i]);
+	}
+}
+
 TEST(what_is_no_json_has_no_values)
 {
 	static const char *const bad[] = { "",	       "{",	      "{\"a\": 1", "{\"a\": 1} x",
