@@ -12,13 +12,19 @@ sources=(tests/programs/{vm/vm,vm/main,loops/loops,imports/imports}.c
 	layout/{exttsp,cdsort,fluff}.c profiles/infer/{flow,circulation}.c base/{json,range_coder,text}.c)
 headers=/usr/aarch64-linux-gnu/include
 
+# with_headers TARGET: where its C library's headers are; clang looks there itself only if a compiler for it is installed, too
+with_headers() {
+	[ "$1" != aarch64-linux-gnu ] || printf '%s\n' -isystem "$headers"
+}
+
 # walk NAME TARGET OPTION...
 walk() {
-	local name=$1 target=$2 source objects=()
+	local name=$1 target=$2 source objects=() include
 	shift 2
+	mapfile -t include < <(with_headers "$target")
 	for source in "${sources[@]}"; do
 		objects+=("$name-${#objects[@]}.o")
-		"$MORPH_LLVM_DIR/bin/clang" --target="$target" "$@" -I"$MORPH_SOURCE" -w -fPIC -ftls-model=initial-exec -fbasic-block-address-map \
+		"$MORPH_LLVM_DIR/bin/clang" --target="$target" "$@" "${include[@]}" -I"$MORPH_SOURCE" -w -fPIC -ftls-model=initial-exec -fbasic-block-address-map \
 			-mllvm -pgo-analysis-map=all -ffunction-sections -c "$MORPH_SOURCE/$source" -o "${objects[-1]}"
 	done
 	"$MORPH_LLVM_DIR/bin/ld.lld" -shared -Bsymbolic --build-id -z muldefs -o "$name" "${objects[@]}"
@@ -27,13 +33,14 @@ walk() {
 
 # native TARGET MACHINE: with warnings as errors, where arch/interpret.h chooses by target
 native() {
-	local source
+	local source include
 
-	"$MORPH_LLVM_DIR/bin/clang" --target="$1" -O2 -Wall -Wextra -Werror -I"$MORPH_SOURCE" -DEXPECTED_MACHINE="$2" \
+	mapfile -t include < <(with_headers "$1")
+	"$MORPH_LLVM_DIR/bin/clang" --target="$1" "${include[@]}" -O2 -Wall -Wextra -Werror -I"$MORPH_SOURCE" -DEXPECTED_MACHINE="$2" \
 		-c "$MORPH_SOURCE/tests/arch/native.c" -o native.o
 	for source in monitor/observe/observer.c monitor/identify/code_file.c arch/arch.c arch/insn.c \
 		arch/aarch64/{insn,branch,memory,data}.c; do
-		"$MORPH_LLVM_DIR/bin/clang" --target="$1" -std=gnu17 -Wall -Wextra -Wno-missing-field-initializers -Werror \
+		"$MORPH_LLVM_DIR/bin/clang" --target="$1" "${include[@]}" -std=gnu17 -Wall -Wextra -Wno-missing-field-initializers -Werror \
 			-fsyntax-only -I"$MORPH_SOURCE" "$MORPH_SOURCE/$source"
 	done
 }
