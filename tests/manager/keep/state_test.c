@@ -68,6 +68,26 @@ TEST(a_second_morphd_is_refused_and_told_who_is_there)
 	teardown();
 }
 
+/* As a morphd that is killed between fork() and exec() of a job. */
+TEST(who_was_killed_is_waited_for_while_its_child_keeps_the_lock)
+{
+	pid_t killed;
+	int status;
+
+	setup();
+	killed = fork();
+	CHECK(killed >= 0);
+	if (killed == 0) {
+		if (open_state() == 0 && fork() == 0)
+			usleep(700 * 1000);
+		_exit(0);
+	}
+	CHECK(waitpid(killed, &status, 0) == killed);
+	if (open_state() != 0)
+		FAIL("%s", fault.text);
+	teardown();
+}
+
 TEST(what_was_not_committed_never_happened)
 {
 	setup();
