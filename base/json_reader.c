@@ -22,8 +22,11 @@ struct json_reader {
 static const char *string_end(const char *at, const char *end)
 {
 	for (at++; at < end && *at != '"'; at++)
-		if (*at == '\\' && ++at == end)
-			return NULL;
+		if (*at == '\\') {
+			at++;
+			if (at == end)
+				return NULL;
+		}
 	return at < end ? at : NULL;
 }
 
@@ -54,8 +57,9 @@ static bool has_names(const char *text, size_t size)
 			break;
 		case '}':
 		case ']':
-			if (!depth || open[--depth] != (*at == '}' ? '{' : '['))
+			if (!depth || open[depth - 1] != (*at == '}' ? '{' : '['))
 				return false;
+			depth--;
 			is_name = false;
 			break;
 		case ',': is_name = depth && open[depth - 1] == '{'; break;
