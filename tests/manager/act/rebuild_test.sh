@@ -73,7 +73,9 @@ restored()
 }
 
 kept "$generation/profile"
-printf 'X' | dd of="$generation/profile" bs=1 seek=40 conv=notrunc status=none
+# Another byte than it has, whatever that is.
+printf '%b' "\\x$(printf '%02x' $(($(od -An -tu1 -j 40 -N 1 "$generation/profile") ^ 255)))" |
+	dd of="$generation/profile" bs=1 seek=40 conv=notrunc status=none
 attack_held integrity-rebuild-profile-changed finds 'the profile in the store is not the one it was made from'
 restored "$generation/profile"
 
