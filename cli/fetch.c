@@ -88,22 +88,8 @@ static int ask(void *userdata)
 static int ask_in_sandbox(struct fetching *f, const struct passwd *user, struct fault *reterr)
 {
 	char beside[PATH_MAX];
-	const char *const readable[] = { "/usr",
-					 "/lib",
-					 "/lib64",
-					 "/bin",
-					 "/etc/ld.so.cache",
-					 "/proc",
-					 "/dev/urandom",
-					 "/etc/resolv.conf",
-					 "/etc/hosts",
-					 "/etc/host.conf",
-					 "/etc/nsswitch.conf",
-					 "/etc/gai.conf",
-					 "/etc/ssl/certs",
-					 "/etc/ssl/openssl.cnf",
-					 beside,
-					 NULL };
+	const char *const readable[] = { "/usr",  "/lib",	  "/lib64",	   "/bin", "/etc/ld.so.cache",
+					 "/proc", "/dev/urandom", SANDBOX_NETWORK, beside, NULL };
 	const struct sandbox_options options = { .uid = user ? user->pw_uid : (uid_t)-1,
 						 .gid = user ? user->pw_gid : (gid_t)-1,
 						 .directory = f->place,

@@ -32,6 +32,11 @@
 	"/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", \
 		"/proc", "/sys/devices/system/cpu", "/dev/urandom"
 
+/** SANDBOX_NETWORK - what finding servers and trusting their certificates needs besides */
+#define SANDBOX_NETWORK                                                                            \
+	"/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/gai.conf", \
+		"/etc/ssl/certs", "/etc/ssl/openssl.cnf"
+
 struct sandbox_options {
 	uid_t uid; /* whom to become; (uid_t)-1: stay who we are (only root can change) */
 	gid_t gid;

@@ -57,12 +57,7 @@ static void reading_done(struct reading *reading)
 
 static bool is_asked_for(struct reading *reading, const struct sample_module *module)
 {
-	for (size_t i = 0; i < reading->request->n_programs; i++)
-		if (sampled_is(module, reading->programs[i])) {
-			reading->seen[i] = true;
-			return true;
-		}
-	return !reading->request->n_programs;
+	return sampled_is_asked_for(module, reading->programs, reading->request->n_programs, reading->seen);
 }
 
 static int logs_read(struct reading *reading, struct fault *reterr)

@@ -28,6 +28,17 @@ bool sampled_is(const struct sample_module *module, const struct image *image)
 	return full && module->path && strcmp(module->path, full) == 0;
 }
 
+bool sampled_is_asked_for(const struct sample_module *module, struct image *const *images, size_t n,
+			  bool *seen)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sampled_is(module, images[i])) {
+			seen[i] = true;
+			return true;
+		}
+	return !n;
+}
+
 /* Without a build ID, a copy elsewhere cannot be known to be the same file. */
 enum sampled_state sampled_image_open(const struct sample_module *module, char *const *copies, size_t n,
 				      struct image **ret)

@@ -36,6 +36,10 @@ struct sampled_file {
 /** sampled_is() - are these the samples of the file @image? By build ID; without one by full path, size and time */
 bool sampled_is(const struct sample_module *module, const struct image *image);
 
+/** sampled_is_asked_for() - of one of @images, which is noted in @seen then, or of any if there are none */
+bool sampled_is_asked_for(const struct sample_module *module, struct image *const *images, size_t n,
+			  bool *seen);
+
 /** sampled_image_open() - the file at their path, or another one in @copies that is the same build, into @ret */
 enum sampled_state sampled_image_open(const struct sample_module *module, char *const *copies, size_t n,
 				      struct image **ret);

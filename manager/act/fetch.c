@@ -20,6 +20,7 @@
 #include "manager/program/examine.h"
 #include "manager/program/installed.h"
 #include "manager/program/sidecars.h"
+#include "sandbox/sandbox.h"
 
 #define WAIT_S 3600ll	 /* after the first failure; twice that after the next one */
 #define WAIT_DOUBLINGS 8 /* at most */
@@ -168,10 +169,7 @@ static void on_job(void *userdata, const struct job_end *end)
 
 static int job_run(struct fetch *f, struct fault *reterr)
 {
-	static const char *const readable[] = { "/etc/resolv.conf",	"/etc/hosts",
-						"/etc/host.conf",	"/etc/nsswitch.conf",
-						"/etc/gai.conf",	"/etc/ssl/certs",
-						"/etc/ssl/openssl.cnf", NULL };
+	static const char *const readable[] = { SANDBOX_NETWORK, NULL };
 	const struct settings *settings = &f->manager->settings;
 	_clean_(freep) char *urls = strdup(settings->debuginfod_urls);
 	char hash[SHA256_TEXT], limit[32], timeout[32], sidecar[PATH_MAX], log[PATH_MAX], *rest = NULL;

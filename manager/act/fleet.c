@@ -23,6 +23,7 @@
 #include "manager/program/shipped.h"
 #include "manager/program/sidecars.h"
 #include "manager/verify/package_file.h"
+#include "sandbox/sandbox.h"
 
 #define SAMPLES_MIN 200 /* of a batch: fewer say hardly anything of a program's blocks */
 #define BATCHES 16	/* of one job */
@@ -222,15 +223,7 @@ static int push_start(struct handover *h, struct push_order *o, struct fault *re
 {
 	const struct settings *settings = &h->manager->settings;
 	const bool certificates = strcmp(settings->fleet_certificates, "none") != 0;
-	const char *readable[] = { "/etc/resolv.conf",
-				   "/etc/hosts",
-				   "/etc/host.conf",
-				   "/etc/nsswitch.conf",
-				   "/etc/gai.conf",
-				   "/etc/ssl/certs",
-				   "/etc/ssl/openssl.cnf",
-				   NULL,
-				   NULL };
+	const char *readable[] = { SANDBOX_NETWORK, NULL, NULL };
 	const char *words[BATCHES + 16] = { "morph-fleet", "push",     "--credential",
 					    "credential",  "--stream", o->stream,
 					    "--report",	   "report",   "--" };

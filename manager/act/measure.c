@@ -55,18 +55,7 @@ static int judge(struct manager *m, const struct target_row *target, struct faul
 
 int measure_tick(struct manager *m, struct fault *reterr)
 {
-	_clean_(paths_freep) char **paths = NULL;
-	int r = target_paths(m->state, 0, &paths, reterr);
-
-	for (char **path = paths; r == 0 && *path; path++) {
-		struct target_row target = { 0 };
-
-		r = target_get(m->state, *path, &target, reterr);
-		if (r == 0 && target.generation > 0)
-			r = judge(m, &target, reterr);
-		target_row_done(&target);
-	}
-	return r;
+	return watch_each(m, judge, reterr);
 }
 
 int measure_calibration(struct state *state, double *ret, struct fault *reterr)

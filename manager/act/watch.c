@@ -214,7 +214,7 @@ static int judge_target(struct manager *m, const struct target_row *target, stru
 	return r;
 }
 
-int watch_judge(struct manager *m, struct fault *reterr)
+int watch_each(struct manager *m, watch_judgement judge, struct fault *reterr)
 {
 	_clean_(paths_freep) char **paths = NULL;
 	int r = target_paths(m->state, 0, &paths, reterr);
@@ -223,11 +223,21 @@ int watch_judge(struct manager *m, struct fault *reterr)
 		struct target_row target = { 0 };
 
 		r = target_get(m->state, *path, &target, reterr);
-		if (r == 0 && target.generation > 0 && target.watch_left_s > 0)
-			r = judge_target(m, &target, reterr);
+		if (r == 0 && target.generation > 0)
+			r = judge(m, &target, reterr);
 		target_row_done(&target);
 	}
 	return r;
+}
+
+static int judge_watched(struct manager *m, const struct target_row *target, struct fault *reterr)
+{
+	return target->watch_left_s > 0 ? judge_target(m, target, reterr) : 0;
+}
+
+int watch_judge(struct manager *m, struct fault *reterr)
+{
+	return watch_each(m, judge_watched, reterr);
 }
 
 /* An event of a file counts when morphd itself has seen which generation is in it; a name or a build ID is no proof. */

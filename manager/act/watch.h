@@ -31,6 +31,12 @@ bool watch_is_fault(const struct lifecycle_event *event);
 /** watch_count() - inside a transaction: enter one event of the monitor */
 int watch_count(struct manager *manager, const struct lifecycle_event *event, struct fault *reterr);
 
+typedef int (*watch_judgement)(struct manager *manager, const struct target_row *target,
+			       struct fault *reterr);
+
+/** watch_each() - @judge every path at which a generation stands; it may put the shipped file back */
+int watch_each(struct manager *manager, watch_judgement judge, struct fault *reterr);
+
 /**
  * watch_judge() - put the shipped file back wherever the crashes that were counted are too many
  *
