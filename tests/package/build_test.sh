@@ -6,36 +6,13 @@
 
 # shellcheck source=scripts/common.sh
 . "$MORPH_SOURCE/scripts/common.sh"
+# shellcheck source=tests/package/steps.sh
+. "$MORPH_SOURCE/tests/package/steps.sh"
 set +e
 packages=$MORPH_BUILD/packages
 work=$packages/work
 tree=$work/morph
-failed=0
 trap 'rm -rf "$work"' EXIT
-
-fail()
-{
-	printf 'FAILED: %s\n' "$*"
-	failed=1
-}
-
-# must WHAT COMMAND...: nothing that follows makes sense without it
-must()
-{
-	local what=$1
-
-	shift
-	"$@" >"$work/log" 2>&1 || {
-		tail -n 30 "$work/log"
-		printf 'FAILED: %s\n' "$what"
-		exit 1
-	}
-}
-
-step()
-{
-	printf '%4d s: %s\n' "$SECONDS" "$*"
-}
 
 # The tree as git knows it, so that nothing of a developer's build comes into it.
 tree_copy()

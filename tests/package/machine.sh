@@ -10,10 +10,11 @@
 . "$MORPH_SOURCE/scripts/sources.sh"
 # shellcheck source=tests/package/root.sh
 . "$MORPH_SOURCE/tests/package/root.sh"
+# shellcheck source=tests/package/steps.sh
+. "$MORPH_SOURCE/tests/package/steps.sh"
 set +e
 work=$(mktemp -d)
 trap 'leave' EXIT
-failed=0
 root=$work/root
 
 leave()
@@ -21,30 +22,6 @@ leave()
 	[[ -z ${manager:-} ]] || kill "$manager" 2>/dev/null
 	cd / && umount -R -l "$work/root" "$work/layer" 2>/dev/null
 	rm -rf "$work"
-}
-
-fail()
-{
-	printf 'FAILED: %s\n' "$*"
-	failed=1
-}
-
-# must WHAT COMMAND...: nothing that follows makes sense without it
-must()
-{
-	local what=$1
-
-	shift
-	"$@" >"$work/log" 2>&1 || {
-		tail -n 30 "$work/log"
-		printf 'FAILED: %s\n' "$what"
-		exit 1
-	}
-}
-
-step()
-{
-	printf '%4d s: %s\n' "$SECONDS" "$*"
 }
 
 # ---- Morph's packages ----

@@ -14,12 +14,13 @@ fi
 . "$MORPH_SOURCE/scripts/common.sh"
 # shellcheck source=tests/package/root.sh
 . "$MORPH_SOURCE/tests/package/root.sh"
+# shellcheck source=tests/package/steps.sh
+. "$MORPH_SOURCE/tests/package/steps.sh"
 . "$MORPH_SOURCE/tests/attack.sh"
 set +e
 work=$(mktemp -d /var/tmp/morph-rebuild.XXXXXX)
 trap 'leave' EXIT
 chmod 755 "$work"
-failed=0
 root=$work/root
 archive=$work/archive
 package=dash      # its rules use dh
@@ -31,17 +32,6 @@ leave()
 {
 	cd / && umount -R -l "$work/root" "$work/layer" 2>/dev/null
 	rm -rf "$work"
-}
-
-fail()
-{
-	printf 'FAILED: %s\n' "$*"
-	failed=1
-}
-
-step()
-{
-	printf '%4d s: %s\n' "$SECONDS" "$*"
 }
 
 rebuild()
