@@ -82,7 +82,11 @@ static int by_name(const void *a, const void *b)
 	const struct symbol *x = a, *y = b;
 	int r = strcmp(x->name, y->name);
 
-	return r ? r : (x->value > y->value) - (x->value < y->value);
+	if (r)
+		return r;
+	if (x->value != y->value)
+		return x->value > y->value ? 1 : -1;
+	return (x->order > y->order) - (x->order < y->order);
 }
 
 static int by_value(const void *a, const void *b)
@@ -199,6 +203,21 @@ static struct symbol *find_name(const struct link *link, const char *name, uint6
 	return low < link->n && strcmp(link->symbols[low].name, name) == 0 ? &link->symbols[low] : NULL;
 }
 
+/*
+ * One function may have a name in two versions (.symver of aliases): two symbols of one name and value, which both tables have
+ * in the same order. Return: the first from @symbol on that is not in @taken, else @symbol.
+ */
+static struct symbol *next_version(const struct link *link, struct symbol *symbol, const bool *taken)
+{
+	struct symbol *next = symbol, *end = link->symbols + link->n;
+
+	while (next < end && taken[next - link->symbols] && strcmp(next->name, symbol->name) == 0 &&
+	       next->value == symbol->value)
+		next++;
+	return next < end && strcmp(next->name, symbol->name) == 0 && next->value == symbol->value ? next :
+												     symbol;
+}
+
 /* Of the file's own versions the one with @index; "" when it has none. */
 static const char *version_name(const struct image *output, unsigned index)
 {
@@ -260,6 +279,7 @@ static int global_choose(struct link *link)
 
 		if (!symbol)
 			continue;
+		symbol = next_version(link, symbol, wanted);
 		wanted[symbol - link->symbols] = true;
 		if (version >> 15 && s.st_shndx != SHN_UNDEF) /* known as "name@VERSION" */
 			symbol->version = version_name(link->output, version & 0x7fff);

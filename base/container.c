@@ -15,6 +15,7 @@ static const char *const kind_names[CONTAINER_KIND_END] = {
 	[CONTAINER_PROFILE] = "profile",
 	[CONTAINER_MORPH] = ".morph data",
 	[CONTAINER_BLOCK_MAP] = "block map",
+	[CONTAINER_MEMO] = "memo",
 };
 
 struct header {

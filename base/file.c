@@ -129,18 +129,26 @@ static int write_all(int fd, const uint8_t *p, size_t size)
 	return 0;
 }
 
-static int directory_sync(const char *path)
+int file_sync_directory(const char *path, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 && errno == EACCES)
+		return 0;
+	/* EINVAL: file systems that cannot sync a directory; the rename is all they offer. */
+	if (fd < 0 || (fsync(fd) < 0 && errno != EINVAL))
+		return fault_errno(reterr, -errno, "%s: cannot sync", path);
+	return 0;
+}
+
+/* The directory that the last component of @path is in. */
+static int parent_sync(const char *path, struct fault *reterr)
 {
 	char dir[PATH_MAX];
 	const char *slash = strrchr(path, '/');
-	_clean_(fd_closep) int fd = -1;
 
 	snprintf(dir, sizeof(dir), "%.*s", slash ? MAX(1, (int)(slash - path)) : 1, slash ? path : ".");
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	/* EINVAL: file systems that cannot sync a directory; the rename is all they offer. */
-	return fsync(fd) < 0 && errno != EINVAL ? -errno : 0;
+	return file_sync_directory(dir, reterr);
 }
 
 int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct fault *reterr)
@@ -165,8 +173,7 @@ int file_write(const char *path, const void *bytes, size_t size, mode_t mode, st
 		unlink(temp);
 		return fault_errno(reterr, r, "%s: cannot write", path);
 	}
-	r = directory_sync(path);
-	return r < 0 ? fault_errno(reterr, r, "%s: cannot sync its directory", path) : 0;
+	return parent_sync(path, reterr);
 }
 
 /* Set-ID bits come after the owner whom they are meant for, or not at all. */
@@ -231,10 +238,18 @@ int file_copy(const char *from, const char *to, struct fault *reterr)
 	return r < 0 ? r : file_write(to, map.data, map.size, map.st.st_mode & 07777, reterr);
 }
 
+static int directory_make(const char *path, mode_t mode, struct fault *reterr)
+{
+	if (mkdir(path, mode) == 0)
+		return parent_sync(path, reterr);
+	return errno == EEXIST ? 0 : fault_errno(reterr, -errno, "%s: cannot create directory", path);
+}
+
 int file_mkdirs(const char *path, mode_t mode, struct fault *reterr)
 {
 	char part[PATH_MAX];
 	struct stat st;
+	int r;
 
 	if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part))
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", path);
@@ -244,8 +259,9 @@ int file_mkdirs(const char *path, mode_t mode, struct fault *reterr)
 		if (c && c != '/')
 			continue;
 		*p = '\0';
-		if (mkdir(part, mode) < 0 && errno != EEXIST)
-			return fault_errno(reterr, -errno, "%s: cannot create directory", part);
+		r = directory_make(part, mode, reterr);
+		if (r < 0)
+			return r;
 		*p = c;
 		if (!c)
 			break;

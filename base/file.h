@@ -64,8 +64,17 @@ int file_write_like(int dir_fd, const char *name, const void *bytes, size_t size
 /** file_copy() - file_write() of the contents of @from; mode is that of @from */
 int file_copy(const char *from, const char *to, struct fault *reterr);
 
-/** file_mkdirs() - create @path and its parents with @mode; existing directories are fine */
+/**
+ * file_mkdirs() - create @path and its parents with @mode; existing directories are fine
+ * Each directory that is made has its name synced, so that a power cut does not take it with what is put into it later.
+ */
 int file_mkdirs(const char *path, mode_t mode, struct fault *reterr);
+
+/**
+ * file_sync_directory() - the names in directory @path, as they are now, survive a power cut
+ * Return: 0, also where a file system cannot sync directories and where who may only enter it may not either; or -errno.
+ */
+int file_sync_directory(const char *path, struct fault *reterr);
 
 /** file_remove_tree() - delete a directory with all that is in it; a missing one is fine */
 int file_remove_tree(const char *path, struct fault *reterr);

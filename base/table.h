@@ -23,5 +23,11 @@ DEFINE_CLEANUP(struct table *, table_free);
 /** table_cell() - append the next cell; a row is complete after as many cells as headings */
 void table_cell(struct table *table, const char *fmt, ...) _printf_(2, 3);
 
-/** table_print() - headings and rows, two spaces between columns; returns 0 or -ENOMEM if a cell was lost */
+/**
+ * table_print() - headings and rows, two spaces between columns
+ * On a terminal that is too narrow, text goes on in the next line of its column, so that nothing is lost.
+ * Return: 0 or -ENOMEM if a cell was lost
+ */
 int table_print(const struct table *table, FILE *out);
+/** table_print_within() - the same in @columns; 0: as wide as it is */
+int table_print_within(const struct table *table, FILE *out, size_t columns);

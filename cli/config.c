@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/prefix.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "cli/shared/whose.h"
 #include "cli/verb.h"
 #include "manager/keep/settings.h"
 #include "monitor/settings.h"
@@ -53,25 +53,38 @@ static int part_read(struct config *c, struct part *part, void *settings, struct
 	int r;
 
 	if (!c->root[0])
-		prefix_config(part->file, path);
+		whose_config(part->file, path);
 	else if (snprintf(path, sizeof(path), "%s/etc/morph/%s", c->root, part->file) >= PATH_MAX)
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", c->root);
 	r = config_tree_read(path, part->keys, settings, &part->origins, reterr);
 	return r == -ENOENT ? 0 : r;
 }
 
-static int config_take(struct config *c, struct fault *reterr)
+/* morph-monitor.service of a user samples by "user" (systemd/morph-monitor-user.service.in). */
+static int monitor_take(struct monitor_settings *settings, struct fault *reterr)
 {
-	int r = settings_init(&c->morphd);
+	int r = monitor_settings_init(settings);
 
-	if (r == 0)
-		r = settings_init(&c->morphd_defaults);
-	if (r == 0)
-		r = monitor_settings_init(&c->monitor);
-	if (r == 0)
-		r = monitor_settings_init(&c->monitor_defaults);
 	if (r < 0)
 		return fault_errno(reterr, r, "defaults");
+	if (!whose_is_user())
+		return 0;
+	r = monitor_settings_set(settings, "source", "user", reterr);
+	return r < 0 ? r : monitor_settings_finish(settings, reterr);
+}
+
+static int config_take(struct config *c, struct fault *reterr)
+{
+	int r = whose_settings_init(&c->morphd, reterr);
+
+	if (r == 0)
+		r = whose_settings_init(&c->morphd_defaults, reterr);
+	if (r == 0)
+		r = monitor_take(&c->monitor, reterr);
+	if (r == 0)
+		r = monitor_take(&c->monitor_defaults, reterr);
+	if (r < 0)
+		return r;
 	c->parts[0] = (struct part){ "morphd",	 SETTINGS_NAME,	      settings_keys,
 				     &c->morphd, &c->morphd_defaults, { 0 } };
 	c->parts[1] = (struct part){ "morph-monitor", MONITOR_CONFIG_NAME,  monitor_settings_keys,

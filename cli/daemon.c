@@ -49,6 +49,22 @@ int daemon_call(const struct daemon_options *options, const char *method, sd_bus
 	return client_call(bus, method, retreply, reterr, types, path, text);
 }
 
+int daemon_pin_part(const struct daemon_options *options, const struct daemon_part *part, const char *reason,
+		    struct fault *reterr)
+{
+	_clean_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+	_clean_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+	int r = client_open(&options->client, &bus, reterr);
+
+	if (r < 0)
+		return r;
+	if (!reason)
+		return client_call(bus, "UnpinPart", &reply, reterr, "sss", part->path, part->kind,
+				   part->name);
+	return client_call(bus, "PinPart", &reply, reterr, "sssts", part->path, part->kind, part->name,
+			   part->cfg_hash, reason);
+}
+
 int daemon_read(const struct daemon_options *options, const char *method, sd_bus_message **retreply,
 		struct fault *reterr, const char *path)
 {
@@ -64,6 +80,19 @@ int daemon_read(const struct daemon_options *options, const char *method, sd_bus
 	if (r == -ENOENT && (!resolved || strcmp(resolved, path) != 0))
 		r = daemon_call(options, name, retreply, reterr, types, path, NULL, 0);
 	return r;
+}
+
+int daemon_status(const struct daemon_options *options, sd_bus_message **retreply, struct record *retdaemon,
+		  struct records *retmodules, struct fault *reterr)
+{
+	int r = daemon_read(options, "Status", retreply, reterr, NULL);
+
+	if (r < 0)
+		return r;
+	r = record_read(*retreply, retdaemon);
+	if (r == 0)
+		r = records_read(*retreply, retmodules);
+	return r < 0 ? fault_errno(reterr, r, "morphd's answer cannot be read") : 0;
 }
 
 char *daemon_path(const char *path, struct fault *reterr)

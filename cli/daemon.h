@@ -34,6 +34,15 @@ struct daemon_options {
  */
 int daemon_option(struct daemon_options *options, int option, const char *verb);
 
+struct daemon_part {
+	const char *path, *kind, *name; /* kind: "function", "pass" */
+	uint64_t cfg_hash;		/* of a function; 0: as it is found */
+};
+
+/** daemon_pin_part() - it stays as shipped from now on, because of @reason; NULL: not any more. 0 or -errno */
+int daemon_pin_part(const struct daemon_options *options, const struct daemon_part *part, const char *reason,
+		    struct fault *reterr);
+
 /** daemon_only_options() - for a verb without options of its own: parse all; -1, or the exit code */
 int daemon_only_options(struct daemon_options *options, int argc, char **argv, const char *verb);
 
@@ -47,6 +56,13 @@ int daemon_call(const struct daemon_options *options, const char *method, sd_bus
  */
 int daemon_read(const struct daemon_options *options, const char *method, sd_bus_message **retreply,
 		struct fault *reterr, const char *path);
+
+/**
+ * daemon_status() - morphd's status: of itself, and of all modules
+ * @retreply: what follows in the answer is read next; unreferenced by the caller, also after an error, as the records are
+ */
+int daemon_status(const struct daemon_options *options, sd_bus_message **retreply, struct record *retdaemon,
+		  struct records *retmodules, struct fault *reterr);
 
 /** daemon_path() - @path made absolute, without following symbolic links; owned by the caller */
 char *daemon_path(const char *path, struct fault *reterr);

@@ -14,11 +14,10 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/shared/debug_symbols.h"
 #include "cli/shared/shipped.h"
 #include "cli/verb.h"
 #include "debug/debug_file.h"
-
-#define DEBUG_DIR "/usr/lib/debug"
 
 int debug_file_run(int argc, char **argv);
 
@@ -28,21 +27,17 @@ struct debug_file {
 	struct pair pair;
 };
 
-/* DIR/.build-id/ab/cdef....debug */
 static int output_name(const struct debug_file *d, char ret[PATH_MAX], struct fault *reterr)
 {
-	char id[BUILD_ID_MAX_TEXT], *slash;
-	int n, r;
+	char *slash;
+	int r;
 
 	if (d->output)
-		n = snprintf(ret, PATH_MAX, "%s", d->output);
-	else {
-		build_id_text(image_build_id(d->pair.generation), id);
-		n = snprintf(ret, PATH_MAX, "%s/.build-id/%.2s/%s.debug", d->dir ? d->dir : DEBUG_DIR, id,
-			     id[0] ? id + 2 : "");
-	}
-	if (n >= PATH_MAX)
-		return fault_errno(reterr, -ENAMETOOLONG, "%s", d->output ? d->output : d->dir);
+		r = snprintf(ret, PATH_MAX, "%s", d->output) < PATH_MAX ? 0 : -ENAMETOOLONG;
+	else
+		r = debug_path(image_build_id(d->pair.generation), d->dir, ret);
+	if (r < 0)
+		return fault_errno(reterr, r, "%s", d->output ? d->output : d->dir);
 	if (d->output)
 		return 0;
 	slash = strrchr(ret, '/');

@@ -20,6 +20,7 @@
 #include "base/prefix.h"
 #include "base/text.h"
 #include "cli/daemon.h"
+#include "cli/shared/whose.h"
 #include "manager/keep/settings.h"
 #include "manager/place/integrity.h"
 #include "monitor/machine/support.h"
@@ -317,9 +318,9 @@ static void mounts_check(struct doctor *d)
 	char config[PATH_MAX];
 	struct stat st;
 
-	if (!settings || settings_init(settings) < 0)
+	if (!settings || whose_settings_init(settings, NULL) < 0)
 		return;
-	prefix_config(SETTINGS_NAME, config);
+	whose_config(SETTINGS_NAME, config);
 	config_tree_read(config, settings_keys, settings, NULL, NULL);
 	if (stat(settings->mount_socket, &st) == 0 && S_ISSOCK(st.st_mode))
 		note(d, "activation", HEALTH_OK,
@@ -351,6 +352,9 @@ static void guards_check(struct doctor *d)
 	}
 	if (mounts)
 		mounts_check(d);
+	else if (activation && strcmp(activation, "shadow") == 0)
+		note(d, "activation", HEALTH_OK, "generations are in %s, for PATH (activation = shadow)",
+		     record_text(&d->daemon, "shadow_directory") ?: "?");
 	else
 		note(d, "activation", HEALTH_OK,
 		     "generations take the place of packaged files (activation = replace)");
@@ -397,6 +401,7 @@ static void doctor_done(struct doctor *d)
 int doctor_run(int argc, char **argv)
 {
 	_clean_(doctor_done) struct doctor d = { 0 };
+	char status[PATH_MAX];
 	bool healthy = true;
 	int r = daemon_only_options(&d.options, argc, argv, "doctor");
 
@@ -405,7 +410,7 @@ int doctor_run(int argc, char **argv)
 	if (optind != argc)
 		return verb_usage("doctor");
 	support_probe("", &d.support);
-	support_monitor_read(NULL, &d.support);
+	support_monitor_read(whose_monitor_status(status), &d.support);
 	daemon_check(&d);
 	monitor_check(&d);
 	sampling_check(&d);

@@ -54,7 +54,52 @@ static void line_print(const char *label, const char *text)
 		printf("  %s%s\n", label, SHOWN(text));
 }
 
-static void target_print(const struct record *t)
+/* What others counted of it. */
+static void others_print(const struct record *t)
+{
+	static const struct {
+		const char *samples, *before, *who;
+	} sources[] = {
+		{ "fleet_samples", "fleet_of_before", "the fleet's machines" },
+		{ "package_samples", "package_of_before", "its packager" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
+		if (record_has(t, sources[i].samples))
+			printf("  %.0f samples counted by %s%s; the next edit uses as many as the samples "
+			       "here do "
+			       "not contradict\n",
+			       record_real(t, sources[i].samples), sources[i].who,
+			       record_integer(t, sources[i].before) ? ", in the build before" : "");
+}
+
+static void part_print(double part, double all, const char *whose)
+{
+	if (part > 0)
+		printf(", %.0f of %s (%.0f %%)", part, whose, 100 * part / all);
+}
+
+static double samples_in(const struct record *generation, const char *key)
+{
+	return record_has(generation, key) ? record_real(generation, key) : 0;
+}
+
+/* How much of a generation's profile came from where. */
+static void origin_print(const struct record *generation)
+{
+	double own = samples_in(generation, "profile_samples"),
+	       fleet = samples_in(generation, "fleet_samples"),
+	       package = samples_in(generation, "package_samples"), all = own + fleet + package;
+
+	if (!(fleet + package > 0))
+		return;
+	printf("  made from %.0f samples: %.0f of this machine (%.0f %%)", all, own, 100 * own / all);
+	part_print(fleet, all, "the fleet's machines");
+	part_print(package, all, "its packager");
+	putchar('\n');
+}
+
+static void target_print(const struct record *t, const struct records *generations)
 {
 	char time[DAEMON_TIME_TEXT], share[16], measured[DAEMON_MEASURED_TEXT];
 	int64_t generation = record_integer(t, "generation");
@@ -73,6 +118,7 @@ static void target_print(const struct record *t)
 		printf("  %.0f samples carried over from the build before, %s of what it had\n",
 		       record_real(t, "carried_samples"),
 		       daemon_percent(record_real(t, "carried_share"), share));
+	others_print(t);
 	if (generation)
 		printf("  generation %lld is active since %s\n", (long long)generation,
 		       daemon_time(record_integer(t, "activated_ns"), time));
@@ -81,6 +127,9 @@ static void target_print(const struct record *t)
 	else
 		line_print("is not optimized: ",
 			   record_text(t, "note") ?: "it is installed nowhere any more");
+	for (size_t i = 0; i < generations->n_rows; i++)
+		if (generation && record_integer(&generations->rows[i], "generation") == generation)
+			origin_print(&generations->rows[i]);
 	if (record_has(t, "measured_gain"))
 		printf("  measured gain: %s of CPU time a start, by %lld starts; for as long as they use it "
 		       "as before\n",
@@ -90,6 +139,7 @@ static void target_print(const struct record *t)
 		       (long long)record_integer(t, "watch_left_s") / 60,
 		       (long long)record_integer(t, "watch_crashes"));
 	line_print("pinned: ", record_text(t, "pinned"));
+	line_print("stays as shipped: ", record_text(t, "kept_as_shipped"));
 	line_print("not edited again by itself: ", record_text(t, "condemned"));
 	if (!record_has(t, "condemned"))
 		line_print("now: ", record_text(t, "verdict"));
@@ -115,7 +165,7 @@ static int explanation_print(const struct explanation *e)
 {
 	int r;
 
-	target_print(&e->target);
+	target_print(&e->target, &e->generations);
 	if (!e->generations.n_rows)
 		return 0;
 	puts("\ngenerations");

@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "cli/daemon.h"
+#include "cli/shared/whose.h"
 #include "manager/keep/message_id.h"
 
 #define WORDS_MAX 64
@@ -106,6 +107,8 @@ int log_run(int argc, char **argv)
 	int option;
 
 	word_add(&words, "journalctl");
+	if (whose_is_user())
+		word_add(&words, "--user");
 	while ((option = getopt_long(argc, argv, "fn:xh", table, NULL)) != -1) {
 		switch (option) {
 		case 'e': word_add(&events, "%s", optarg); break;

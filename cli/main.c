@@ -12,6 +12,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/shared/whose.h"
 #include "cli/words.h"
 
 int cc_run(int argc, char **argv);
@@ -24,6 +25,7 @@ int record_run(int argc, char **argv);
 int top_run(int argc, char **argv);
 int profile_run(int argc, char **argv);
 int optimize_run(int argc, char **argv);
+int tune_run(int argc, char **argv);
 int status_run(int argc, char **argv);
 int explain_run(int argc, char **argv);
 int reoptimize_run(int argc, char **argv);
@@ -32,6 +34,7 @@ int fleet_run(int argc, char **argv);
 int rollback_run(int argc, char **argv);
 int history_run(int argc, char **argv);
 int log_run(int argc, char **argv);
+int notify_run(int argc, char **argv);
 int pin_run(int argc, char **argv);
 int pardon_run(int argc, char **argv);
 int config_run(int argc, char **argv);
@@ -45,6 +48,8 @@ int stats_run(int argc, char **argv);
 int report_run(int argc, char **argv);
 int blocks_run(int argc, char **argv);
 int diff_run(int argc, char **argv);
+int bisect_run(int argc, char **argv);
+int restart_run(int argc, char **argv);
 
 const struct verb verbs[] = {
 	{ "cc", cc_run, "[--morph-selftest=COMMAND] [--morph-verify] CLANG-ARGUMENT...",
@@ -56,16 +61,17 @@ const struct verb verbs[] = {
 	  "move a program's Morph data into a sidecar" },
 	{ "fetch", fetch_run, "PROGRAM [-o SIDECAR | --dir DIR] [--url URL]... [--json]",
 	  "get a program's sidecar from debuginfod servers" },
-	{ "strip-archive", strip_archive_run, "FILE...",
+	{ "strip-archive", strip_archive_run, "[--json] FILE...",
 	  "take the IR out of static libraries that are installed" },
 	{ "record", record_run,
 	  "[-o FILE] [-F HZ] [--duration S] [--clock NAME] [--files] [--quiet] [--json]\n"
 	  "                    (COMMAND [ARG...] | -p PID | -G CGROUP | -a)",
 	  "sample a program, or the machine, into a sample log" },
 	{ "profile", profile_run,
-	  "PROGRAM SAMPLES... -o OUT [--estimator NAME] [--from OLD.prof [--half-life TIME]]\n"
-	  "                     [--prior OTHERS.prof] [--generation FILE]... [--sidecar-dir DIR] [--json]\n"
-	  "       morph profile show|diff|merge|carry|export|import ...",
+	  "PROGRAM [SAMPLES...] -o OUT [--estimator NAME] [--from OLD.prof [--half-life TIME]]\n"
+	  "                     [--prior OTHERS.prof]... [--generation FILE]... [--sidecar-dir DIR] "
+	  "[--seen] [--json]\n"
+	  "       morph profile show|diff|merge|carry|prior|export|import ...",
 	  "turn samples into block counts; look at them, move them" },
 	{ "optimize", optimize_run,
 	  "PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native|shipped] [--tune NAME]\n"
@@ -73,10 +79,24 @@ const struct verb verbs[] = {
 	  "NAME]\n"
 	  "                      [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--work-dir DIR] "
 	  "[--keep-work-dir]\n"
+	  "                      [--memo FILE]\n"
 	  "                      [--selftest | --no-selftest] [--selftest-timeout SECONDS] [--json]\n"
+	  "                      [--as-shipped FUNCTION]... [--as-shipped-if HASH:FUNCTION]... "
+	  "[--as-shipped-from FILE]\n"
+	  "                      [--without PASS]... [--copies FACTOR] [--no-unroll] [--vector-width BITS]\n"
 	  "       morph optimize PROGRAM --check [-o FILE] [--library SONAME=FILE]...\n"
+	  "       morph optimize PROGRAM --ir FUNCTION -o FILE [--sidecar-dir DIR]\n"
 	  "       morph optimize --passes",
 	  "make a new generation of a program from its IR and a profile" },
+	{ "tune", tune_run,
+	  "PROGRAM [-o FILE] [--profile FILE] [--candidates NAME,...] [--error P] [--least PERCENT]\n"
+	  "                  [--minutes N] [--rounds N] [--timeout SECONDS] [--ignore-output] [--selftest] "
+	  "[--measure-only]\n"
+	  "                  [--state DIR] [--socket=PATH | --bus=ADDRESS]\n"
+	  "                  [--shipped FILE | --store DIR] [--sidecar-dir DIR] [--jobs N] [--json]\n"
+	  "                  COMMAND [ARGUMENT...]\n"
+	  "       morph tune --list [--json]",
+	  "measure a handful of generations of a program, and keep the best" },
 	{ "status", status_run, "[-a] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "programs, samples, generations, and what morphd waits for" },
 	{ "top", top_run, "[-f] [-p PID]... [-d SECONDS] [-n ROUNDS] [-l LINES] [-F HZ] [--json]",
@@ -90,8 +110,10 @@ const struct verb verbs[] = {
 	  "                    [--json | --html OUT | --format NAME [--output OUT]]",
 	  "where the machine's time went, by program, function, line, user" },
 	{ "annotate", annotate_run,
-	  "PROGRAM [FUNCTION] -s SAMPLES [-s SAMPLES]... [--count FUNCTION[+OFFSET]=EXECUTIONS]...\n"
-	  "                      [--clock GHZ] [--lines] [--all] [--top N] [--sidecar-dir DIR] [--json]",
+	  "PROGRAM [FUNCTION] [-s SAMPLES]... [--count FUNCTION[+OFFSET]=EXECUTIONS]...\n"
+	  "                      [--clock GHZ] [--faults LOG] [--lines] [--all] [--top N] [--sidecar-dir "
+	  "DIR]\n"
+	  "                      [--debug-dir DIR] [--json]",
 	  "how often instructions ran, how long they took, what they waited for" },
 	{ "stats", stats_run,
 	  "SAMPLES SAMPLES... [--program FILE]... [--modules] [--least PERCENT] [--top N] [--json]",
@@ -101,12 +123,13 @@ const struct verb verbs[] = {
 	  "                  [--shipped FILE | --store DIR] [--sidecar-dir DIR] [--top N] [--json]",
 	  "what got slower between two sets of samples, two builds, two generations" },
 	{ "blocks", blocks_run,
-	  "PROGRAM FUNCTION -s SAMPLES [-s SAMPLES]... [-o OUT.svg | --dot [-o OUT] | --json] "
+	  "PROGRAM FUNCTION [-s SAMPLES]... [-o OUT.svg | --dot [-o OUT] | --json] "
 	  "[--instructions]\n"
 	  "                    [--limit N] [--count FUNCTION[+OFFSET]=EXECUTIONS] [--clock GHZ] "
 	  "[--sidecar-dir "
 	  "DIR]\n"
-	  "       morph blocks PROGRAM [FUNCTION] -s SAMPLES... --hottest N [--json]",
+	  "                    [--debug-dir DIR]\n"
+	  "       morph blocks PROGRAM [FUNCTION] [-s SAMPLES]... --hottest N [--json]",
 	  "a function's control flow as a graph, with frequencies and cycles; hottest instructions" },
 	{ "explain", explain_run, "PATH [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "what was done with a program, and why" },
@@ -118,6 +141,10 @@ const struct verb verbs[] = {
 	  "                     [--archive DIR] [--cache DIR] [--apt-directory DIR] [--json]\n"
 	  "       morph rebuild --list [--json] | --remove PACKAGE",
 	  "build packages of the distribution once more so that they carry IR" },
+	{ "restart", restart_run,
+	  "--suggest [--json] | --window [--dry-run] [--config FILE] | --unchanged [--socket=PATH | "
+	  "--bus=ADDRESS]",
+	  "which services still run the code from before" },
 	{ "rollback", rollback_run,
 	  "(PATH... [--to=GENERATION] | --all) [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "put shipped files back" },
@@ -125,11 +152,24 @@ const struct verb verbs[] = {
 	  "generations and events" },
 	{ "log", log_run, "[--event=KIND]... [-f] [-n N] [--since=TIME] [-x] [--json] [PATH] | --events",
 	  "what Morph's services wrote into the system's journal" },
+	{ "notify", notify_run,
+	  "--mail=ADDRESS | --desktop | --print [--state-file=FILE] [--all-users] [--json] [--socket=PATH | "
+	  "--bus=ADDRESS]",
+	  "tell, once, what was taken back, and what was gained in a month" },
 	{ "pin", pin_run,
-	  "[[--reason=TEXT | --unpin] PATH...] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
+	  "[[--reason=TEXT | --unpin] [--function=NAME]... [--without=PASS]... PATH...] [--all-users] "
+	  " [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "never touch a program; without a path: list the pins" },
 	{ "pardon", pardon_run, "[PATH...] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "let a program be tried again that crashed; without a path: list them" },
+	{ "bisect", bisect_run,
+	  "PATH [--slower [--rounds N]] [--runs N] [--timeout SECONDS] [--compare-output] [--report DIR] "
+	  "[--keep]\n"
+	  "                    [--generation N | [--shipped FILE] --profile FILE [--cpu NAME]] "
+	  "[--sidecar-dir DIR]\n"
+	  "                    [--state DIR] [--quiet] [--json] [--socket=PATH | --bus=ADDRESS] COMMAND "
+	  "[ARG...]",
+	  "find the function, or the optimization, that makes a command fail or slower" },
 	{ "verify", verify_run,
 	  "(PATH... | --all) [--rebuild] [--json] [--root=DIR] [--config=FILE] [--socket=PATH | "
 	  "--bus=ADDRESS]",
@@ -141,7 +181,9 @@ const struct verb verbs[] = {
 	  "       morph fleet status | top [--days N] | name BUILD-ID NAME [--url URL] [--json]\n"
 	  "       morph fleet push --stream N [--report FILE] NUMBER=FILE... [--credential FILE] [--timeout "
 	  "SECONDS]\n"
-	  "       morph fleet pull BUILD-ID -o FILE [--credential FILE]",
+	  "       morph fleet pull BUILD-ID -o FILE | pull [--report FILE] BUILD-ID=FILE... [--credential "
+	  "FILE]\n"
+	  "       morph fleet export PACKAGE|PATH -o FILE [--credential FILE]",
 	  "counts of many machines in one database" },
 	{ "translate", translate_run,
 	  "PATH [--shipped FILE | --store DIR] [--from-shipped] [--base HEX] [--file-offsets]\n"
@@ -196,11 +238,15 @@ int verb_help(const char *verb)
 
 static int help(FILE *out)
 {
-	fputs("usage: morph VERB [ARGUMENT...]\n\nMorph makes installed programs faster by themselves.\n\n",
+	fputs("usage: morph [--user] VERB [ARGUMENT...]\n\nMorph makes installed programs faster by "
+	      "themselves.\n\n",
 	      out);
 	for (const struct verb *verb = verbs; verb->name; verb++)
-		fprintf(out, "  %-11s %s\n", verb->name, verb->summary);
-	fputs("\n`morph VERB --help` and morph-VERB(1) say more.\n", out);
+		fprintf(out, "  %-13s %s\n", verb->name, verb->summary);
+	fputs("\n`morph VERB --help` and morph-VERB(1) say more. --user: of your own morphd, not the "
+	      "machine's "
+	      "(morphd-user(8)).\n",
+	      out);
 	return out == stderr ? VERB_USAGE : VERB_DONE;
 }
 
@@ -222,8 +268,17 @@ static int version(void)
 int main(int argc, char **argv)
 {
 	const struct verb *verb;
+	struct fault fault = { "" };
 
 	log_init("morph", LOG_LEVEL_INFO);
+	if (argc > 1 && strcmp(argv[1], "--user") == 0) {
+		argc--;
+		argv++;
+		if (whose_take_user(&fault) < 0) {
+			fprintf(stderr, "morph --user: %s\n", fault.text);
+			return VERB_FAILED;
+		}
+	}
 	if (argc < 2)
 		return help(stderr);
 	if (argc > 2 && strcmp(argv[1], "help") == 0 && strcmp(argv[2], "--words") == 0)

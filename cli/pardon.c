@@ -54,15 +54,10 @@ static int condemned_list(const struct daemon_options *options, struct fault *fa
 	_clean_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
 	_clean_(records_done) struct records modules = { 0 };
 	_clean_(record_done) struct record daemon = { 0 };
-	int r = daemon_read(options, "Status", &reply, fault, NULL);
+	int r = daemon_status(options, &reply, &daemon, &modules, fault);
 
 	if (r < 0)
 		return r;
-	r = record_read(reply, &daemon);
-	if (r == 0)
-		r = records_read(reply, &modules);
-	if (r < 0)
-		return fault_errno(fault, r, "morphd's answer cannot be read");
 	if (!options->json)
 		return condemned_print(&modules);
 	condemned_json(&modules);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * morph pin [PATH...]: never touch these programs; --unpin takes that back; without a path: the list.
+ * morph pin [PATH...]: never touch these programs, or only some of their functions; --unpin takes that back; without a
+ * path: the list.
  */
 
 #define _GNU_SOURCE
@@ -11,15 +12,19 @@
 #include "base/table.h"
 #include "cli/daemon.h"
 
+#define PARTS_MAX 64u
+
 struct pin_options {
 	struct daemon_options daemon;
 	const char *reason;
 	bool unpin;
+	struct daemon_part parts[PARTS_MAX]; /* of the program; none: all of it */
+	size_t n_parts;
 };
 
 static int pins_print(const struct records *pins)
 {
-	_clean_(table_freep) struct table *table = table_new("pinned program|since|why");
+	_clean_(table_freep) struct table *table = table_new("pinned program|what of it|since|why");
 	char time[DAEMON_TIME_TEXT];
 
 	if (!table)
@@ -28,8 +33,11 @@ static int pins_print(const struct records *pins)
 		const struct record *row = &pins->rows[i];
 
 		table_cell(table, "%s", record_text(row, "path") ?: "?");
+		table_cell(table, "%s %s", record_text(row, "part") ?: "all", record_text(row, "name") ?: "");
 		table_cell(table, "%s", daemon_time(record_integer(row, "time_ns"), time));
-		table_cell(table, "%s", record_text(row, "reason") ?: "");
+		table_cell(table, "%s%s%s", record_text(row, "reason") ?: "",
+			   record_has(row, "lapsed") ? "; does not hold: " : "",
+			   record_text(row, "lapsed") ?: "");
 	}
 	if (!pins->n_rows)
 		puts("No program is pinned.");
@@ -62,6 +70,15 @@ static int pin_one(const struct pin_options *o, const char *argument, struct fau
 
 	if (!path)
 		return -ENOMEM;
+	for (size_t i = 0; i < o->n_parts; i++) {
+		struct daemon_part part = o->parts[i];
+		int r;
+
+		part.path = path;
+		r = daemon_pin_part(&o->daemon, &part, o->unpin ? NULL : o->reason, fault);
+		if (r < 0 || i + 1 == o->n_parts)
+			return r;
+	}
 	if (o->unpin)
 		return daemon_call(&o->daemon, "Unpin", &reply, fault, "s", path, NULL, 0);
 	return daemon_call(&o->daemon, "Pin", &reply, fault, "ss", path, o->reason, 0);
@@ -71,6 +88,8 @@ int pin_run(int argc, char **argv)
 {
 	static const struct option table[] = { { "unpin", no_argument, NULL, 'u' },
 					       { "reason", required_argument, NULL, 'r' },
+					       { "function", required_argument, NULL, 'F' },
+					       { "without", required_argument, NULL, 'W' },
 					       DAEMON_READER_OPTIONS };
 	struct pin_options o = { .reason = "by request" };
 	struct fault fault = { "" };
@@ -81,12 +100,16 @@ int pin_run(int argc, char **argv)
 			o.unpin = true;
 		else if (option == 'r')
 			o.reason = optarg;
+		else if ((option == 'F' || option == 'W') && o.n_parts < PARTS_MAX)
+			o.parts[o.n_parts++] =
+				(struct daemon_part){ .kind = option == 'F' ? "function" : "pass",
+						      .name = optarg };
 		else
 			code = daemon_option(&o.daemon, option, "pin");
 	}
 	if (code >= 0)
 		return code;
-	if (optind == argc && o.unpin)
+	if (optind == argc && (o.unpin || o.n_parts))
 		return verb_usage("pin");
 	if (optind == argc)
 		return pins_list(&o.daemon, &fault) < 0 ? verb_fail("pin", &fault) : VERB_DONE;

@@ -66,6 +66,8 @@ static bool clock_parse(const char *name, struct request *request)
 	request->recorder.branches = strcmp(name, "branches") == 0;
 	if (strcmp(name, "cpu") == 0)
 		request->recorder.clock = PERF_CLOCK_CPU;
+	else if (strcmp(name, "faults") == 0)
+		request->recorder.clock = PERF_CLOCK_FAULTS;
 	else if (strcmp(name, "cycles") == 0 || request->recorder.branches)
 		request->recorder.clock = PERF_CLOCK_CYCLES;
 	else

@@ -23,6 +23,7 @@
 #include "backend/tools.h"
 #include "base/child.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "module/image.h"
 
@@ -103,8 +104,24 @@ static int objcopy_run(const char *from, const char *to, struct fault *reterr)
 	return r;
 }
 
+/* What was done to a file. @after is @before where it had no IR. */
+static void told(struct json *json, const char *path, uint64_t before, uint64_t after)
+{
+	if (!json) {
+		if (before != after)
+			printf("%s: %" PRIu64 " -> %" PRIu64 " bytes\n", SHOWN(path), before, after);
+		return;
+	}
+	json_object_begin(json, NULL);
+	json_string(json, "path", path);
+	json_u64(json, "bytes_before", before);
+	json_u64(json, "bytes_after", after);
+	json_object_end(json);
+}
+
 /* @archive: NULL: an object */
-static int file_strip(const char *path, const struct archive *archive, uint64_t before, struct fault *reterr)
+static int file_strip(const char *path, const struct archive *archive, uint64_t before, struct json *json,
+		      struct fault *reterr)
 {
 	char made[PATH_MAX];
 	struct stat st, after;
@@ -124,12 +141,11 @@ static int file_strip(const char *path, const struct archive *archive, uint64_t 
 	if (r < 0)
 		unlink(made);
 	else
-		printf("%s: %" PRIu64 " -> %" PRIu64 " bytes\n", SHOWN(path), before,
-		       (uint64_t)after.st_size);
+		told(json, path, before, (uint64_t)after.st_size);
 	return r;
 }
 
-static int strip_one(const char *path, struct fault *reterr)
+static int strip_one(const char *path, struct json *json, struct fault *reterr)
 {
 	_clean_(file_map_donep) struct file_map file = { 0 };
 	_clean_(archive_donep) struct archive archive = { 0 };
@@ -149,23 +165,37 @@ static int strip_one(const char *path, struct fault *reterr)
 	if (r == 0)
 		r = is_archive ? members_have_ir(path, &archive, &has, reterr) :
 				 has_ir(path, file.data, file.size, &has, reterr);
+	if (r == 0 && !has)
+		told(json, path, file.size, file.size);
 	if (r < 0 || !has)
 		return r;
-	return file_strip(path, is_archive ? &archive : NULL, file.size, reterr);
+	return file_strip(path, is_archive ? &archive : NULL, file.size, json, reterr);
 }
 
 int strip_archive_run(int argc, char **argv)
 {
-	static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { NULL } };
+	static const struct option options[] = { { "json", no_argument, NULL, 'j' },
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL } };
+	struct json json;
 	struct fault fault;
+	bool is_json = false;
 	int c, result = VERB_DONE;
 
-	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
-		return c == 'h' ? verb_help("strip-archive") : verb_usage("strip-archive");
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
+		if (c != 'j')
+			return c == 'h' ? verb_help("strip-archive") : verb_usage("strip-archive");
+		is_json = true;
+	}
 	if (optind == argc)
 		return verb_usage("strip-archive");
+	json = json_to(stdout);
+	if (is_json)
+		json_array_begin(&json, NULL);
 	for (int i = optind; i < argc; i++)
-		if (strip_one(argv[i], &fault) < 0)
+		if (strip_one(argv[i], is_json ? &json : NULL, &fault) < 0)
 			result = verb_fail("strip-archive", &fault);
+	if (is_json)
+		json_array_end(&json);
 	return result;
 }

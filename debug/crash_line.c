@@ -67,7 +67,7 @@ static bool symbol_address(const struct image *image, const char *word, size_t n
 	for (size_t i = 0; i < image_n_symbols(image); i++) {
 		const struct image_symbol *s = image_symbol_at(image, i);
 
-		if (strlen(s->name) == n && memcmp(s->name, word, n) == 0) {
+		if (strncmp(s->name, word, n) == 0 && !s->name[n]) {
 			*ret = s->address;
 			return true;
 		}

@@ -13,6 +13,7 @@
 #include "editor/steps/differences.h"
 #include "editor/steps/generation.h"
 #include "editor/steps/objects.h"
+#include "editor/steps/recall.h"
 #include "editor/steps/state.h"
 
 /*
@@ -37,9 +38,10 @@
 	pass(ANNOTATE, promote, IF_GUIDED, "calls through pointers that mostly go to one place call it directly") \
 	pass(ANNOTATE, counts, ALWAYS, "counts; calls that are worth a copy; calls that leave the file") \
 	pass(OPTIMIZE, optimize, IF_GUIDED, "LLVM's passes, guided by the counts") \
-	pass(OPTIMIZE, loops, ALWAYS, "hot loops start a line of the cache") \
+	pass(OPTIMIZE, loops, IF_WANTED, "hot loops start a line of the cache") \
 	pass(OPTIMIZE, fold, ALWAYS, "the hot module is written") \
 	pass(GENERATE, generate, ALWAYS, "code with its counts") \
+	pass(GENERATE, dispatch, ALWAYS, "an interpreter's dispatch is shared, where copies of it cost more") \
 	pass(LAYOUT, layout, ALWAYS, "an order of blocks and functions") \
 	pass(REGENERATE, place, ALWAYS, "code in that order, linked") \
 	pass(SIGN, sign, ALWAYS, "build ID, note, block map; what it is predicted to gain")
@@ -60,7 +62,8 @@ static const struct {
 	[SIGN] = { "sign", "signing" },
 };
 
-enum when { ALWAYS, IF_DOUBTED, IF_RETARGETED, IF_GUIDED };
+/* IF_GUIDED and IF_WANTED can be left out: nothing hangs on them but speed. */
+enum when { ALWAYS, IF_DOUBTED, IF_RETARGETED, IF_GUIDED, IF_WANTED };
 
 struct pass {
 	int (*run)(struct edit *edit, struct fault *reterr);
@@ -77,8 +80,15 @@ static const struct pass passes[] = { PASSES(ROW) };
 
 static_assert(ARRAY_SIZE(passes) <= EDIT_PASSES_MAX, "the report has room for each pass");
 
+static bool is_optional(const struct pass *pass)
+{
+	return pass->when == IF_GUIDED || pass->when == IF_WANTED;
+}
+
 static bool is_wanted(const struct pass *pass, const struct edit_options *options)
 {
+	if (is_optional(pass) && options->passes_off >> (pass - passes) & 1)
+		return false;
 	switch (pass->when) {
 	case IF_DOUBTED: return !options->trusts_facts;
 	case IF_RETARGETED: return options->cpu;
@@ -142,8 +152,23 @@ bool edit_pass_at(size_t i, struct edit_pass *ret)
 {
 	if (i >= ARRAY_SIZE(passes))
 		return false;
-	*ret = (struct edit_pass){ passes[i].name, passes[i].title, passes[i].step };
+	*ret = (struct edit_pass){ passes[i].name, passes[i].title, passes[i].step, is_optional(&passes[i]) };
 	return true;
+}
+
+static void without_name(const struct edit_options *options, struct edit_report *report)
+{
+	char *to = report->without;
+	size_t left = sizeof(report->without);
+
+	for (size_t i = 0; i < ARRAY_SIZE(passes); i++) {
+		int n = options->passes_off >> i & 1 ?
+				snprintf(to, left, "%s%s", to == report->without ? "" : " ", passes[i].name) :
+				0;
+
+		to += MIN((size_t)n, left - 1);
+		left -= MIN((size_t)n, left - 1);
+	}
 }
 
 int edit_run(const struct image *program, const struct profile *profile, const struct edit_options *options,
@@ -156,6 +181,7 @@ int edit_run(const struct image *program, const struct profile *profile, const s
 	int r;
 
 	*ret = (struct edit_report){ 0 };
+	without_name(options, ret);
 	if (options->cpu && strcmp(options->cpu, "native") == 0) {
 		resolved.cpu = cpu = host_cpu();
 		tune = host_tune();
@@ -169,6 +195,8 @@ int edit_run(const struct image *program, const struct profile *profile, const s
 		r = generation_identify(program, edit.data, profile, &resolved, ret, reterr);
 	if (r == 0)
 		r = passes_run(&edit, reterr);
+	if (r == 0)
+		r = recall_end(&edit, reterr);
 	memcpy(retpath, edit.out, sizeof(edit.out));
 	getrusage(RUSAGE_CHILDREN, &usage);
 	ret->peak_bytes = (uint64_t)usage.ru_maxrss * 1024;

@@ -33,6 +33,7 @@ const char *edit_step_title(size_t step);
 struct edit_pass {
 	const char *name, *title; /* in one word, in a few; static */
 	size_t step;		  /* that it belongs to */
+	bool is_optional;	  /* it only makes the result faster: the edit may do without (passes_off) */
 };
 
 /** edit_pass_at() - false: there is none; struct edit_report has the CPU time of each */

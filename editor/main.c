@@ -29,10 +29,14 @@
 #include "editor/check.h"
 #include "editor/edit.h"
 #include "editor/link/relink.h"
+#include "editor/memo_file.h"
 #include "editor/options.h"
 #include "editor/report.h"
 #include "editor/selftest.h"
+#include "editor/show.h"
+#include "editor/steps/recall.h"
 #include "profiles/infer/verdict.h"
+#include "profiles/store/seen.h"
 #include "sandbox/sandbox.h"
 
 #define EDIT_FILE_BYTES (4ull << 30)
@@ -48,7 +52,7 @@ struct outcome {
 	struct sandbox_report walls; /* by the parent */
 };
 
-/* The one thing that comes out of the sandbox besides: a file without a name, written by the worker. */
+/* What comes out of the sandbox besides: files without a name, written by the worker. */
 static int output_make(struct fault *reterr)
 {
 	int fd = memfd_create("morph-edit", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -77,7 +81,7 @@ struct workplace {
 	char directory[PATH_MAX];
 	uid_t uid; /* (uid_t)-1: as ourselves */
 	gid_t gid;
-	int out_fd;
+	int out_fd, memo_fd;
 };
 
 /* The account to compile under: asked for, else "morph-edit", else nobody; none unless we are root. */
@@ -119,8 +123,9 @@ static int workplace_make(const struct arguments *a, struct workplace *ret, stru
 	if (r < 0)
 		return r;
 	ret->out_fd = output_make(reterr);
-	if (ret->out_fd < 0)
-		return ret->out_fd;
+	ret->memo_fd = ret->out_fd < 0 ? -1 : output_make(reterr);
+	if (ret->memo_fd < 0)
+		return MIN(ret->out_fd, ret->memo_fd);
 	snprintf(ret->directory, sizeof(ret->directory), "%s/morph-edit.XXXXXX", base);
 	if (!mkdtemp(ret->directory))
 		return fault_errno(reterr, -errno, "%s: cannot make a work directory", base);
@@ -133,6 +138,12 @@ static int workplace_make(const struct arguments *a, struct workplace *ret, stru
 	return 0;
 }
 
+static void workplace_close(const struct workplace *place)
+{
+	close(place->out_fd);
+	close(place->memo_fd);
+}
+
 /* What is done inside the sandbox, by a child of ours: an edit, then perhaps a self-test of its result. */
 struct task {
 	int (*run)(const struct task *task);
@@ -140,6 +151,7 @@ struct task {
 	const struct arguments *arguments;
 	const struct image *program, *result; /* result: of the edit; NULL before */
 	const struct profile *profile;
+	const struct file_map *memo; /* of an edit before */
 	const struct workplace *place;
 	const char *selftest;	/* the command; NULL before */
 	struct outcome *shared; /* with the process inside */
@@ -172,13 +184,23 @@ static int edit_in_sandbox(const struct task *task)
 	char path[PATH_MAX];
 	int r;
 
+	options.keeps_memo = task->arguments->memo;
+	options.memo = task->memo->data;
+	options.memo_size = task->memo->size;
 	options.directory = task->place->directory;
 	options.on_step = on_step;
 	options.userdata = outcome;
 	if (options.checks_only)
 		return check_in_sandbox(task, &options);
-	r = edit_run(task->program, task->profile, &options, path, &outcome->report, &outcome->fault);
-	return r ? r : output_copy(path, task->place->out_fd, &outcome->fault);
+	if (options.ir_of)
+		r = show_ir(task->program, &options, path, &outcome->fault);
+	else
+		r = edit_run(task->program, task->profile, &options, path, &outcome->report, &outcome->fault);
+	if (r == 0)
+		r = output_copy(path, task->place->out_fd, &outcome->fault);
+	snprintf(path, sizeof(path), "%s/" EDIT_MEMO, options.directory);
+	return r == 0 && access(path, F_OK) == 0 ? output_copy(path, task->place->memo_fd, &outcome->fault) :
+						   r;
 }
 
 static int selftest_in_sandbox(const struct task *task)
@@ -225,6 +247,7 @@ static void texts_end(struct outcome *outcome)
 	END(r->cpu);
 	END(r->tune);
 	END(r->selftest);
+	END(r->without);
 #undef END
 }
 
@@ -285,6 +308,7 @@ static int supervise(struct task *task, unsigned cpu_s, uint64_t file_bytes, str
 			    .n_processes = PROCESSES_MAX },
 		.timeout_s = a->timeout_s,
 		.keep_fd = place->out_fd,
+		.keep_also = place->memo_fd,
 		.tick = on_tick,
 		.userdata = task,
 	};
@@ -346,7 +370,7 @@ static int selftest(const struct task *edit, const struct image *result, const c
 	r = supervise(&task, task.arguments->selftest_timeout_s, SELFTEST_FILE_BYTES, &outcome);
 	if (r < 0)
 		*reterr = outcome.fault;
-	close(place.out_fd);
+	workplace_close(&place);
 	file_remove_tree(place.directory, NULL);
 	return r < 0 ? r : 1;
 }
@@ -383,6 +407,19 @@ static int result_take(const struct task *task, struct edit_report *report, stru
 	return file_write(a->out, bytes, size, (st.st_mode & 0777) | 0500, reterr);
 }
 
+/* The generation is there: without a memo the next edit takes longer, and that is all. */
+static void memo_take(const struct task *task)
+{
+	const char *path = task->arguments->memo;
+	struct fault fault;
+	int r = path ? result_seal(task->place->memo_fd, &fault) : 0;
+
+	if (path && r == 0)
+		r = memo_file_take(task->place->memo_fd, path, &fault);
+	if (r < 0)
+		log_warning("no memo was kept, and the next edit takes as long as this one: %s", fault.text);
+}
+
 /* Where the link looks first (editor/link/relink.h). They are not read by anyone but the linker in the sandbox. */
 static int library_place(const char *library, const char *directory, struct fault *reterr)
 {
@@ -415,13 +452,13 @@ static int libraries_place(const struct arguments *a, const struct workplace *pl
 	return r;
 }
 
-/* What differs, for whoever asked; @r: of the check */
-static int differences_take(const struct task *task, int r, struct fault *reterr)
+/* What differs, or a function's IR, for whoever asked; @r: of the check, or of showing */
+static int text_take(const struct task *task, int r, struct fault *reterr)
 {
 	_clean_(file_map_donep) struct file_map map = { 0 };
 	int fd = task->place->out_fd, error;
 
-	if (r != EDIT_UNTRUSTED || !task->arguments->out)
+	if (r != (task->arguments->edit.ir_of ? 0 : EDIT_UNTRUSTED) || !task->arguments->out)
 		return r;
 	error = result_seal(fd, reterr);
 	if (error == 0)
@@ -436,7 +473,11 @@ static int inputs_open(const struct arguments *a, struct image **retprogram, str
 {
 	int r = image_open(a->program, retprogram, reterr);
 
-	return r < 0 ? r : (a->edit.checks_only ? 0 : profile_read(a->profile, retprofile, reterr));
+	if (r == 0 && arguments_edit(a))
+		r = profile_read(a->profile, retprofile, reterr);
+	if (r == 0 && arguments_edit(a))
+		r = seen_none(*retprofile, a->profile, reterr);
+	return r;
 }
 
 /* Decisions on chance make a program slower as easily as faster (profiles/infer/verdict.h). */
@@ -481,17 +522,21 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 {
 	_clean_(image_freep) struct image *program = NULL;
 	_clean_(profile_freep) struct profile *profile = NULL;
+	_clean_(file_map_donep) struct file_map memo = { 0 };
 	struct workplace place;
 	struct outcome outcome = { 0 };
 	struct task task = { .run = edit_in_sandbox,
 			     .who = "the compiler",
 			     .arguments = a,
+			     .memo = &memo,
 			     .place = &place,
 			     .shared = shared };
 	int r = inputs_open(a, &program, &profile, reterr);
 
 	if (r == 0 && profile)
 		r = samples_check(a, profile, reterr);
+	if (r == 0 && a->memo)
+		r = memo_file_open(a->memo, &memo, reterr);
 	if (r == 0)
 		r = workplace_make(a, &place, reterr);
 	if (r < 0)
@@ -505,15 +550,17 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 		*reterr = outcome.fault;
 	else
 		walls_say(&outcome.walls);
-	if (a->edit.checks_only)
-		r = differences_take(&task, r, reterr);
+	if (!arguments_edit(a))
+		r = text_take(&task, r, reterr);
 	else if (r == 0)
 		r = result_take(&task, &outcome.report, reterr);
-	if (r == 0 && !a->edit.checks_only)
+	if (r == 0 && arguments_edit(a))
+		memo_take(&task);
+	if (r == 0 && arguments_edit(a))
 		r = reports_write(&task, &outcome, reterr);
 	if (r == 0 && outcome.report.difference.text[0])
 		log_warning("%s: rebased: %s", a->program, outcome.report.difference.text);
-	close(place.out_fd);
+	workplace_close(&place);
 	if (a->keep)
 		log_info("the stages are in %s", place.directory);
 	else

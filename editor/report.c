@@ -4,6 +4,7 @@
 #include "editor/report.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/config.h"
@@ -30,6 +31,40 @@ static void times_json(struct json *json, const struct edit_report *r)
 	json_object_end(json);
 }
 
+static void hash_json(struct json *json, const char *key, uint64_t hash)
+{
+	char text[17];
+
+	snprintf(text, sizeof(text), "%016llx", (unsigned long long)hash);
+	json_string(json, key, hash ? text : NULL);
+}
+
+/* What was asked to be left as it is: with it the edit can be repeated. */
+static void exceptions_json(struct json *json, const struct edit_options *options,
+			    const struct edit_report *r)
+{
+	struct edit_pass pass;
+
+	json_array_begin(json, "as_shipped");
+	for (size_t i = 0; i < options->n_as_shipped; i++) {
+		const struct edit_kept *asked = &options->as_shipped[i];
+
+		json_object_begin(json, NULL);
+		json_string(json, "name", asked->name);
+		json_bool(json, "kept", r->kept[i].state == KEPT);
+		hash_json(json, "cfg_hash", r->kept[i].cfg_hash);
+		hash_json(json, "only_cfg_hash", asked->cfg_hash);
+		json_bool(json, "may_lack", asked->may_lack);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_array_begin(json, "without");
+	for (size_t i = 0; edit_pass_at(i, &pass); i++)
+		if (options->passes_off >> i & 1)
+			json_string(json, NULL, pass.name);
+	json_array_end(json);
+}
+
 static void report_json(struct json *json, const struct image *program, const struct profile *profile,
 			const uint8_t profile_sha256[SHA256_BYTES], const struct edit_options *options,
 			const struct edit_report *r, const struct sandbox_report *walls)
@@ -45,6 +80,9 @@ static void report_json(struct json *json, const struct image *program, const st
 	json_string(json, "cpu", r->cpu[0] ? r->cpu : NULL);
 	json_string(json, "tuned_for", r->tune[0] ? r->tune : NULL);
 	json_bool(json, "layout_only", options->layout_only);
+	json_double(json, "copies", options->limits_copies ? options->copies : NAN);
+	json_bool(json, "unroll", !options->no_unroll);
+	json_double(json, "vector_bits", options->limits_vectors ? (double)options->vector_bits : NAN);
 	json_string(json, "profile_sha256", sha256_text(profile_sha256, sha256));
 	json_double(json, "samples", profile->samples);
 	json_u64(json, "functions", r->trust.n_functions);
@@ -67,6 +105,7 @@ static void report_json(struct json *json, const struct image *program, const st
 		json_double(json, "indirect_calls_direct_share", r->indirect.direct / r->indirect.executed);
 	json_u64(json, "imports_called_straight", r->n_imports);
 	json_u64(json, "jumps_to_aligned_loops", r->n_loops);
+	json_bool(json, "dispatch_shared", r->shares_dispatch);
 	json_u64(json, "functions_laid_out", r->n_laid_out);
 	json_u64(json, "blocks_out_of_line", r->n_cold_blocks);
 	json_double(json, "layout_score_before", r->score_before);
@@ -78,12 +117,17 @@ static void report_json(struct json *json, const struct image *program, const st
 		json_double(json, "predicted_taken_before", r->before.taken);
 		json_double(json, "predicted_taken_after", r->after.taken);
 	}
+	json_u64(json, "functions_as_shipped", r->n_as_shipped);
+	exceptions_json(json, options, r);
 	json_u64(json, "functions_proved", r->n_proven);
 	json_u64(json, "functions_unproved", r->n_unproven);
 	json_array_begin(json, "unproved");
 	for (size_t i = 0; i < MIN(r->n_unproven, EDIT_NAMED_MAX); i++)
 		json_string(json, NULL, r->unproven[i]);
 	json_array_end(json);
+	json_bool(json, "shipped_code_from_memo", r->recalls_code);
+	json_u64(json, "modules_proved_from_memo", r->n_proofs_recalled);
+	json_u64(json, "cold_halves_from_memo", r->n_halves_recalled);
 	json_u64(json, "text_bytes_before", r->text_before);
 	json_u64(json, "text_bytes_after", r->text_after);
 	json_u64(json, "peak_bytes", r->peak_bytes);

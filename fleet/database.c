@@ -269,8 +269,8 @@ static int query_send(struct database *db, const char *sql, const struct databas
 	char text[400];
 
 	PQsetnonblocking(db->conn, 1);
-	if (PQsendQueryParams(db->conn, sql, values ? values->n : 0, NULL, values ? values->at : NULL, NULL,
-			      NULL, binary) &&
+	if (PQsendQueryParams(db->conn, sql, values ? values->n : 0, NULL, values ? values->at : NULL,
+			      values ? values->sizes : NULL, values ? values->is_binary : NULL, binary) &&
 	    PQflush(db->conn) >= 0)
 		return 0;
 	sentence(PQerrorMessage(db->conn), text, sizeof(text));

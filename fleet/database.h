@@ -40,14 +40,17 @@ DEFINE_CLEANUP(struct database *, database_free);
 /** database_url_read() - the only line of a file that nobody else may read; needs free(). -EPERM: others may */
 int database_url_read(const char *path, char **ret, struct fault *reterr);
 
-/** The values of $1, $2 ...; text, NULL is NULL. */
+#define DATABASE_VALUES_MAX 12
+
+/** The values of $1, $2 ...; text, NULL is NULL; binary where is_binary says so. */
 struct database_values {
-	const char *at[8];
+	const char *at[DATABASE_VALUES_MAX];
 	int n;
+	int sizes[DATABASE_VALUES_MAX], is_binary[DATABASE_VALUES_MAX];
 };
-#define VALUES(...)                                  \
-	(&(struct database_values){ { __VA_ARGS__ }, \
-				    sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *) })
+#define VALUES(...)                                        \
+	(&(struct database_values){ .at = { __VA_ARGS__ }, \
+				    .n = sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *) })
 
 /**
  * database_do() - a statement; @values may be NULL

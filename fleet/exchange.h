@@ -10,8 +10,9 @@
 
 #include "fleet/database.h"
 #include "module/build_id.h"
+#include "profiles/store/profile.h"
 
-#define EXCHANGE_INTERFACE 1 /* of fleet.hello(), fleet.push(), fleet.pull() */
+#define EXCHANGE_INTERFACE 3 /* of fleet.hello(), fleet.push(), fleet.pull(), fleet.seen() */
 
 enum exchange_outcome {
 	EXCHANGE_TAKEN,	  /* it counts, once */
@@ -47,9 +48,13 @@ int exchange_push(struct exchange *exchange, uint64_t sequence, const char *path
 		  struct fault *reterr);
 
 /**
- * exchange_pull() - what the fleet knows of @build_id, as a stored profile into the file @path
- * Return: 0; -ENODATA: nothing, or not from enough machines yet; -EBADMSG, -EFBIG: the answer makes no sense; else as
- * database_do()
+ * exchange_ask() - what the fleet knows of @build_id
+ * Return: 0 with *ret, owned by the caller; -ENODATA: nothing, or not from enough machines yet; -EBADMSG, -EFBIG: the answer makes no
+ * sense; else as database_do()
  */
+int exchange_ask(struct exchange *exchange, const struct build_id *build_id, struct profile **ret,
+		 struct fault *reterr);
+
+/** exchange_pull() - the same as a stored profile into the file @path */
 int exchange_pull(struct exchange *exchange, const struct build_id *build_id, const char *path,
 		  struct fault *reterr);

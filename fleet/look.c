@@ -99,3 +99,37 @@ int machines_top(struct database *db, unsigned days, bool json, FILE *out, struc
 		       show(rows, names, 6, "build ID|name|>samples|>%|>machines|last push", json, out,
 			    reterr);
 }
+
+int machines_diff(struct database *db, unsigned days, bool json, FILE *out, struct fault *reterr)
+{
+	static const char *const names[] = { "package",
+					     "before",
+					     "after",
+					     "since",
+					     ">machine_days_before",
+					     ">machine_days_after",
+					     ">samples_before",
+					     ">samples_after",
+					     ">ratio",
+					     ">low",
+					     ">high",
+					     "verdict" };
+	_clean_(rows_freep) PGresult *rows = NULL;
+	char text[16];
+	int r;
+
+	snprintf(text, sizeof(text), "%u", days);
+	r = database_ask(
+		db,
+		"SELECT package, name_before, name_after, since, machine_days_before, "
+		"machine_days_after, round(samples_before::numeric, 1), "
+		"round(samples_after::numeric, 1), round(ratio::numeric, 3), round(low::numeric, 3), "
+		"round(high::numeric, 3), verdict FROM fleet.diff($1)",
+		VALUES(text), &rows, reterr);
+	return r < 0 ? r :
+		       show(rows, names, 12,
+			    "package|before|after|since|>machine days|>after|>samples "
+			    "each|>after|>ratio|>low|>high|"
+			    "verdict",
+			    json, out, reterr);
+}

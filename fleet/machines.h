@@ -35,6 +35,12 @@ int machines_list(struct database *database, bool json, FILE *out, struct fault 
 int machines_status(struct database *database, bool json, FILE *out, struct fault *reterr);
 int machines_top(struct database *database, unsigned days, bool json, FILE *out, struct fault *reterr);
 
+/**
+ * machines_diff() - packages of which a later build came in the last @days: what CPU a machine spends on each in a day on which
+ * it runs, whether that is more than chance
+ */
+int machines_diff(struct database *database, unsigned days, bool json, FILE *out, struct fault *reterr);
+
 /** machines_name_module() - what top calls the module with that build ID */
 int machines_name_module(struct database *database, const char *build_id, const char *name,
 			 struct fault *reterr);

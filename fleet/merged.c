@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * float8[] in binary: dimensions, has NULLs, type of the elements; length and lower bound of each dimension; then for each
+ * Arrays in binary: dimensions, has NULLs, type of the elements; length and lower bound of each dimension; then for each
  * element its size and bytes. All big-endian. (PostgreSQL: array_send() in src/backend/utils/adt/arrayfuncs.c.)
  */
 
@@ -13,13 +13,21 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "profiles/store/seen.h"
 
+/* Types of elements, by PostgreSQL's numbers. */
+#define INT8_TYPE 20u
+#define INT2_TYPE 21u
+#define FLOAT4_TYPE 700u
 #define FLOAT8_TYPE 701u
+
 #define LARGEST 0x1p62
+#define LARGEST_SEEN 0x1p40
+#define FILE_BYTES_MAX (1ull << 40)
 
 struct array {
-	const uint8_t *at; /* borrowed: n elements of 4 + 8 bytes */
-	uint32_t n;
+	const uint8_t *at; /* borrowed: n elements of 4 bytes, which say @width, and these */
+	uint32_t n, width;
 };
 
 static uint32_t read_u32(struct reader *reader)
@@ -49,28 +57,46 @@ static double real_of(const struct merged_field *field, bool *bad)
 	return real_of_bits(u64_of(field, bad));
 }
 
-static int array_of(const struct merged_field *field, struct array *ret)
+static int array_of(const struct merged_field *field, uint32_t type, uint32_t width, struct array *ret)
 {
 	struct reader reader = reader_of(field->bytes, field->size);
-	uint32_t dimensions = read_u32(&reader), has_nulls = read_u32(&reader), type = read_u32(&reader);
+	uint32_t dimensions = read_u32(&reader), has_nulls = read_u32(&reader),
+		 type_there = read_u32(&reader);
 	uint32_t n = read_u32(&reader), lower = read_u32(&reader);
 
-	if (reader.bad || dimensions != 1 || has_nulls || type != FLOAT8_TYPE || lower != 1 || !n ||
-	    n > PROFILE_MAX_COUNTS || reader_left(&reader) != 12ull * n)
+	if (reader.bad || dimensions != 1 || has_nulls || type_there != type || lower != 1 || !n ||
+	    n > PROFILE_MAX_COUNTS || reader_left(&reader) != (4ull + width) * n)
 		return -EBADMSG;
-	*ret = (struct array){ .at = reader.at, .n = n };
+	*ret = (struct array){ .at = reader.at, .n = n, .width = width };
 	for (uint32_t i = 0; i < n; i++)
-		if (read_u32(&reader) != 8 || !reader_bytes(&reader, 8))
+		if (read_u32(&reader) != width || !reader_bytes(&reader, width))
 			return -EBADMSG;
 	return 0;
 }
 
+/* As a number without a sign. */
+static uint64_t bits_at(const struct array *array, uint32_t i)
+{
+	const uint8_t *at = array->at + (4ull + array->width) * i + 4;
+	uint64_t ret = 0;
+
+	for (uint32_t j = 0; j < array->width; j++)
+		ret = ret << 8 | at[j];
+	return ret;
+}
+
 static double element(const struct array *array, uint32_t i)
 {
-	uint64_t bits;
+	return real_of_bits(bits_at(array, i));
+}
 
-	memcpy(&bits, array->at + 12ull * i + 4, sizeof(bits));
-	return real_of_bits(be64toh(bits));
+static float narrow_element(const struct array *array, uint32_t i)
+{
+	uint32_t bits = (uint32_t)bits_at(array, i);
+	float ret;
+
+	memcpy(&ret, &bits, sizeof(ret));
+	return ret;
 }
 
 int merged_begin(const struct build_id *build_id, struct merged *ret)
@@ -134,9 +160,10 @@ int merged_add(struct merged *merged, const struct merged_field fields[MERGED_FI
 	struct profile_function *f;
 	int r = 0;
 
-	bad = bad || array_of(&fields[4], &executions) < 0 || array_of(&fields[5], &spread) < 0 ||
-	      executions.n != spread.n || !(weight > 0 && weight <= 1) ||
-	      !(samples >= 0 && samples < LARGEST) || profile_find(merged->profile, guid);
+	bad = bad || array_of(&fields[4], FLOAT8_TYPE, 8, &executions) < 0 ||
+	      array_of(&fields[5], FLOAT8_TYPE, 8, &spread) < 0 || executions.n != spread.n ||
+	      !(weight > 0 && weight <= 1) || !(samples >= 0 && samples < LARGEST) ||
+	      profile_find(merged->profile, guid);
 	if (bad)
 		return fault_set(reterr, -EBADMSG,
 				 "the database answers with what is no count of a function; its Morph may be "
@@ -158,4 +185,57 @@ int merged_add(struct merged *merged, const struct merged_field fields[MERGED_FI
 	f->samples = samples * weight;
 	merged->profile->samples += f->samples;
 	return 0;
+}
+
+/* ---- what was seen ---- */
+
+/* Parts of samples become whole ones, by the odds: the sum over places stays. */
+static uint64_t whole(double weight, uint64_t from, uint64_t to)
+{
+	uint64_t die = (from * 0x9e3779b97f4a7c15u ^ to) * 0xbf58476d1ce4e5b9u;
+	double floored = floor(weight);
+
+	return (uint64_t)floored + (weight - floored > (double)(die >> 11) * 0x1p-53);
+}
+
+static int place_add(struct merged *merged, uint64_t page, uint64_t at, uint64_t to, double weight)
+{
+	uint64_t from = page * MERGED_PAGE_BYTES + at, count;
+
+	if (at >= MERGED_PAGE_BYTES || !(weight >= 0 && weight < LARGEST_SEEN) ||
+	    (to != PROFILE_SEEN_SAMPLE && to >= FILE_BYTES_MAX))
+		return -EBADMSG;
+	count = whole(weight, from, to);
+	return count ? seen_place(merged->profile, from, to, count) : 0;
+}
+
+int merged_add_seen(struct merged *merged, const struct merged_field fields[MERGED_SEEN_FIELDS],
+		    struct fault *reterr)
+{
+	struct array froms = { 0 }, targets = { 0 }, weights = { 0 };
+	bool bad = false;
+	uint64_t page = u64_of(&fields[0], &bad);
+	double weight = real_of(&fields[1], &bad);
+	int r = 0;
+
+	bad = bad || array_of(&fields[2], INT2_TYPE, 2, &froms) < 0 ||
+	      array_of(&fields[3], INT8_TYPE, 8, &targets) < 0 ||
+	      array_of(&fields[4], FLOAT4_TYPE, 4, &weights) < 0 || froms.n != targets.n ||
+	      froms.n != weights.n || !(weight > 0 && weight <= 1) ||
+	      page >= FILE_BYTES_MAX / MERGED_PAGE_BYTES;
+	for (uint32_t i = 0; !bad && r == 0 && i < froms.n; i++)
+		r = place_add(merged, page, bits_at(&froms, i), bits_at(&targets, i),
+			      narrow_element(&weights, i) * weight);
+	if (r == -ENOMEM)
+		return fault_errno(reterr, r, "samples of many");
+	if (bad || r < 0)
+		return fault_set(reterr, -EBADMSG,
+				 "the database answers with samples that no file can have; its Morph may be "
+				 "damaged, or it is not what it says");
+	return 0;
+}
+
+void merged_end(struct merged *merged)
+{
+	seen_sort(merged->profile);
 }

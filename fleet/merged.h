@@ -4,7 +4,7 @@
 /**
  * merged.h - what the fleet knows of a module, from the database's rows to a profile
  *
- * The values are those of fleet.pull() in PostgreSQL's binary format; whoever answers may have sent anything.
+ * The values are those of fleet.pull() and fleet.seen() in PostgreSQL's binary format; whoever answers may have sent anything.
  */
 
 #include <stddef.h>
@@ -40,3 +40,13 @@ static inline void merged_donep(struct merged *merged)
 
 /** merged_add() - one row: guid, hash, weight, samples, executions, spread. -EBADMSG: it makes no sense; -ENOMEM */
 int merged_add(struct merged *merged, const struct merged_field fields[MERGED_FIELDS], struct fault *reterr);
+
+#define MERGED_SEEN_FIELDS 5
+#define MERGED_PAGE_BYTES 4096u
+
+/** merged_add_seen() - one row of fleet.seen(): page, weight, bytes in it, targets, weights; likewise */
+int merged_add_seen(struct merged *merged, const struct merged_field fields[MERGED_SEEN_FIELDS],
+		    struct fault *reterr);
+
+/** merged_end() - all rows were added */
+void merged_end(struct merged *merged);

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "fleet/counts_file.h"
 #include "fleet/exchange.h"
 #include "fleet/machines.h"
 #include "fleet/schema.h"
@@ -94,6 +95,11 @@ static int run_top(const struct options *o, struct database *db, struct fault *r
 	return machines_top(db, o->days, o->json, stdout, reterr);
 }
 
+static int run_diff(const struct options *o, struct database *db, struct fault *reterr)
+{
+	return machines_diff(db, o->days, o->json, stdout, reterr);
+}
+
 static int run_name(const struct options *o, struct database *db, struct fault *reterr)
 {
 	struct build_id id;
@@ -145,37 +151,111 @@ static int batches_push(const struct options *o, struct exchange *x, struct buff
 	return 0;
 }
 
-static int run_push(const struct options *o, struct database *db, struct fault *reterr)
+/* @r: of what is reported, which counts more than that it cannot be */
+static int report_write(const struct options *o, const struct buffer *report, int r, struct fault *reterr)
 {
-	_clean_(buffer_donep) struct buffer report = { 0 };
 	struct fault fault = { "" };
-	struct exchange x;
-	int r = exchange_begin(db, o->stream, &x, reterr), written;
+	int written;
 
-	if (r < 0)
-		return r;
-	buffer_printf(&report, "last %" PRIu64 "\n", x.last);
-	r = batches_push(o, &x, &report, reterr);
-	if (report.bad)
+	if (report->bad)
 		return fault_errno(reterr, -ENOMEM, "report");
-	written = o->report ? file_write(o->report, report.data, report.size, 0644, &fault) :
-		  fwrite(report.data, 1, report.size, stdout) == report.size ? 0 :
-									       -EIO;
+	written = o->report ? file_write(o->report, report->data, report->size, 0644, &fault) :
+		  fwrite(report->data, 1, report->size, stdout) == report->size ? 0 :
+										  -EIO;
 	if (r == 0 && written < 0)
 		*reterr = fault;
 	return r < 0 ? r : written;
 }
 
+static int run_push(const struct options *o, struct database *db, struct fault *reterr)
+{
+	_clean_(buffer_donep) struct buffer report = { 0 };
+	struct exchange x;
+	int r = exchange_begin(db, o->stream, &x, reterr);
+
+	if (r < 0)
+		return r;
+	buffer_printf(&report, "last %" PRIu64 "\n", x.last);
+	r = batches_push(o, &x, &report, reterr);
+	return report_write(o, &report, r, reterr);
+}
+
+/* "BUILD-ID=FILE" */
+static int build_of(char *word, struct build_id *ret, const char **retpath)
+{
+	char *equals = strchr(word, '=');
+	int r;
+
+	if (!equals || !equals[1])
+		return -EINVAL;
+	*equals = '\0';
+	*retpath = equals + 1;
+	r = build_id_parse(word, ret);
+	return r;
+}
+
+/* One line for each build: its ID, what the fleet said, and why not. After an answer that makes no sense nothing else comes. */
+static int builds_pull(const struct options *o, struct exchange *x, struct buffer *report,
+		       struct fault *reterr)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < o->n; i++) {
+		struct fault fault = { "" };
+		struct build_id id;
+		const char *path;
+
+		if (build_of(o->words[i], &id, &path) < 0)
+			return fault_set(reterr, -EINVAL, "%.100s: not BUILD-ID=FILE", o->words[i]);
+		r = exchange_pull(x, &id, path, &fault);
+		buffer_printf(report, "%s %s%s%s\n", o->words[i],
+			      r == 0			   ? "known" :
+			      r == -ENODATA		   ? "unknown" :
+			      r == -EBADMSG || r == -EFBIG ? "refused" :
+							     "later",
+			      fault.text[0] ? " " : "", SHOWN(fault.text));
+		if (r < 0)
+			*reterr = fault;
+		if (r == -ENODATA)
+			r = 0;
+	}
+	return r;
+}
+
 static int run_pull(const struct options *o, struct database *db, struct fault *reterr)
 {
+	_clean_(buffer_donep) struct buffer report = { 0 };
 	struct build_id id;
 	struct exchange x;
-	int r = build_id_parse(o->words[0], &id);
+	int r;
 
-	if (r < 0 || !o->output)
-		return fault_set(reterr, -EINVAL, "say pull BUILD-ID -o FILE");
+	if (o->output && (o->n != 1 || build_id_parse(o->words[0], &id) < 0))
+		return fault_set(reterr, -EINVAL, "say pull BUILD-ID -o FILE, or pull BUILD-ID=FILE...");
 	r = exchange_begin(db, o->stream, &x, reterr);
-	return r < 0 ? r : exchange_pull(&x, &id, o->output, reterr);
+	if (r < 0)
+		return r;
+	if (o->output)
+		return exchange_pull(&x, &id, o->output, reterr);
+	r = builds_pull(o, &x, &report, reterr);
+	return report_write(o, &report, r, reterr);
+}
+
+static int run_export(const struct options *o, struct database *db, struct fault *reterr)
+{
+	struct counts_report report;
+	struct exchange x;
+	int r;
+
+	if (!o->output)
+		return fault_set(reterr, -EINVAL, "say export PACKAGE -o FILE");
+	r = exchange_begin(db, o->stream, &x, reterr);
+	if (r == 0)
+		r = counts_file_write(&x, o->words[0], o->output, &report, reterr);
+	if (r == 0)
+		printf("%s: %.0f samples of %zu programs%s\n", SHOWN(o->output), report.samples,
+		       report.n_programs,
+		       report.n_unknown ? "; others carry IR, and the fleet does not know them" : "");
+	return r;
 }
 
 /* ---- the command line ---- */
@@ -185,9 +265,11 @@ static const struct fleet_verb verbs[] = {
 	{ "machine", "add NAME [-o FILE] [--for URL] | revoke NAME | list [--json]", 1, 2, run_machine },
 	{ "status", "[--json]", 0, 0, run_status },
 	{ "top", "[--days N] [--json]", 0, 0, run_top },
+	{ "diff", "[--days N] [--json]", 0, 0, run_diff },
 	{ "name", "BUILD-ID NAME", 2, 2, run_name },
 	{ "push", "--stream N [--report FILE] NUMBER=FILE...", 1, 1024, run_push },
-	{ "pull", "BUILD-ID -o FILE", 1, 1, run_pull },
+	{ "pull", "BUILD-ID -o FILE | [--report FILE] BUILD-ID=FILE...", 1, 1024, run_pull },
+	{ "export", "PACKAGE|PATH -o FILE", 1, 1, run_export },
 	{ NULL },
 };
 

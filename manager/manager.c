@@ -10,22 +10,30 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "manager/act/activation.h"
+#include "manager/act/ask.h"
 #include "manager/act/automatic.h"
 #include "manager/act/fetch.h"
+#include "manager/act/fit.h"
 #include "manager/act/fleet.h"
 #include "manager/act/housekeeping.h"
 #include "manager/act/measure.h"
 #include "manager/act/metrics.h"
 #include "manager/act/queue.h"
+#include "manager/act/quota.h"
 #include "manager/act/rebuild.h"
 #include "manager/act/watch.h"
 #include "manager/decide/machine.h"
 #include "manager/job/job.h"
+#include "manager/keep/clock_step.h"
 #include "manager/keep/journal.h"
 #include "manager/keep/renewal.h"
 #include "manager/keep/store.h"
+#include "manager/keep/store_version.h"
 #include "manager/mount/mounts.h"
+#include "manager/program/arrivals.h"
 #include "manager/program/installed.h"
+#include "manager/shadow/shadow.h"
+#include "manager/start/start.h"
 
 #define HOUSEKEEPING_INTERVAL_NS (3600ull * 1000000000)
 
@@ -43,6 +51,8 @@ static int directories_open(struct manager *m, struct fault *reterr)
 	/* Others may pass through it to the work directory, and see nothing on the way. */
 	r = manager_mkdir(state, 0711, reterr);
 	if (r == 0)
+		r = store_check_version(m->store, reterr);
+	if (r == 0)
 		r = manager_mkdir(m->store, 0700, reterr);
 	return r < 0 ? r : manager_mkdir(m->spool, 0755, reterr);
 }
@@ -57,6 +67,9 @@ static int database_open(struct manager *m, struct fault *reterr)
 
 	settings_path(&m->settings, m->settings.state_directory, state);
 	r = state_open(state, &m->state, &origin, &why, reterr);
+	if (r == 0 &&
+	    store_put_version(m->store, &why) < 0) /* a full disk, say; it is only for a Morph of before */
+		log_warning("%s", why.text);
 	if (r == 0)
 		r = renewal_store(m, reterr);
 	if (r == 0)
@@ -80,10 +93,14 @@ static int database_open(struct manager *m, struct fault *reterr)
 /* What a crash or a kill left half done, and what changed while morphd was away. */
 static int repair(struct manager *m, struct fault *reterr)
 {
-	unsigned n = 0;
+	struct fault fault = { "" };
+	unsigned n = 0, n_foreign = 0, n_failed = 0;
 	int r;
 
-	r = mounts_tick(m, reterr);
+	/* Before anything is mounted, and once more when it is known what stands where. */
+	r = watch_cpu(m, &n_foreign, &n_failed, reterr);
+	if (r == 0)
+		r = mounts_tick(m, reterr);
 	if (r == 0)
 		r = activation_repair(m, &n, reterr);
 	if (r == 0 && n)
@@ -91,7 +108,11 @@ static int repair(struct manager *m, struct fault *reterr)
 	if (r == 0)
 		r = file_remove_tree(m->work, reterr);
 	if (r == 0)
+		r = fit_clean(m, reterr);
+	if (r == 0)
 		r = store_clean(m->store, reterr);
+	if (r == 0)
+		r = rebuild_agree(m, reterr);
 	if (r == 0)
 		r = state_do(
 			m->state, reterr,
@@ -100,11 +121,18 @@ static int repair(struct manager *m, struct fault *reterr)
 	if (r == 0)
 		r = installed_refresh(m, reterr);
 	if (r == 0)
-		r = watch_cpu(m, &n, reterr);
-	if (r == 0 && n)
+		r = rebuild_missing(m, &n, reterr);
+	if (r == 0)
+		r = watch_cpu(m, &n_foreign, &n_failed, reterr);
+	if (r == 0 && n_foreign)
 		log_warning("%u programs were put back as shipped: this is another CPU than the one they "
 			    "were compiled for",
-			    n);
+			    n_foreign);
+	if (r == 0 && shadow_refresh(m, &fault) < 0)
+		log_warning("%s", fault.text);
+	/* For morph-start, when the machine starts again. A full disk is no reason to stop. */
+	if (r == 0 && !n_failed && m->cpu[0] && start_note(&m->settings, m->cpu, &fault) < 0)
+		log_warning("%s", fault.text);
 	return r;
 }
 
@@ -124,7 +152,7 @@ int manager_open(struct settings *settings, sd_event *event, struct manager **re
 	m->queue = queue_new(m);
 	if (!m->queue)
 		return fault_errno(reterr, -ENOMEM, "morphd");
-	if (machine_cpu(&m->settings, m->cpu, &fault) < 0)
+	if (cpu_describe(&m->settings, m->cpu, &fault) < 0)
 		log_warning("%s", fault.text);
 	if (m->event) {
 		job_clean(m);
@@ -135,6 +163,8 @@ int manager_open(struct settings *settings, sd_event *event, struct manager **re
 	r = directories_open(m, reterr);
 	if (r == 0)
 		r = database_open(m, reterr);
+	if (r == 0 && clock_step_start(m, &fault) < 0) /* a full disk, say: tried again at the next start */
+		log_warning("%s", fault.text);
 	if (r == 0)
 		r = fleet_open(m, reterr);
 	if (r == 0)
@@ -150,7 +180,10 @@ void manager_free(struct manager *m)
 	if (!m)
 		return;
 	queue_free(m->queue);
+	quota_free(m->quota);
 	fetch_stop(m->fetch);
+	ask_stop(m->ask);
+	fit_stop(m->fit);
 	fleet_stop(m->handover);
 	state_free(m->state);
 	sd_event_unref(m->event);
@@ -166,9 +199,13 @@ void manager_tick(struct manager *m, struct manager_clock *clock)
 	int r;
 
 	clock->tick_ns += (uint64_t)seconds * 1000000000;
-	r = installed_refresh(m, &fault);
+	r = clock_step_look(m, &fault);
+	if (r == 0)
+		r = installed_refresh(m, &fault);
 	if (r == 0)
 		r = mounts_tick(m, &fault);
+	if (r == 0)
+		r = shadow_refresh(m, &fault);
 	if (r == 0)
 		r = watch_judge(m, &fault);
 	if (r == 0)
@@ -182,7 +219,11 @@ void manager_tick(struct manager *m, struct manager_clock *clock)
 		r = housekeeping(m, queue_module(m->queue), &fault);
 	}
 	if (r == 0)
+		r = arrivals_tick(m, &fault);
+	if (r == 0)
 		r = fetch_tick(m, &fault);
+	if (r == 0)
+		r = fit_tick(m, &fault);
 	if (r == 0)
 		r = automatic_edits(m, m->queue, &fault);
 	if (r == 0)
@@ -190,4 +231,5 @@ void manager_tick(struct manager *m, struct manager_clock *clock)
 	if (r < 0)
 		manager_log_fault(m, r, &fault);
 	fleet_tick(m);
+	ask_tick(m);
 }

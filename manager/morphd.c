@@ -19,9 +19,15 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "base/prefix.h"
+#include "base/user_place.h"
 #include "manager/intake/intake.h"
 #include "manager/act/request.h"
 #include "manager/manager.h"
+#include "manager/program/arrivals.h"
+#include "manager/program/installed.h"
+#include "manager/shadow/links.h"
+#include "manager/shadow/shadow.h"
+#include "manager/shadow/shadow_watch.h"
 #include "manager/talk/announce.h"
 #include "manager/talk/bus.h"
 
@@ -35,12 +41,14 @@ enum {
 	OPTION_ROLLBACK,
 	OPTION_ROLLBACK_ALL,
 	OPTION_CHECK,
+	OPTION_USER,
+	OPTION_FALL_THROUGH,
 	OPTION_VERSION
 };
 
 struct morphd {
 	const char *config, *bus_address, *rollback;
-	bool config_is_given, check_only, rollback_all;
+	bool config_is_given, check_only, rollback_all, is_user, fall_through;
 	char **overrides; /* borrowed from argv: "key=value" or "root=..." */
 	size_t n_overrides;
 	struct settings settings;
@@ -49,6 +57,7 @@ struct morphd {
 	struct manager_clock clock;
 	struct bus *bus;
 	struct announcer *announcer;
+	struct shadow_watch *shadow; /* of activation = shadow */
 	sd_event_source *spool, *intake, *tick;
 };
 
@@ -73,10 +82,10 @@ static int override(struct settings *settings, const char *text, struct fault *r
 
 static int settings_load(const struct morphd *d, struct settings *ret, struct fault *reterr)
 {
-	int r = settings_init(ret);
+	int r = d->is_user ? settings_init_user(ret, reterr) : settings_init(ret);
 
 	if (r < 0)
-		return fault_errno(reterr, r, "settings");
+		return d->is_user ? r : fault_errno(reterr, r, "settings");
 	/* The root decides which configuration file is meant, so it goes first. */
 	for (size_t i = 0; r == 0 && i < d->n_overrides; i++)
 		if (strncmp(d->overrides[i], "root=", 5) == 0)
@@ -117,6 +126,28 @@ static int on_spool(_unused_ sd_event_source *source, _unused_ const struct inot
 	return sd_event_source_set_enabled(d->intake, SD_EVENT_ON);
 }
 
+static void shadow_renew(struct morphd *d)
+{
+	struct fault fault = { "" };
+
+	if (d->shadow && shadow_watch_renew(d->shadow, &fault) < 0)
+		log_warning("%s", fault.text);
+}
+
+/* A program was upgraded or removed, or another one has its name: it is not waited for the next tick. */
+static void on_shadow(void *userdata)
+{
+	struct morphd *d = userdata;
+	struct fault fault = { "" };
+	int r = installed_refresh(d->manager, &fault);
+
+	if (r == 0)
+		r = shadow_refresh(d->manager, &fault);
+	if (r < 0)
+		manager_log_fault(d->manager, r, &fault);
+	shadow_renew(d);
+}
+
 static int on_tick(sd_event_source *source, _unused_ uint64_t usec, void *userdata)
 {
 	struct morphd *d = userdata;
@@ -124,6 +155,7 @@ static int on_tick(sd_event_source *source, _unused_ uint64_t usec, void *userda
 
 	sd_event_source_set_enabled(d->intake, SD_EVENT_ON);
 	manager_tick(d->manager, &d->clock);
+	shadow_renew(d);
 	r = sd_event_source_set_time_relative(source, d->manager->settings.decide_interval_s * 1000000);
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -142,6 +174,7 @@ static int on_hangup(_unused_ sd_event_source *source, _unused_ const struct sig
 	}
 	settings_done(&d->manager->settings);
 	d->manager->settings = settings;
+	arrivals_forget(d->manager);
 	log_info("read %s again; changed directories count from the next start", d->config);
 	return 0;
 }
@@ -185,8 +218,20 @@ static int sources_add(struct morphd *d)
 
 /* ---- start and end ---- */
 
+static void shadow_end(struct morphd *d)
+{
+	struct fault fault = { "" };
+
+	shadow_watch_freep(&d->shadow);
+	d->shadow = NULL;
+	if (d->manager && links_fall_through(&d->manager->settings, &fault) < 0)
+		log_warning("%s", fault.text);
+}
+
 static void morphd_done(struct morphd *d)
 {
+	if (d->shadow)
+		shadow_end(d);
 	sd_event_source_disable_unref(d->spool);
 	sd_event_source_disable_unref(d->intake);
 	sd_event_source_disable_unref(d->tick);
@@ -230,6 +275,12 @@ static int serve(struct morphd *d)
 	    bus_open(d->manager, d->bus_address, &d->bus, &fault) < 0 ||
 	    announce_open(d->manager, &d->announcer, &fault) < 0)
 		return fail(&fault);
+	if (settings_shadows(&d->manager->settings)) {
+		d->shadow = shadow_watch_new(d->manager, on_shadow, d);
+		if (!d->shadow)
+			return fail(&(struct fault){ "no memory" });
+		shadow_renew(d);
+	}
 	d->clock.tick_ns = manager_monotonic_ns();
 	r = sources_add(d);
 	if (r < 0) {
@@ -256,10 +307,12 @@ static void help(void)
 	     "  --root=DIR          everything (programs, state, /proc, /sys) is looked for under DIR\n"
 	     "  --bus=ADDRESS       system, session, none, or a D-Bus address; default: system, if there is "
 	     "one\n"
+	     "  --user              one user's own: no root, no packaged file is changed (morphd-user(8))\n"
 	     "  --set=KEY=VALUE     overrides the configuration; may be repeated\n"
 	     "  --check-config      read the configuration, print it, and end\n"
 	     "  --rollback=PATH     put the shipped file back at PATH, and end; no other morphd may run\n"
 	     "  --rollback-all      put all shipped files back, and end\n"
+	     "  --fall-through      with --user: names lead to programs as shipped, and end\n"
 	     "  --verbose\n  --help\n  --version\n\nSee morphd(8) and morphd.conf(5).");
 }
 
@@ -286,6 +339,8 @@ static int options_parse(struct morphd *d, int argc, char **argv)
 		{ "check-config", no_argument, NULL, OPTION_CHECK },
 		{ "rollback", required_argument, NULL, OPTION_ROLLBACK },
 		{ "rollback-all", no_argument, NULL, OPTION_ROLLBACK_ALL },
+		{ "user", no_argument, NULL, OPTION_USER },
+		{ "fall-through", no_argument, NULL, OPTION_FALL_THROUGH },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, OPTION_VERSION },
@@ -303,6 +358,8 @@ static int options_parse(struct morphd *d, int argc, char **argv)
 		case OPTION_SET: r = override_add(d, "", optarg); break;
 		case OPTION_BUS: d->bus_address = optarg; break;
 		case OPTION_CHECK: d->check_only = true; break;
+		case OPTION_USER: d->is_user = true; break;
+		case OPTION_FALL_THROUGH: d->fall_through = true; break;
 		case OPTION_ROLLBACK: d->rollback = optarg; break;
 		case OPTION_ROLLBACK_ALL: d->rollback_all = true; break;
 		case 'v': log_init("morphd", LOG_LEVEL_DEBUG); break;
@@ -317,10 +374,28 @@ static int options_parse(struct morphd *d, int argc, char **argv)
 	return 2;
 }
 
+/* A user's own has files and a socket of its own, and no bus. */
+static int user_take(struct morphd *d, char config[PATH_MAX], struct fault *reterr)
+{
+	if (d->fall_through && !d->is_user)
+		return fault_set(reterr, -EINVAL, "--fall-through: goes with --user");
+	if (!d->is_user)
+		return 0;
+	if (!d->bus_address)
+		d->bus_address = "none";
+	if (d->config_is_given)
+		return 0;
+	d->config = config;
+	return user_place(USER_CONFIG, "morph/" SETTINGS_NAME, config, reterr);
+}
+
 static int run(struct morphd *d)
 {
 	struct fault fault = { "" };
+	char config[PATH_MAX];
 
+	if (user_take(d, config, &fault) < 0)
+		return fail(&fault);
 	if (settings_load(d, &d->settings, &fault) < 0)
 		return fail(&fault);
 	if (d->check_only) {
@@ -330,6 +405,8 @@ static int run(struct morphd *d)
 		fwrite(text.data, 1, text.size, stdout);
 		return 0;
 	}
+	if (d->fall_through)
+		return links_fall_through(&d->settings, &fault) < 0 ? fail(&fault) : 0;
 	return d->rollback || d->rollback_all ? once(d) : serve(d);
 }
 

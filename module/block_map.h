@@ -146,7 +146,8 @@ const struct block_ir_function *block_map_ir_function(const struct block_map *ma
  * block_map_adopt_probes() - give blocks without probes those of the same block in another link, and its count
  * @map:  of code that was generated with its probes hidden
  * @from: of the same code, probes and counts included (has_counts), in another block order
- * Functions match by name, blocks by ID; what has probes keeps them. Return: 0 or -ENOMEM.
+ * Functions match by name, blocks by ID; what has probes keeps them. What has probes and no counts there must be the only
+ * one of its name. Return: 0 or -ENOMEM.
  */
 int block_map_adopt_probes(struct block_map *map, const struct block_map *from);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- *	1. sort the functions of @from that have counts by name
+ *	1. sort the functions of @from that have counts or probes by name
  *	2. every function of @map without probes finds its twin there, every block the twin's block of its ID
  *	3. descriptions of IR functions that are new come along
  */
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/search.h"
 #include "module/block_map_private.h"
 
 struct adoption {
@@ -23,25 +24,36 @@ struct adoption {
 	size_t n_probes, capacity;
 };
 
+/* Of one name those with counts come first: they were generated again. */
 static int by_name(const void *a, const void *b)
 {
 	const struct block_function *x = *(const struct block_function *const *)a;
 	const struct block_function *y = *(const struct block_function *const *)b;
+	int order = strcmp(x->name, y->name);
 
-	return strcmp(x->name, y->name);
+	return order ? order : y->has_counts - x->has_counts;
 }
 
+static bool has_probes(const struct block_map *map, const struct block_function *function)
+{
+	for (uint32_t i = 0; i < function->n_blocks; i++)
+		if (map->blocks[function->first_block + i].n_probes)
+			return true;
+	return false;
+}
+
+/* What never ran by its counts, since all its calls were copied, has none; it is known by its name if no other has it. */
 static const struct block_function *twin_find(const struct adoption *a, const struct block_function *function)
 {
 	const struct block_function **found;
+	size_t at, end;
 
-	if (!function->name)
+	if (!function->name || has_probes(a->map, function))
 		return NULL;
-	for (uint32_t i = 0; i < function->n_blocks; i++)
-		if (a->map->blocks[function->first_block + i].n_probes)
-			return NULL;
-	found = bsearch(&function, a->twins, a->n_twins, sizeof(*a->twins), by_name);
-	return found ? *found : NULL;
+	at = LOWER_BOUND(0, a->n_twins, middle, strcmp(a->twins[middle]->name, function->name) < 0);
+	end = LOWER_BOUND(at, a->n_twins, middle, strcmp(a->twins[middle]->name, function->name) <= 0);
+	found = &a->twins[at];
+	return end > at && ((*found)->has_counts || end == at + 1) ? *found : NULL;
 }
 
 static const struct block *block_of_id(const struct block_map *map, const struct block_function *f,
@@ -82,7 +94,7 @@ static int function_adopt(struct adoption *a, struct block_function *function)
 	const struct block_function *twin = twin_find(a, function);
 	int r = 0;
 
-	function->has_counts = twin;
+	function->has_counts = twin && twin->has_counts;
 	for (uint32_t i = 0; i < function->n_blocks && r == 0; i++) {
 		struct block *block = &a->map->blocks[function->first_block + i];
 		const struct block *source = twin ? block_of_id(a->from, twin, block->id, i) : NULL;
@@ -132,7 +144,8 @@ int block_map_adopt_probes(struct block_map *map, const struct block_map *from)
 	if (!a.twins)
 		return -ENOMEM;
 	for (size_t i = 0; i < from->n_functions; i++)
-		if (from->functions[i].has_counts && from->functions[i].name)
+		if (from->functions[i].name &&
+		    (from->functions[i].has_counts || has_probes(from, &from->functions[i])))
 			a.twins[a.n_twins++] = &from->functions[i];
 	qsort(a.twins, a.n_twins, sizeof(*a.twins), by_name);
 	for (size_t i = 0; i < map->n_functions && r == 0; i++)

@@ -294,9 +294,9 @@ static int ir_differs(const struct morph_data *data, struct fault *reterr)
 		data->image ? image_path(data->image) : ".morph data");
 }
 
-static int ir_check(const struct morph_data *data, struct fault *reterr)
+static int ir_check(const struct morph_data *data, const struct buffer *ir, struct fault *reterr)
 {
-	const struct bitcode_span all = { data->ir.data, data->ir.size };
+	const struct bitcode_span all = { ir->data, ir->size };
 	uint8_t hash[SHA256_BYTES];
 
 	if (ir_hash(&all, 1, hash) < 0)
@@ -313,14 +313,21 @@ static int ir_unpack(struct morph_data *data, const size_t *sizes, struct fault 
 		return fault_errno(reterr, r, ".morph data");
 	r = bitcode_unpack(data->packed, data->n_packed, &prior, sizes, data->n_modules, &data->ir, reterr);
 	if (r == 0)
-		return ir_check(data, reterr);
+		return ir_check(data, &data->ir, reterr);
 	return r == -EBADMSG ? ir_differs(data, reterr) : fault_prefix(reterr, r, ".morph data");
+}
+
+static void modules_place(struct morph_data *data)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < data->n_modules; at += data->modules[i++].size)
+		data->modules[i].bitcode = data->ir.data + at;
 }
 
 int morph_data_unpack(struct morph_data *data, struct fault *reterr)
 {
 	_clean_(freep) size_t *sizes = NULL;
-	size_t at = 0;
 	int r;
 
 	if (data->ir.data || !data->n_modules)
@@ -336,8 +343,25 @@ int morph_data_unpack(struct morph_data *data, struct fault *reterr)
 		data->ir = (struct buffer){ 0 };
 		return r;
 	}
-	for (size_t i = 0; i < data->n_modules; at += sizes[i++])
-		data->modules[i].bitcode = data->ir.data + at;
+	modules_place(data);
+	return 0;
+}
+
+int morph_data_give(struct morph_data *data, struct buffer *ir, struct fault *reterr)
+{
+	uint64_t size = 0;
+	int r;
+
+	if (data->ir.data || !data->n_modules)
+		return 0;
+	for (size_t i = 0; i < data->n_modules; i++)
+		size += data->modules[i].size;
+	r = size == ir->size ? ir_check(data, ir, reterr) : ir_differs(data, reterr);
+	if (r < 0)
+		return r;
+	data->ir = *ir;
+	*ir = (struct buffer){ 0 };
+	modules_place(data);
 	return 0;
 }
 

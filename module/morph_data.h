@@ -82,6 +82,11 @@ int morph_data_decode(const void *container, size_t size, struct morph_data **re
  * Return: 0; -EBADMSG, -ENOMEM with @reterr.
  */
 int morph_data_unpack(struct morph_data *data, struct fault *reterr);
+/**
+ * morph_data_give() - what morph_data_unpack() once made of the same data; it is compared with its SHA-256, too
+ * @ir: taken over when 0 is returned. Return: 0; -EBADMSG: it is not that, -ENOMEM: with @reterr.
+ */
+int morph_data_give(struct morph_data *data, struct buffer *ir, struct fault *reterr);
 /** morph_data_dump() - everything but the IR itself, as text for people and golden files */
 void morph_data_dump(const struct morph_data *data, FILE *out);
 void morph_data_dump_json(const struct morph_data *data, FILE *out);

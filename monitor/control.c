@@ -49,12 +49,14 @@ void control_close(struct control *control)
 	*control = (struct control){ .fd = -1 };
 }
 
-void control_drain(struct control *control)
+bool control_drain(struct control *control)
 {
 	char events[4096];
+	bool any = false;
 
 	while (read(control->fd, events, sizeof(events)) > 0)
-		;
+		any = true;
+	return any;
 }
 
 int control_take_burst(struct control *control, struct control_burst *ret, struct fault *reterr)

@@ -32,8 +32,8 @@ struct control_burst {
 /** control_open() - create the directory if need be and watch it; -errno */
 int control_open(const char *directory, struct control *ret, struct fault *reterr);
 void control_close(struct control *control);
-/** control_drain() - swallow what made the descriptor readable */
-void control_drain(struct control *control);
+/** control_drain() - swallow what made the descriptor readable; false: nothing did */
+bool control_drain(struct control *control);
 /**
  * control_take_burst() - the request for a burst, if there is one; it is removed
  * Return: 1: @ret filled (free @ret->module); 0: none; -EINVAL with @reterr: nonsense, removed as well.

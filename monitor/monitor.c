@@ -137,10 +137,11 @@ void monitor_free(struct monitor *monitor)
 void monitor_on_event(const struct sampler_event *event, size_t size, void *closure)
 {
 	struct monitor *monitor = closure;
+	struct sampler_file again;
 
-	if (event->type == SAMPLER_EVENT_MODULE) {
-		if (!collector_event(monitor->collector, event, size))
-			sampler_forget(monitor->source.sampler, &event->module);
+	if (event->type == SAMPLER_EVENT_MODULE || event->type == SAMPLER_EVENT_GROUP) {
+		if (!collector_event(monitor->collector, event, size, &again))
+			sampler_forget(monitor->source.sampler, &again);
 		return;
 	}
 	if (lives_event(monitor->lives, monitor->collector, event, size) < 0)
@@ -169,10 +170,8 @@ int monitor_work(struct monitor *monitor, int timeout_ms, struct fault *reterr)
 		return r;
 	if (monitor->source.sampler)
 		sampler_events(monitor->source.sampler, monitor_on_event, monitor);
-	if (monitor->control.fd >= 0) {
-		control_drain(&monitor->control);
+	if (monitor->control.fd >= 0 && control_drain(&monitor->control))
 		monitor_requests(monitor);
-	}
 	return 0;
 }
 
@@ -184,10 +183,33 @@ uint64_t monitor_next_ns(const struct monitor *monitor)
 /* Files whose numbers nobody knows any more are announced again; a file that was written to is another one. */
 static void modules_renew(struct monitor *monitor)
 {
+	struct sampler_file again;
+
+	while (collector_due(monitor->collector, clock_ns(CLOCK_MONOTONIC), &again))
+		sampler_forget(monitor->source.sampler, &again);
 	if (collector_forgotten(monitor->collector))
 		sampler_forget_all(monitor->source.sampler);
 	else
 		sampler_flush(monitor->source.sampler);
+}
+
+/* Whose starts and ends are told. What stands at a path may be another file since. */
+static void watch_renew(struct monitor *monitor)
+{
+	char path[PATH_MAX];
+	struct fault fault;
+	int r;
+
+	if (monitor->control.fd < 0 || !monitor->source.sampler)
+		return;
+	snprintf(path, sizeof(path), "%s/" CONTROL_WATCH, monitor->control.directory);
+	r = monitor->settings->lifecycle ?
+		    lives_watch(monitor->lives, monitor->source.sampler, path, &fault) :
+		    0;
+	if (r < 0)
+		log_warning("%s", fault.text);
+	else
+		monitor->status.n_watched = (uint64_t)r;
 }
 
 static int on_untold(uint32_t user, const struct sampler_share *share, void *closure)
@@ -261,6 +283,7 @@ static int sampler_cycle(struct monitor *monitor, bool last, struct fault *reter
 	if (r < 0)
 		return r;
 	modules_renew(monitor);
+	watch_renew(monitor);
 	if (sampler_untold(monitor->source.sampler, on_untold, monitor) < 0)
 		log_warning("out of memory: what was not told is not told either");
 	if (collector_is_broken(monitor->collector))
@@ -291,20 +314,12 @@ static void burst_start(struct monitor *monitor, const struct control_burst *req
 void monitor_requests(struct monitor *monitor)
 {
 	struct control_burst burst = { 0 };
-	char path[PATH_MAX];
 	struct fault fault;
 	int r;
 
 	if (monitor->control.fd < 0 || !monitor->source.sampler)
 		return;
-	snprintf(path, sizeof(path), "%s/" CONTROL_WATCH, monitor->control.directory);
-	r = monitor->settings->lifecycle ?
-		    lives_watch(monitor->lives, monitor->source.sampler, path, &fault) :
-		    0;
-	if (r < 0)
-		log_warning("%s", fault.text);
-	else
-		monitor->status.n_watched = (uint64_t)r;
+	watch_renew(monitor);
 	r = control_take_burst(&monitor->control, &burst, &fault);
 	if (r < 0)
 		log_warning("%s", fault.text);

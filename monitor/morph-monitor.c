@@ -24,6 +24,7 @@
 #include "base/config_file.h"
 #include "base/log.h"
 #include "base/prefix.h"
+#include "base/user_place.h"
 #include "monitor/machine/privileges.h"
 #include "monitor/monitor.h"
 #include "monitor/observe/observer.h"
@@ -124,17 +125,22 @@ static int config_read(int argc, char **argv, struct monitor_settings *settings,
 {
 	const char *path = NULL;
 	char config[PATH_MAX];
+	bool is_own = false;
 	int c;
 
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, SHORT_OPTIONS, options, NULL)) != -1)
 		if (c == 'c')
 			path = optarg;
+		else if (c == 'S')
+			is_own = geteuid() != 0 && strcmp(optarg, monitor_source_name(MONITOR_USER)) == 0;
 	opterr = 1;
 	optind = 0;
 	if (path && strcmp(path, "/dev/null") == 0)
 		return 0;
-	prefix_config(MONITOR_CONFIG_NAME, config);
+	/* What root decided for the machine's is not meant for a user's own. */
+	if (!is_own || user_place(USER_CONFIG, "morph/" MONITOR_CONFIG_NAME, config, NULL) < 0)
+		prefix_config(MONITOR_CONFIG_NAME, config);
 	return monitor_settings_read(path ? path : config, !path, settings, reterr);
 }
 
@@ -175,7 +181,7 @@ static int options_parse(int argc, char **argv, struct monitor_settings *setting
 
 struct state {
 	uint64_t pid;	     /* 0: it ended properly */
-	uint64_t drained_ns; /* CLOCK_REALTIME of its last drain */
+	uint64_t drained_ns; /* CLOCK_BOOTTIME of its last drain; the file is gone after a reboot */
 };
 
 static const struct config_key state_keys[] = {
@@ -195,7 +201,7 @@ static void former_report(const struct monitor_settings *settings)
 	struct state state = { 0 };
 	char path[PATH_MAX];
 	struct fault fault;
-	uint64_t now = clock_ns(CLOCK_REALTIME);
+	uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
 	run_path(settings, STATE_NAME, path);
 	if (settings->output || config_file_read(path, state_keys, &state, &fault) < 0 || !state.pid)
@@ -218,7 +224,7 @@ static void state_write(const struct monitor_settings *settings, bool is_running
 	if (!file)
 		return;
 	fprintf(file, "pid = %d\ndrained_ns = %" PRIu64 "\n", is_running ? getpid() : 0,
-		clock_ns(CLOCK_REALTIME));
+		clock_ns(CLOCK_BOOTTIME));
 	if (fclose(file) != 0 || rename(new, path) < 0)
 		unlink(new);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "base/user_place.h"
 #include "monitor/clock/budget.h"
 
 const struct config_key monitor_settings_keys[] = {
@@ -33,6 +34,10 @@ const struct config_key monitor_settings_keys[] = {
 	  "it." },
 	{ "lifecycle", CONFIG_BOOL, offsetof(struct monitor_settings, lifecycle), 0, 0,
 	  "Whether starts and ends of watched programs are reported." },
+	{ "owners", CONFIG_BOOL, offsetof(struct monitor_settings, owners), 0, 0,
+	  "Whether samples are counted by name of the process and by unit, too." },
+	{ "stacks", CONFIG_BOOL, offsetof(struct monitor_settings, stacks), 0, 0,
+	  "Whether samples tell which calls led to them, as far as programs keep frame pointers." },
 	{ "use_denied_clocks", CONFIG_BOOL, offsetof(struct monitor_settings, is_denied_allowed), 0, 0,
 	  "Whether to use clocks that are known not to work well on this kind of machine." },
 	{ NULL },
@@ -74,6 +79,7 @@ int monitor_settings_init(struct monitor_settings *settings)
 		.spool_limit_bytes = 64u << 20,
 		.reference = true,
 		.lifecycle = true,
+		.owners = true,
 	};
 	if (settings->spool && settings->run_directory && settings->overhead_budget && settings->source_name)
 		return 0;
@@ -106,36 +112,27 @@ int monitor_settings_set(struct monitor_settings *settings, const char *key, con
 	return config_set(monitor_settings_keys, key, value, settings, reterr);
 }
 
-/* "$@variable/@fallback/@name" as far as these are set, in place of a default that only root can use. */
-static int user_path(char **path, const char *standard, const char *variable, const char *fallback,
-		     const char *name)
+/* In place of a default that only root can use. */
+static int user_path(char **path, const char *standard, enum user_place place, const char *name)
 {
-	const char *base = getenv(variable), *home = getenv("HOME");
-	char *text = NULL;
-	int n;
+	char text[PATH_MAX], *copy;
 
-	if (strcmp(*path, standard) != 0)
+	if (strcmp(*path, standard) != 0 || user_place(place, name, text, NULL) < 0)
 		return 0;
-	if (base && *base == '/')
-		n = asprintf(&text, "%s/%s", base, name);
-	else
-		n = home && *home == '/' ? asprintf(&text, "%s/%s/%s", home, fallback, name) : 0;
-	if (n < 0)
+	copy = strdup(text);
+	if (!copy)
 		return -ENOMEM;
-	if (text) {
-		free(*path);
-		*path = text;
-	}
+	free(*path);
+	*path = copy;
 	return 0;
 }
 
 static int user_paths(struct monitor_settings *settings)
 {
-	int r = user_path(&settings->spool, MONITOR_SPOOL, "XDG_STATE_HOME", ".local/state",
-			  MONITOR_USER_SPOOL);
+	int r = user_path(&settings->spool, MONITOR_SPOOL, USER_STATE, MONITOR_USER_SPOOL);
 
 	return r < 0 ? r :
-		       user_path(&settings->run_directory, MONITOR_RUN_DIRECTORY, "XDG_RUNTIME_DIR", ".cache",
+		       user_path(&settings->run_directory, MONITOR_RUN_DIRECTORY, USER_RUNTIME,
 				 MONITOR_USER_RUN_DIRECTORY);
 }
 

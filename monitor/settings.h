@@ -49,7 +49,7 @@ struct monitor_settings {
 	uint64_t interval_s; /* between logs, at most */
 	uint64_t spool_limit_bytes;
 	double duration_s; /* 0: until stopped */
-	bool reference, lifecycle;
+	bool reference, lifecycle, owners, stacks;
 	bool once;
 	bool is_denied_allowed; /* use what deny.h forbids */
 };

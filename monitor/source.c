@@ -16,6 +16,8 @@
 #define MIN_ROWS 512u
 #define MAX_SNAPSHOTS 2048u /* per CPU and interval */
 #define MAX_SNAPSHOTS_OF_ALL 65536u
+#define MAX_STACKS 4096u /* per CPU and interval */
+#define MAX_STACK_BYTES (32u << 20)
 #define MAX_TABLE_BYTES (32u << 20)
 #define BYTES_PER_ROW 96u /* of the kernel's tables, both epochs */
 
@@ -38,6 +40,17 @@ static void snapshots_for(double samples, unsigned n_cpus, struct sampler_option
 	ret->snapshot_every = 1;
 	while (ret->snapshot_every * (double)ret->n_snapshots < samples)
 		ret->snapshot_every *= 2;
+}
+
+/* Likewise; so many samples share one. */
+static void stacks_for(double samples, unsigned n_cpus, struct sampler_options *ret)
+{
+	size_t room = MAX_STACK_BYTES / (SAMPLER_EPOCHS * sizeof(struct sampler_stack)) / MAX(n_cpus, 1u);
+
+	ret->n_stacks = (uint32_t)MIN(MAX(room, (size_t)1), (size_t)MAX_STACKS);
+	ret->stack_every = 1;
+	while (ret->stack_every * (double)ret->n_stacks < samples)
+		ret->stack_every *= 2;
 }
 
 #define ROW(SOURCE, name, ...) [MONITOR_##SOURCE] = &source_kind_##name,
@@ -67,6 +80,7 @@ int source_open_sampler(const struct source_kind *kind, const struct monitor_set
 		.source = kind->in_logs,
 		.has_reference = is_tick && !source_clock_is_denied(settings),
 		.no_lifecycle = !settings->lifecycle || settings->output,
+		.owners = settings->owners,
 	};
 	struct cpu_list online;
 	int r;
@@ -83,6 +97,8 @@ int source_open_sampler(const struct source_kind *kind, const struct monitor_set
 		is_tick ? rows_for(REFERENCE_ROWS, 1, online.n) : MIN_ROWS;
 	if (is_tick)
 		snapshots_for(options.rate_hz * (double)settings->interval_s, online.n, &options);
+	if (settings->stacks)
+		stacks_for(options.rate_hz * (double)settings->interval_s, online.n, &options);
 	r = sampler_open(&options, &ret->sampler, reterr);
 	if (r < 0)
 		return r;

@@ -182,7 +182,9 @@ _noreturn_ static void keeper_main(struct run *run, pid_t caller)
 	spaces_enter(run->options->network, &run->report.spaces);
 	pid = fork();
 	if (pid == 0) {
-		close_except((int[]){ run->news[1], run->life[0], run->options->keep_fd }, 3);
+		close_except(
+			(int[]){ run->news[1], run->life[0], run->options->keep_fd, run->options->keep_also },
+			4);
 		inside(run);
 	}
 	close_except((int[]){ run->life[1] }, 1);

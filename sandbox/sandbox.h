@@ -45,7 +45,8 @@ struct sandbox_options {
 	struct sandbox_limits limits;
 	unsigned timeout_s; /* of the clock on the wall while the caller runs (base/running.h); 0: none */
 	bool network;	    /* as a client, by IP: the caller's own network */
-	int keep_fd;	    /* the one descriptor that stays open inside; -1: none */
+	int keep_fd;	    /* the descriptor that stays open inside; -1: none */
+	int keep_also;	    /* another one, from 3 on; 0: none */
 	int (*tick)(
 		void *userdata); /* called four times a second and after signals; not 0: end it. May be NULL */
 	void *userdata;		 /* for both */

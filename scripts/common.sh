@@ -21,13 +21,17 @@ PACKAGES_BUILD=(
 	bpftool libbpf-dev libelf-dev libdw-dev zlib1g-dev libsqlite3-dev libsystemd-dev libzydis-dev
 	libxxhash-dev libseccomp-dev libcap-dev libssl-dev libcurl4-openssl-dev libpq-dev
 )
+# What bench/reliability needs beside these.
+PACKAGES_RELIABILITY=(dpkg e2fsprogs fuse3 libfuse3-dev mount python3 systemd-container util-linux)
 # shellcheck disable=SC2034
 PACKAGES_TEST=(
-	binutils bolt-22 chromium chrpath clang-format-22 clang-tidy-22 dbus debsums debuginfod dpkg-dev dwz elfutils file g++
-	gdb golang-go graphviz jq libclang-rt-22-dev linux-perf make patchelf procps prometheus-node-exporter protobuf-compiler
+	binutils bolt-22 chromium chrpath clang-format-22 clang-tidy-22 dbus debsums debuginfod dpkg-dev dwz elfutils faketime file g++
+	gdb golang-go graphviz jq libclang-rt-22-dev libpam-systemd linux-perf make patchelf procps prometheus-node-exporter protobuf-compiler
 	python3 python3-html5lib util-linux valgrind
 	fish libc6-dev-arm64-cross man-db openssl postgresql zsh
 	apt-utils build-essential debhelper gnupg lintian mmdebstrap rpm systemd-container # tests/package
+	crun dbus-user-session libpam-systemd podman # tests/manager
+	"${PACKAGES_RELIABILITY[@]}"
 )
 # shellcheck disable=SC2034
 PACKAGES_MEASURE=(binutils dpkg-dev jq make procps python3 util-linux valgrind xz-utils)

@@ -48,3 +48,7 @@ file(INSTALL ${CMAKE_CURRENT_SOURCE_DIR}/morphd.conf DESTINATION ${MORPH_SYSCONF
 # What dpkg runs before and after it replaces files (morph-mount(8)).
 configure_file(${CMAKE_CURRENT_SOURCE_DIR}/dpkg.cfg.in ${CMAKE_CURRENT_BINARY_DIR}/installed/morph @ONLY)
 file(INSTALL ${CMAKE_CURRENT_BINARY_DIR}/installed/morph DESTINATION ${MORPH_SYSCONFDIR}/dpkg/dpkg.cfg.d)
+
+# What needrestart(1) is told of programs that Morph has changed.
+configure_file(${CMAKE_CURRENT_SOURCE_DIR}/needrestart.conf.in ${CMAKE_CURRENT_BINARY_DIR}/installed/needrestart.conf @ONLY)
+file(INSTALL ${CMAKE_CURRENT_BINARY_DIR}/installed/needrestart.conf DESTINATION ${MORPH_SYSCONFDIR}/needrestart/conf.d RENAME morph.conf)

@@ -56,6 +56,16 @@ static int program_read(const char *path, struct program *ret, struct fault *ret
 	return 0;
 }
 
+/* Each program is a process in one of a hundred units. */
+static void owner_add(struct sample_log *log, size_t i)
+{
+	char process[32], unit[64];
+
+	snprintf(process, sizeof(process), "p%zu", i);
+	snprintf(unit, sizeof(unit), "program-%zu.service", i % 100);
+	owners_add(&log->owners, process, unit, 0, log->user / (i + 2) / (i + 2));
+}
+
 static int log_make(const char *directory, unsigned number, unsigned places, const struct program *programs,
 		    size_t n, struct fault *reterr)
 {
@@ -80,6 +90,8 @@ static int log_make(const char *directory, unsigned number, unsigned places, con
 	}
 	sample_log_normalize(log);
 	sample_log_balance(log);
+	for (size_t i = 0; i < n; i++)
+		owner_add(log, i);
 	snprintf(path, sizeof(path), "%s/%04u.samples", directory, number);
 	return sample_log_write(log, path, reterr);
 }

@@ -65,6 +65,7 @@ def program_read(bench, mode, name):
                          or measure.read_text(os.path.join(bench, name, "morph", "failed"), "not measured")).strip()
         return row
     steps = {step: measure.median([run[step] for run in steps_of_runs]) for step in report["cpu_seconds"]}
+    following = lines(os.path.join(out, "next.costs"))
     bolt, profile = lines(os.path.join(out, "bolt.costs")), lines(os.path.join(out, "profile.costs"))
     row.update(
         repeats=len(edit),
@@ -74,6 +75,10 @@ def program_read(bench, mode, name):
         deterministic=measure.read_text(os.path.join(out, "deterministic")) == "true",
         codegen_cpu_s=steps["trust"],
         edit_to_codegen=measure.median([run["cpu_s"] / of["trust"] for run, of in zip(runs, steps_of_runs)]),
+        text_bytes=report["text_bytes_before"], memo_bytes=number(os.path.join(out, "memo-bytes")),
+        next_cpu_s=seconds(following),
+        edit_again_ratio=divide(seconds(following), seconds(runs)),
+        next_from_memo=measure.read_json(os.path.join(out, "next.json")).get("shipped_code_from_memo") if following else None,
         layout_share=steps["layout"] / sum(steps.values()),
         edit_to_clang_peak=divide(peak_mib(edit), row["build_peak_mib_lto"]),
         steps_cpu_s=steps,
@@ -89,6 +94,13 @@ def program_read(bench, mode, name):
 def geomean(programs, key):
     values = [row[key] for row in programs if row.get(key)]
     return measure.geomean(values) if values else None
+
+
+LARGE = 1e6  # bytes of text
+
+
+def large_max(programs, key):
+    return max((row[key] for row in programs if row.get(key) and row["text_bytes"] >= LARGE), default=None)
 
 
 def builds_said(programs):
@@ -111,6 +123,9 @@ def main(argv):
                    "does that), BOLT, and a whole PGO build. " + builds_said(programs),
         "build_ratio_geomean": geomean(programs, "build_ratio"),
         "edit_to_codegen_geomean": geomean(programs, "edit_to_codegen"),
+        "edit_to_codegen_large_max": large_max(programs, "edit_to_codegen"),
+        "edit_again_ratio_max": large_max(programs, "edit_again_ratio"),
+        "edit_again_ratio_geomean": geomean(programs, "edit_again_ratio"),
         "edit_to_clang_peak_geomean": geomean(programs, "edit_to_clang_peak"),
         "layout_share_max": max((row["layout_share"] for row in programs if "layout_share" in row), default=None),
         "deterministic": all(row.get("deterministic", True) for row in programs),

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cpi.py DIRECTORY OUT - what `morph annotate` said of each kernel, against what is known of it."""
+"""cpi.py DIRECTORY OUT MORPH - what `morph annotate` said of each kernel, against what is known of it; and of the suite's
+programs (suite.py), if they were run."""
 
 import json
 import math
+import os
 import re
 import subprocess
 import sys
+
+import suite
 
 CALM_CAUSES = ("dependency", "unit")
 
@@ -136,13 +140,15 @@ def summary(rows):
 
 
 def main():
-    directory, out = sys.argv[1:]
+    directory, out, morph = sys.argv[1:]
     with open(f"{directory}/rows") as f:
         raw = [line.split() for line in f]
     rows = [row_of(directory, row, calm_parts(raw)) for row in raw]
     result = summary(rows)
     result["groups"] = {g: summary([r for r in rows if r["group"] == g]) for g in dict.fromkeys(r["group"] for r in rows)}
     result["rows"] = rows
+    if os.path.exists(f"{directory}/suite"):
+        result["suite"] = suite.summary(morph, directory, correlation, mca_cycles)
     with open(out, "w") as f:
         json.dump(result, f, indent=1)
         f.write("\n")
@@ -151,6 +157,9 @@ def main():
               f"{r['cycles_a_turn']:10.1f} cycles a turn")
     for name, group in [("all", result), *result["groups"].items()]:
         print(name, {k: group[k] for k in ("kernels", "culprit_right", "culprit_wrong", "frequency_within_15")})
+    if "suite" in result:
+        print("suite", {k: v for k, v in result["suite"].items() if k not in ("programs", "hottest")})
 
 
-main()
+if __name__ == "__main__":
+    main()

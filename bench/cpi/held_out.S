@@ -231,6 +231,25 @@ LOOP	page_fault_read
 	TURN
 	LEAVE page_fault_read
 
+/* Two stores into it: the second one does not fault. */
+
+KERNEL page_fault_pair
+LOOP	page_fault_pair
+	mov	[rsi], rdi
+	mov	[rsi + 128], rdi
+	add	rsi, 4096
+	TURN
+	LEAVE page_fault_pair
+
+/* Read and written at once. */
+
+KERNEL page_fault_add
+LOOP	page_fault_add
+	add	qword ptr [rsi], 3
+	add	rsi, 4096
+	TURN
+	LEAVE page_fault_add
+
 	.section .rodata
 	.p2align 4
 ones:	.float	1.0, 1.5, 1.25, 1.75

@@ -65,7 +65,9 @@ enum memory { PLAIN, LIST, PAIR, FRESH, SEED };
 	row(icache_calls, "instruction-cache", PLAIN, 4096, 0, "held-out") \
 	row(exchange, "serialize", PLAIN, 4096, 0, "held-out") \
 	row(compare_exchange, "serialize", PLAIN, 4096, 0, "held-out") \
-	row(page_fault_read, "page-fault", FRESH, 64 << 20, 0, "held-out")
+	row(page_fault_read, "page-fault", FRESH, 64 << 20, 0, "held-out") \
+	row(page_fault_pair, "page-fault", FRESH, 64 << 20, 0, "held-out-faults") \
+	row(page_fault_add, "page-fault", FRESH, 64 << 20, 0, "held-out-faults")
 // clang-format on
 
 #define DECLARE(name, ...) kernel name;

@@ -25,9 +25,11 @@ enum next_line { LINE_COST, LINE_CALL, LINE_JUMP };
 struct parser {
 	struct callgrind *into;
 	const char *object;
-	bool is_object[MAX_OBJECTS]; /* by callgrind's number of the object file */
-	bool inside;		     /* costs belong to the object */
-	uint64_t address;	     /* of the last position */
+	bool is_object[MAX_OBJECTS], is_unknown[MAX_OBJECTS]; /* by callgrind's number of the object file */
+	bool inside;					      /* costs belong to the object */
+	bool unknown;					      /* to none that valgrind knows */
+	bool is_program;  /* the object is the program that ran, so what is in none is taken for its */
+	uint64_t address; /* of the last position */
 	enum next_line next;
 	struct callgrind_jump jump;
 	bool bad;
@@ -48,19 +50,40 @@ static void *grow(void *array, size_t n, size_t *capacity, size_t size, bool *ba
 	return more;
 }
 
+/* What valgrind knows no object of stands at the address where it ran. */
+static uint64_t shift(const struct parser *p)
+{
+	return p->unknown ? p->into->base : 0;
+}
+
+static bool is_counted(struct parser *p, uint64_t count)
+{
+	if (!p->unknown || !p->is_program)
+		return p->inside;
+	if (!p->into->base)
+		p->into->n_lost += count;
+	return p->into->base && p->address >= p->into->base;
+}
+
 static void count_add(struct parser *p, uint64_t count)
 {
 	struct callgrind *c = p->into;
 
+	if (!is_counted(p, count))
+		return;
 	c->counts = grow(c->counts, c->n_counts, &c->counts_capacity, sizeof(*c->counts), &p->bad);
 	if (!p->bad)
-		c->counts[c->n_counts++] = (struct callgrind_count){ p->address, count };
+		c->counts[c->n_counts++] = (struct callgrind_count){ p->address - shift(p), count };
 }
 
 static void jump_add(struct parser *p)
 {
 	struct callgrind *c = p->into;
 
+	if (!is_counted(p, 0))
+		return;
+	p->jump.from -= shift(p);
+	p->jump.to -= shift(p);
 	c->jumps = grow(c->jumps, c->n_jumps, &c->jumps_capacity, sizeof(*c->jumps), &p->bad);
 	if (!p->bad && p->jump.taken)
 		c->jumps[c->n_jumps++] = p->jump;
@@ -101,17 +124,35 @@ static void object_read(struct parser *p, const char *s)
 		length = strlen(name + 2);
 		p->is_object[number] = length >= n && strcmp(name + 2 + length - n, p->object) == 0 &&
 				       (length == n || name[2 + length - n - 1] == '/');
+		p->is_unknown[number] = strcmp(name + 2, "???") == 0;
 	}
 	p->inside = p->is_object[number];
+	p->unknown = p->is_unknown[number];
+}
+
+/* "cmd:  ./gen -x": is it the object? Its path may be relative. */
+static void command_read(struct parser *p, const char *s)
+{
+	size_t n = strlen(p->object), length;
+
+	s += strspn(s, " ");
+	length = strcspn(s, " ");
+	for (; length > 2 && s[0] == '.' && s[1] == '/'; length -= 2)
+		s += 2;
+	for (; length && *s == '/'; length--)
+		s++;
+	p->is_program = length && length <= n && strncmp(p->object + n - length, s, length) == 0 &&
+			(length == n || p->object[n - length - 1] == '/');
 }
 
 /* "ob=" of a callee only names the file. */
 static void object_name(struct parser *p, const char *s)
 {
-	bool inside = p->inside;
+	bool inside = p->inside, unknown = p->unknown;
 
 	object_read(p, s);
 	p->inside = inside;
+	p->unknown = unknown;
 }
 
 static void cost_line(struct parser *p, const char *line)
@@ -121,11 +162,11 @@ static void cost_line(struct parser *p, const char *line)
 
 	if (p->next == LINE_JUMP) {
 		p->jump.from = address;
-		if (p->inside)
-			jump_add(p);
+		p->address = address;
+		jump_add(p);
 	}
 	p->address = address;
-	if (p->next == LINE_COST && p->inside && sscanf(line, "%*s %llu", &count) == 1)
+	if (p->next == LINE_COST && sscanf(line, "%*s %llu", &count) == 1)
 		count_add(p, count);
 	p->next = LINE_COST;
 }
@@ -152,6 +193,8 @@ static void line_read(struct parser *p, const char *line)
 		object_read(p, line + 3);
 	else if (strncmp(line, "cob=", 4) == 0)
 		object_name(p, line + 4);
+	else if (strncmp(line, "cmd:", 4) == 0)
+		command_read(p, line + 4);
 	else if (strncmp(line, "calls=", 6) == 0)
 		p->next = LINE_CALL;
 	else if (strncmp(line, "jump=", 5) == 0 || strncmp(line, "jcnd=", 5) == 0)

@@ -5,7 +5,8 @@
  * callgrind.h - exact execution counts of every instruction and jump, from callgrind's output
  *
  * For files written by `valgrind --tool=callgrind --dump-instr=yes --collect-jumps=yes`. Addresses are
- * those of the file before relocation. Format: Valgrind's manual, "Callgrind Format Specification".
+ * those of the file before relocation. Valgrind knows an object by its section .text alone: code of .text.hot and the like,
+ * as generations have it, is in the object "???", at the address where it ran. Format: Valgrind's manual, "Callgrind Format Specification".
  */
 
 #include <stddef.h>
@@ -26,6 +27,10 @@ struct callgrind {
 	struct callgrind_count *counts; /* owned; sorted by address, unique */
 	struct callgrind_jump *jumps;	/* owned; sorted by (from, to), unique */
 	size_t n_counts, n_jumps, counts_capacity, jumps_capacity;
+	uint64_t
+		base; /* set by the caller: where valgrind loads position-independent programs; 0: "???" is left out */
+	uint64_t
+		n_lost; /* executions in "???" while the object was the program that ran, that were left out for that */
 };
 
 /**

@@ -3,14 +3,19 @@
 /*
  * bench-exact: exact execution counts as a sample log, for Morph's "complete profile"
  *
- *	bench-exact BINARY OUT.samples CALLGRIND...
+ *	bench-exact [--base ADDRESS] BINARY OUT.samples CALLGRIND...
  *
  * Every instruction of BINARY that callgrind saw executing becomes one count at its file offset; the
- * log's source is "exact", so the estimator takes the counts as they are.
+ * log's source is "exact", so the estimator takes the counts as they are. Of a generation, most of which valgrind does not
+ * know as a part of it, ADDRESS is where valgrind loads programs: the first one that `valgrind -q --tool=none cat
+ * /proc/self/maps` tells.
  */
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "bench/measure/callgrind.h"
 #include "module/image.h"
@@ -42,11 +47,11 @@ static int log_fill(struct sample_log *log, const struct image *image, const str
 	return 0;
 }
 
-static int exact_run(char **argv, struct fault *reterr)
+static int exact_run(char **argv, uint64_t base, struct fault *reterr)
 {
 	_clean_(image_freep) struct image *image = NULL;
 	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
-	_clean_(callgrind_done) struct callgrind callgrind = { 0 };
+	_clean_(callgrind_done) struct callgrind callgrind = { .base = base };
 	int r = image_open(argv[1], &image, reterr);
 
 	if (!log)
@@ -59,18 +64,25 @@ static int exact_run(char **argv, struct fault *reterr)
 	log->n_cpus = 1;
 	log->rate_hz = 1;
 	r = log_fill(log, image, &callgrind, reterr);
+	/* A few are the loader's. */
+	if ((r == 0 || r == -ENODATA) && callgrind.n_lost > log->attributed / 100)
+		return fault_set(reterr, -EINVAL,
+				 "%s: %llu instructions ran in no object that valgrind knows; of a "
+				 "generation say --base",
+				 image_path(image), (unsigned long long)callgrind.n_lost);
 	return r < 0 ? r : sample_log_write(log, argv[2], reterr);
 }
 
 int main(int argc, char **argv)
 {
+	bool has_base = argc > 2 && strcmp(argv[1], "--base") == 0;
 	struct fault fault;
 
-	if (argc < 4) {
-		fputs("usage: bench-exact BINARY OUT.samples CALLGRIND...\n", stderr);
+	if (argc < (has_base ? 6 : 4)) {
+		fputs("usage: bench-exact [--base ADDRESS] BINARY OUT.samples CALLGRIND...\n", stderr);
 		return 2;
 	}
-	if (exact_run(argv, &fault) < 0) {
+	if (exact_run(argv + (has_base ? 2 : 0), has_base ? strtoull(argv[2], NULL, 16) : 0, &fault) < 0) {
 		fprintf(stderr, "bench-exact: %s\n", fault.text);
 		return 1;
 	}

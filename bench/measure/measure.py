@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every table of the suite shares: the machine, the tools' versions, ratios over programs.
 
-Statistics as in bench/measure/stats.h: medians, percentile bootstrap intervals (95 %), fixed seed.
+Statistics as in base/stats.h: medians, percentile bootstrap intervals (95 %), fixed seed.
 """
 
 import json

@@ -20,7 +20,7 @@
 
 #include "base/fault.h"
 #include "base/json.h"
-#include "bench/overhead/commands.h"
+#include "bench/measure/commands.h"
 #include "bench/overhead/work.h"
 
 static volatile bool stop;

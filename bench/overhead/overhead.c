@@ -4,9 +4,9 @@
  * bench-overhead - what sampling costs, measured from outside of the sampler
  *
  *	slices SECONDS KIND...	the same work, in slices with and without sampling, one pair of each kind per
- *				round, in random order: off, tick, default, clock:HZ, perf:HZ; KIND/N: only in
+ *				round, in random order: off, tick, default, stacks, clock:HZ, perf:HZ; KIND/N: only in
  *				every N-th round
- *	program SECONDS [nocache] time in the tick's program, per tick, by the kernel's BPF statistics
+ *	program SECONDS [nocache | owners | stacks] time in the tick's program, per tick, by the kernel's BPF statistics
  *	outside PID SECONDS	what a running monitor costs: its programs, by the same statistics; its process
  *	wakeups SECONDS ROUNDS KIND...	timer interrupts and idle entries of the idlest CPU
  *	agree SECONDS HZ	identification against bpf_find_vma()
@@ -25,8 +25,8 @@
 
 #include "base/json.h"
 #include "bench/overhead/agree.h"
-#include "bench/overhead/commands.h"
-#include "bench/measure/stats.h"
+#include "base/stats.h"
+#include "bench/measure/commands.h"
 #include "bench/overhead/ways.h"
 #include "bench/overhead/work.h"
 #include "monitor/bpf/sampler_load.h"
@@ -209,12 +209,15 @@ static int window_run(struct sampler *sampler, double seconds, unsigned i, struc
 
 static int program(int argc, char **argv, struct fault *reterr)
 {
+	const char *how = argc > 3 ? argv[3] : "";
 	struct sampler_options options = { .source = SAMPLE_SOURCE_TICK,
 					   .n_main_rows = 16384,
 					   .n_snapshots = WAYS_SNAPSHOTS,
 					   .snapshot_every = WAYS_SNAPSHOT_EVERY,
 					   .no_lifecycle = true,
-					   .no_cache = argc > 3 && strcmp(argv[3], "nocache") == 0 };
+					   .no_cache = strcmp(how, "nocache") == 0,
+					   .owners = strcmp(how, "owners") == 0,
+					   .n_stacks = strcmp(how, "stacks") == 0 ? WAYS_STACKS : 0 };
 	_clean_(sampler_freep) struct sampler *sampler = NULL;
 	double seconds = argc > 2 ? strtod(argv[2], NULL) : 0;
 	_clean_(fd_closep) int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);

@@ -15,8 +15,8 @@ import measure
 
 KINDS = {
     # The large effects need fewer rounds than those that may be zero.
-    "quick": ["off", "tick", "default/2", "clock:999/4", "perf:999/4"],
-    "full": ["off", "tick", "default", "clock:19/2", "clock:97/4", "clock:250/4", "clock:999/4", "clock:1999/4",
+    "quick": ["off", "tick", "default/2", "stacks/2", "clock:999/4", "perf:999/4"],
+    "full": ["off", "tick", "default", "stacks", "clock:19/2", "clock:97/4", "clock:250/4", "clock:999/4", "clock:1999/4",
              "perf:999/4"],
 }
 LENGTHS = {
@@ -110,7 +110,7 @@ def slices(bench, table):
         return
     table["slices"] = found["kinds"]
     by_name = {kind["name"]: kind for kind in found["kinds"]}
-    names = {"off": "control", "tick": "tick", "default": "default", "perf:999": "perf", "clock:999": "clock"}
+    names = {"off": "control", "tick": "tick", "default": "default", "stacks": "stacks", "perf:999": "perf", "clock:999": "clock"}
     for kind, name in names.items():
         for field, suffix in (("percent", "percent"), ("low", "low"), ("high", "high")):
             table[f"{name}_overhead_{suffix}"] = by_name[kind][field]
@@ -128,6 +128,9 @@ def program(bench, table):
     load = bench.compile_load()
     time.sleep(1)
     table["program_compile"] = bench.tool("program", bench.lengths["program"])
+    for how in ("owners", "stacks"):
+        table[f"program_compile_{how}"] = bench.tool("program", bench.lengths["program"], how)
+        table[f"ns_per_tick_{how}"] = table[f"program_compile_{how}"]["ns_per_tick"]
     table["program_compile_no_cache"] = bench.tool("program", bench.lengths["program"], "nocache")
     for child in load:
         bench.stop(child)

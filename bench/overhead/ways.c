@@ -75,6 +75,7 @@ int kind_open(const char *name, struct kind *ret, struct fault *reterr)
 	ret->way = strncmp(name, "perf", 4) == 0  ? WAY_PERF :
 		   strncmp(name, "clock", 5) == 0 ? WAY_CLOCK :
 		   strcmp(name, "default") == 0	  ? WAY_DEFAULT :
+		   strcmp(name, "stacks") == 0	  ? WAY_STACKS :
 		   strncmp(name, "tick", 4) == 0  ? WAY_TICK :
 						    WAY_NONE;
 	if (ret->way == WAY_NONE || ((ret->way == WAY_CLOCK || ret->way == WAY_PERF) && ret->hz < 1))
@@ -82,7 +83,8 @@ int kind_open(const char *name, struct kind *ret, struct fault *reterr)
 	if (ret->way == WAY_PERF)
 		return perf_start(ret, reterr);
 	options.source = ret->way == WAY_CLOCK ? SAMPLE_SOURCE_CPU_CLOCK : SAMPLE_SOURCE_TICK;
-	options.has_reference = ret->way == WAY_DEFAULT;
+	options.has_reference = options.owners = ret->way == WAY_DEFAULT || ret->way == WAY_STACKS;
+	options.n_stacks = ret->way == WAY_STACKS ? WAYS_STACKS : 0;
 	options.rate_hz = MAX(ret->hz, 1.0);
 	r = sampler_open(&options, &ret->sampler, reterr);
 	if (r == 0)
@@ -108,6 +110,7 @@ int kind_switch(struct kind *kind, bool on)
 	case WAY_PERF: return perf_switch(kind, on);
 	case WAY_CLOCK: return pace_set(&kind->pace, kind->sampler, on ? kind->hz : 0, false);
 	case WAY_DEFAULT:
+	case WAY_STACKS:
 		r = pace_set(&kind->pace, kind->sampler, on ? REFERENCE_HZ : 0, false);
 		return r < 0 ? r : sampler_set_tick(kind->sampler, on);
 	case WAY_TICK: return sampler_set_tick(kind->sampler, on);
@@ -124,7 +127,7 @@ void kind_drain(struct kind *kind)
 		return;
 	sampler_events(kind->sampler, NULL, NULL);
 	sampler_drain(kind->sampler, SAMPLER_MAIN, &drained, &fault);
-	if (kind->way == WAY_DEFAULT)
+	if (kind->way == WAY_DEFAULT || kind->way == WAY_STACKS)
 		sampler_drain(kind->sampler, SAMPLER_REFERENCE, &drained, &fault);
 }
 

@@ -17,8 +17,9 @@
 /* Of registers, as the monitor has them on a machine of a few CPUs. */
 #define WAYS_SNAPSHOTS 2048u
 #define WAYS_SNAPSHOT_EVERY 2u
+#define WAYS_STACKS 4096u /* likewise, where they are asked for: one of every sample */
 
-enum way { WAY_NONE, WAY_TICK, WAY_DEFAULT, WAY_CLOCK, WAY_PERF };
+enum way { WAY_NONE, WAY_TICK, WAY_DEFAULT, WAY_STACKS, WAY_CLOCK, WAY_PERF };
 
 struct kind {
 	char name[32];
@@ -36,7 +37,7 @@ struct kind {
 
 /**
  * kind_open() - switched off; kind_close() is due even when it fails
- * @name: off, tick, default, clock:HZ or perf:HZ (perf record), with /N for every N-th round
+ * @name: off, tick, default (with the reference, and whose time it was), stacks (default, with calls), clock:HZ or perf:HZ (perf record), with /N for every N-th round
  */
 int kind_open(const char *name, struct kind *ret, struct fault *reterr);
 int kind_switch(struct kind *kind, bool on);

@@ -25,7 +25,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "bench/measure/stats.h"
+#include "base/stats.h"
 
 #define WORDS 6000u
 

@@ -21,6 +21,7 @@ VARIANTS=(
 	"morph-few|Morph, from a tenth of the clock samples"
 	"morph-portable|Morph, from clock samples, for the CPU as shipped"
 	"morph-layout|Morph, from clock samples, layout only"
+	"morph-tuned|Morph, the best of several by measuring the training"
 	"bolt|ThinLTO + BOLT, from clock samples"
 	"bolt-exact|ThinLTO + BOLT, from its own instrumentation"
 	"pgo|clang PGO, instrumented"
@@ -99,6 +100,7 @@ variants_of()
 	accuracy) printf '%s\n' shipped ;;
 	layout) printf '%s\n' lto-pgo ;;
 	facts) printf '%s\n' shipped morph morph-trusting ;;
+	gain) printf '%s\n' shipped morph ;;
 	esac
 }
 
@@ -110,7 +112,8 @@ variants_together()
 {
 	local table wanted sorted program variant first=()
 
-	mapfile -t wanted < <(for table in "$@"; do variants_of "$table" "$mode"; done |
+	# What is measured while it is made is made alone.
+	mapfile -t wanted < <(for table in "$@"; do variants_of "$table" "$mode"; done | grep -vx morph-tuned |
 		sed 's/^morph-exact$/ &/' | sort -u | tr -d ' ')
 	[[ " ${wanted[*]} " != *" "@(shipped|again|morph)* ]] || first+=(shipped)
 	[[ " ${wanted[*]} " != *" "@(lto |bolt)* ]] || first+=(lto)
@@ -342,6 +345,21 @@ variant_morph_exact()
 variant_morph_portable()
 {
 	variant_morph --cpu shipped
+}
+
+# What is best on the training script, or as shipped. It is measured, so nothing else should run (bench/speedup/speedup).
+variant_morph_tuned()
+{
+	local shipped binary script
+	shipped=$(variant_dir shipped)/prefix
+
+	need morph
+	script=$(script_make train 25)
+	cp -a "$shipped" "$dir/prefix"
+	for binary in "${workload_binaries[@]}"; do
+		(cd "$dir/prefix" && RUN='' run "$MORPH_BIN/morph" tune "$binary" --profile "$(variant_dir morph)/${binary##*/}.prof" \
+			--minutes "${TUNE_MINUTES:-4}" --json -o "$binary" -- sh "$script" >"$dir/tune-${binary##*/}.json")
+	done
 }
 
 # Of the table facts only.

@@ -22,14 +22,19 @@ TITLES = {
     "size": "Sizes (the paper's Table 6)",
     "packages": "Test suites of whole packages",
     "archive": "Debian's packages, rules untouched",
+    "suites": "Suites of Debian's packages",
+    "machine": "A machine made of rebuilt packages",
     "overhead": "Overhead of sampling (the paper's Tables 4 and 5)",
     "accuracy": "Accuracy of profiles",
     "layout": "Layout",
     "faults": "Pages of text and page faults",
     "security": "Security",
+    "reliability": "Reliability",
+    "gain": "Predicted and measured gains",
     "facts": "Claims of the IR",
     "cpi": "What programs wait for",
     "analysis": "What a report costs",
+    "fleet": "The fleet's database",
     "fuzz": "Fuzzing",
 }
 
@@ -153,6 +158,8 @@ def speedup_sentence(table):
     losses = [p["name"] for p in table["programs"] for v in p["variants"]
               if v["name"] == "morph" and v.get("vs_shipped", {}).get("verdict") == "more"]
     worst = f"; the worst program is at {table['worst_vs_shipped']:.3f}"
+    if table.get("worst_vs_shipped_tuned"):
+        worst += f", and after `morph tune` at {table['worst_vs_shipped_tuned']:.3f}"
     return start + worst + (f". Morph loses on: {', '.join(losses)}." if losses else "; it loses on none.")
 
 
@@ -253,6 +260,66 @@ def archive(page, table, _directory):
             page.text(f"{package['name']}: {path} carries no IR.")
         for one in package["differ"]:
             page.text(f"{package['name']}: {one['path']} does not regenerate: {one['said']}")
+    notes(page, table)
+
+
+def notes(page, table):
+    """What somebody has to know of this run besides its figures."""
+    for text in table.get("notes", []):
+        page.text(text)
+
+
+# ---- suites ----
+
+def suites(page, table, _directory):
+    page.text("`bench/archive/suites`: Debian's source packages by `dpkg-buildpackage`, rules untouched, with their own suites: by GCC, by "
+              "Morph as shipped, and again after each program and library of the build tree that carries IR was optimized for what the "
+              "suite does. passed / failed / skipped, as the suites count.")
+    done = [p for p in table["packages"] if "failed" not in p]
+    same = [p for p in done if p["gcc"]["counts"] == p["shipped"]["counts"] and p["sampled"]["counts"] == p["optimized"]["counts"]]
+    page.text(f"{len(same)} of {len(table['packages'])} packages pass as shipped what they pass with GCC, and re-optimized what they pass as shipped; "
+              f"{number(sum(p['optimized']['counts'][0] for p in done))} tests pass re-optimized.")
+    page.table(["package", "version", "with GCC", "Morph, as shipped", "run again", "re-optimized", "binaries that ran", "re-optimized of these"],
+               [[p["name"], p["version"], *(" / ".join(map(number, p[v]["counts"])) for v in ("gcc", "shipped", "sampled", "optimized")),
+                 number(len(p["binaries"]) + len(p["refused"])), number(len(p["binaries"]))] for p in done])
+    for package in table["packages"]:
+        if "failed" in package:
+            page.text(f"{package['name']}: {package['failed']}")
+        for text in package.get("refused", []):
+            page.text(f"{package['name']}: not optimized: {text}")
+    notes(page, table)
+
+
+# ---- machine ----
+
+def machine(page, table, _directory):
+    page.text("`bench/machine/machine`: a Debian 12 root in which apt has installed what `bench/archive/archive` built, booted with its own "
+              "systemd; `apt install morph`; a day of use sampled, edited in the night, then measured against the machine as shipped in "
+              "interleaved rounds, on other data than the day's; `apt upgrade`; `apt purge morph`.")
+    if table.get("settings"):
+        page.text("Not as shipped: " + ", ".join(f"{key} {value}" for key, value in table["settings"].items())
+                  + ("; a quick run." if table["mode"] == "quick" else "."))
+    notes(page, table)
+    if table.get("control_ratio") and table["control_ratio"]["verdict"] != "no difference seen":
+        page.text("The control, as shipped against as shipped, shows a difference: the CPU times of this run prove nothing.")
+    if "error" in table:
+        page.text(f"It did not come to its end: {table['error']}")
+    keys = ("packages", "binary_packages", "elf", "elf_with_ir", "elf_with_ir_share", "samples", "samples_with_ir_share", "day_s", "night_s",
+            "programs_reoptimized", "rounds", "cpu_ratio", "control_ratio", "runs", "crashes", "outputs_changed", "debsums", "debsums_explained",
+            "upgraded")
+    page.table(["figure", "value"], [[key.replace("_", " "), ratio(table[key]) if isinstance(table[key], dict) else number(table[key])]
+                                     for key in keys if table.get(key) is not None])
+    page.table(["work", "as shipped, s of CPU", "CPU time now ÷ as shipped"],
+               [[one["name"], number(one["as_shipped_s"]), ratio(one["ratio"])] for one in table.get("cpu_by_task", [])])
+    page.table(["program", "samples", "predicted gain"],
+               [[one["path"], number(one["samples"]), number(one["predicted_gain"])] for one in table.get("programs", [])
+                if one["generation"]])
+    for key in ("elf_without_ir", "tasks_left_out", "failed_units", "crashes_seen", "crashes_said", "outputs_seen", "debsums_unexplained", "upgrade_failed",
+                "upgrade_held", "upgrade_left", "purge_failed", "purge_left", "purge_left_debsums"):
+        left = table.get(key) or []
+        if left:
+            page.text(f"{key.replace('_', ' ')}: {'; '.join([left] if isinstance(left, str) else left[:12])}"
+                      + (f" and {len(left) - 12} more" if isinstance(left, list) and len(left) > 12 else ""))
 
 
 # ---- faults ----
@@ -336,7 +403,50 @@ def cell(value):
     return number(value)
 
 
-RENDERERS = {"speedup": speedup, "overhead": overhead, "packages": packages, "archive": archive, "faults": faults}
+# ---- cpi ----
+
+def correlations(page, entry):
+    page.table(["cycles, correlation of logarithms", "value"],
+               [[key.replace("_", " "), number(value)] for key, value in entry.items()])
+
+
+def cpi(page, table, _directory):
+    page.text("Kernels that wait for one known thing, and what morph annotate says of them with a count of their turns. Right: the "
+              "share of the stall time whose only cause told is the right one, or what the same code takes when that does "
+              "not strike; strict: nothing but the culprit is right. Without a count, frequencies within 15 % are few here, "
+              "as these kernels are made to wait. What the fields mean: bench/cpi/cpi.")
+    if table.get("note"):
+        page.text(table["note"])
+    groups = [("all", table), *table.get("groups", {}).items()]
+    figures = ("kernels", "culprit_right", "culprit_wrong", "culprit_right_strict", "culprit_wrong_strict",
+               "frequency_within_15")
+    page.table(["group", *(f.replace("_", " ") for f in figures)],
+               [[name, *(number(group[f]) for f in figures)] for name, group in groups])
+    correlations(page, table["cpi_correlation"])
+    columns = ("kernel", "group", "culprit", "samples", "cycles_a_turn", "cycles_a_turn_measured", "cycles_a_turn_calm",
+               "right", "wrong", "right_strict", "wrong_strict", "frequency_ratio", "loop_cycles_llvm_mca")
+    page.heading("kernels", 3)
+    page.table([c.replace("_", " ") for c in columns], [[number(row[c]) for c in columns] for row in table["rows"]])
+    if "suite" in table:
+        cpi_suite(page, table["suite"])
+
+
+def cpi_suite(page, suite):
+    page.heading("programs, without a count (the paper's Figure 8)", 3)
+    page.text("Share of all executed instructions whose block is told to run within 15 % of its exact count; scaled: by the best "
+              "one factor for each program, as one count would give it; level: how many times as often as in truth blocks "
+              "are told to run (median); covered: of all instructions executed, those in the functions that were looked "
+              "at; annotate: CPU seconds of one morph annotate of the function that has most samples.")
+    columns = ("program", "blocks", "instructions_covered", "frequency_within_15", "frequency_within_15_scaled",
+               "frequency_level", "annotate_cpu_s")
+    page.table([c.replace("_", " ") for c in columns],
+               [[number(row.get(c)) for c in columns] for row in suite["programs"]] +
+               [["mean", "", *(number(suite[c]) for c in columns[2:5]), "", ""]])
+    page.text(f"The {suite['blocks']} hottest blocks of all of them:")
+    correlations(page, suite["cpi_correlation"])
+
+
+RENDERERS = {"cpi": cpi, "speedup": speedup, "overhead": overhead, "packages": packages, "archive": archive, "suites": suites, "machine": machine, "faults": faults}
 
 
 def machine_line(table):

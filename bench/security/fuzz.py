@@ -25,7 +25,8 @@ SLICE_S = 60
 INPUT_TIMEOUT_S = 10
 MEMORY_MIB = 2048
 # Inputs are small where a reader's time grows with them and what they say does not.
-MAX_BYTES = {"flow": 192, "bitcode_pack": 512, "link_map": 1024, "plan_check": 512, "process_text": 512, "text": 256, "profile": 1024}
+MAX_BYTES = {"flow": 192, "bitcode_pack": 512, "crash_line": 256, "recover": 2048, "link_map": 1024, "plan_check": 512,
+             "process_text": 512, "text": 256, "profile": 1024}
 MAX_BYTES_ELSE = 4096
 SANITIZERS = {"malloc_context_size": 1, "quarantine_size_mb": 8, "detect_leaks": 1, "allocator_may_return_null": 1}
 MAX_FINDINGS = 3  # of a reader, which then waits for whoever mends it
@@ -100,8 +101,7 @@ def commit_of(root):
     """The commit that is checked out; "+" says that files differ from it."""
     def git(*argv):
         return subprocess.run(["git", "-C", root, *argv], capture_output=True, text=True, check=False).stdout.strip()
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", "base", "module", "profiles", "layout", "monitor", "editor", "backend",
-                  "manager", "tests")
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)bench", ":(exclude)docs")
     return (git("rev-parse", "--short=12", "HEAD") or "unknown") + ("+" if changed else "")
 
 

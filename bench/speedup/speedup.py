@@ -144,6 +144,8 @@ def main(argv):
         table["geomean_" + key] = found["value"] if found else None
     worst = [v["vs_shipped"]["value"] for p in programs for v in [find(p, "morph")] if v]
     table["worst_vs_shipped"] = max(worst, default=None)
+    tuned = [v["vs_shipped"]["value"] for p in programs for v in [find(p, "morph-tuned")] if v]
+    table["worst_vs_shipped_tuned"] = max(tuned, default=None)
     table["instructions_vs_shipped"] = morph.get("instructions_vs_shipped")
     table["outputs_identical"] = all(
         v.get("outputs_identical", True) for p in programs for v in p["variants"])

@@ -43,8 +43,10 @@ static int request_parse(int argc, char **argv, struct request *request)
 		{ "samples", required_argument, NULL, 's' },
 		{ "count", required_argument, NULL, 'c' },
 		{ "clock", required_argument, NULL, 'g' },
+		{ "faults", required_argument, NULL, 'f' },
 		{ "top", required_argument, NULL, 'n' },
 		{ "sidecar-dir", required_argument, NULL, 'd' },
+		{ "debug-dir", required_argument, NULL, 'y' },
 		{ "all", no_argument, NULL, 'a' },
 		{ "lines", no_argument, NULL, 'l' },
 		{ "json", no_argument, NULL, 'j' },
@@ -64,7 +66,7 @@ static int request_parse(int argc, char **argv, struct request *request)
 		if (r)
 			return r;
 	}
-	if (optind >= argc || argc - optind > 2 || !request->analysis.n_samples ||
+	if (optind >= argc || argc - optind > 2 || !analysis_default(request->logs, &request->analysis) ||
 	    (request->lines && argc - optind < 2))
 		return verb_usage("annotate");
 	request->analysis.program = argv[optind];
@@ -105,12 +107,14 @@ static int show(const struct request *request, struct fault *reterr)
 		return fault_errno(reterr, r, "%s", request->analysis.program);
 	view.functions = functions;
 	if (request->function) {
-		view.chosen = analysed_find(functions, view.n_functions, request->function,
-					    request->analysis.program, reterr);
+		view.chosen =
+			analysed_find(&analysis, functions, view.n_functions, request->function, reterr);
 		if (!view.chosen)
 			return -ENOENT;
 	}
-	r = request->lines ? source_read(image_path(analysis.image), NULL, &source, reterr) : 0;
+	r = request->lines ?
+		    source_read(image_path(analysis.image), request->analysis.debug_dir, &source, reterr) :
+		    0;
 	if (r < 0)
 		return r;
 	view.source = source;

@@ -13,7 +13,8 @@
 #include "cli/annotate/annotate.h"
 #include "profiles/store/profile.h"
 
-#define WORTH_SAYING 0.05 /* of an instruction's time */
+#define WORTH_SAYING 0.05  /* of an instruction's time */
+#define WORTH_A_LINE 0.005 /* of a function's */
 
 static double percent(double part, double whole)
 {
@@ -26,10 +27,8 @@ const char *annotate_sentence(const struct analysis *analysis)
 	case CYCLES_ANCHORED: return "executions are scaled by the count that was given";
 	case CYCLES_BEST_CASE:
 		return "no count is known: executions are scaled so that the least stalled tenth of the time "
-		       "runs "
-		       "at its best case; so they are at most these, and cycles per execution at least; "
-		       "--count "
-		       "gives a true one";
+		       "runs at its best case; in truth they may be half or three times as many; "
+		       "--count gives a true one";
 	default: return "executions are not known: no block with enough samples";
 	}
 }
@@ -72,6 +71,9 @@ static void head_print(const struct annotate_view *view)
 	printf("blocks      %s\n", a->is_recovered ? "read from the code; the file carries no map" :
 						     "from the map that the file carries");
 	printf("executions  %s\n", annotate_sentence(a));
+	if (analysis_elsewhere(a))
+		printf("elsewhere   more samples, %" PRIu64 ", are of %s\n", analysis_elsewhere(a)->total,
+		       SHOWN(analysis_elsewhere(a)->path));
 	if (a->left.n_functions)
 		printf("left out    %zu functions with %.0f samples: more code than is analysed at once\n",
 		       a->left.n_functions, a->left.weight);
@@ -117,7 +119,7 @@ static int summary_print(const struct analysed_function *f)
 	_clean_(table_freep) struct table *table = table_new("where the time went|>share|");
 
 	for (unsigned k = 0; table && k < CULPRIT_END; k++) {
-		if (!(f->summary.most[k] > 0))
+		if (!(f->summary.most[k] >= WORTH_A_LINE))
 			continue;
 		table_cell(table, "%s", culprit_name(k));
 		range_cell(table, f->summary.least[k], f->summary.most[k]);
@@ -186,9 +188,9 @@ static void block_head_print(const struct annotate_view *view, uint32_t b, uint3
 		       100 * profile_error(c->estimate.confidence[b]));
 	if (!isnan(cycles))
 		printf(", %.1f cycles each, best case %.1f", cycles, best);
-	if (c->code.blocks[b].n_insns)
-		printf("; %.2f cycles per instruction",
-		       isnan(cycles) ? NAN : cycles / c->code.blocks[b].n_insns);
+	if (c->code.blocks[b].n_insns && !isnan(cycles))
+		printf("; %.2f cycles per instruction, best case %.2f", cycles / c->code.blocks[b].n_insns,
+		       best / c->code.blocks[b].n_insns);
 	for (uint32_t e = block->first_edge; e < block->first_edge + block->n_edges; e++)
 		printf("%s %u", e == block->first_edge ? "; to" : ",", c->code.map->edges[e].target - first);
 	if (block->flags & BLOCK_JUMPS_INDIRECT)

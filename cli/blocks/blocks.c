@@ -45,7 +45,7 @@ static int request_complete(struct request *request, int n, char **words)
 {
 	bool graph = request->output || request->dot;
 
-	if (n < 1 || n > 2 || !request->analysis.n_samples)
+	if (n < 1 || n > 2 || !analysis_default(request->logs, &request->analysis))
 		return verb_usage("blocks");
 	if (request->hottest > 0 ? graph || request->instructions : n != 2)
 		return verb_usage("blocks");
@@ -59,12 +59,19 @@ static int request_complete(struct request *request, int n, char **words)
 static int request_parse(int argc, char **argv, struct request *request)
 {
 	static const struct option options[] = {
-		{ "samples", required_argument, NULL, 's' }, { "count", required_argument, NULL, 'c' },
-		{ "clock", required_argument, NULL, 'g' },   { "sidecar-dir", required_argument, NULL, 'd' },
-		{ "output", required_argument, NULL, 'o' },  { "dot", no_argument, NULL, 'D' },
-		{ "instructions", no_argument, NULL, 'i' },  { "limit", required_argument, NULL, 'l' },
-		{ "hottest", required_argument, NULL, 'n' }, { "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },	     { 0 },
+		{ "samples", required_argument, NULL, 's' },
+		{ "count", required_argument, NULL, 'c' },
+		{ "clock", required_argument, NULL, 'g' },
+		{ "sidecar-dir", required_argument, NULL, 'd' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "dot", no_argument, NULL, 'D' },
+		{ "instructions", no_argument, NULL, 'i' },
+		{ "limit", required_argument, NULL, 'l' },
+		{ "hottest", required_argument, NULL, 'n' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "debug-dir", required_argument, NULL, 'y' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
 	};
 	int c;
 
@@ -127,8 +134,7 @@ static int blocks(const struct request *request, struct fault *reterr)
 	if (r < 0)
 		return fault_errno(reterr, r, "%s", request->analysis.program);
 	if (request->analysis.function) {
-		view.chosen = analysed_find(functions, n, request->analysis.function,
-					    request->analysis.program, reterr);
+		view.chosen = analysed_find(&analysis, functions, n, request->analysis.function, reterr);
 		if (!view.chosen)
 			return -ENOENT;
 	}

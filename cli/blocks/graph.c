@@ -63,18 +63,17 @@ static void insns_put(const struct graph *g, const struct told_block *block)
 
 	for (uint32_t i = 0; i < code->n_insns; i++) {
 		const struct cycles_insn *insn = &a->cycles.insns[code->first_insn + i];
-		char text[TOLD_INSN_BYTES], line[TOLD_INSN_BYTES + 48];
+		char text[TOLD_INSN_BYTES], line[WHOLE_LINE_BYTES + 48];
 
 		if (i == INSNS_SHOWN) {
 			buffer_printf(g->out, "... %u more\\l", code->n_insns - i);
 			break;
 		}
-		if (isnan(insn->cycles))
-			snprintf(line, sizeof(line), "%6s  ", "");
-		else
-			snprintf(line, sizeof(line), "%6.1f  ", insn->cycles);
 		told_text(a, code->first_insn + i, address, text);
-		strncat(line, text, WHOLE_LINE_BYTES);
+		if (isnan(insn->cycles))
+			snprintf(line, sizeof(line), "%6s  %.*s", "", WHOLE_LINE_BYTES, text);
+		else
+			snprintf(line, sizeof(line), "%6.1f  %.*s", insn->cycles, WHOLE_LINE_BYTES, text);
 		text_put(g->out, line);
 		buffer_printf(g->out, "\\l");
 		address += a->cycles.code.insns[code->first_insn + i].size;

@@ -2,13 +2,14 @@
 
 /*
  * morph profile: from sample logs to a profile; and, by its first argument, show, diff, merge,
- * carry, export and import.
+ * carry, prior, export and import.
  *
  *  1. open the program and its generations; all must stem from one shipped file
  *  2. add up the logs
  *  3. estimate the block counts of each file that has samples, and add them
  *  4. with --from, age the old profile by the new activity and add the new counts to it
- *  5. with --prior, add what others counted, as far as the counts here do not contradict
+ *     with --seen, samples of the shipped file are kept as they are, for a fleet that adds them up
+ *  5. with --prior, add what others counted, as far as the counts here do not contradict; then there may be no log
  */
 
 #define _GNU_SOURCE
@@ -27,8 +28,10 @@
 #include "profiles/infer/estimate.h"
 #include "profiles/samples/sample_log.h"
 #include "profiles/store/prior.h"
+#include "profiles/store/seen.h"
 
 #define MAX_PROGRAMS 64u
+#define MAX_PRIORS 4u
 
 struct subcommand {
 	const char *name;
@@ -44,6 +47,8 @@ static const struct subcommand subcommands[] = {
 	  "add profiles of one build" },
 	{ "carry", profile_carry_run, "OLD.prof NEWPROGRAM -o OUT [--sidecar-dir DIR] [--json]",
 	  "take over what a new build left unchanged" },
+	{ "prior", profile_prior_run, "OTHERS.prof PROGRAM -o OUT [--sidecar-dir DIR] [--json]",
+	  "what of others' counts fits to a program" },
 	{ "export", profile_export_run, "--format FORMAT (PROFILE | PROGRAM SAMPLES...) [-o OUT]",
 	  "write it in another tool's form" },
 	{ "import", profile_import_run, "PERF.DATA -o OUT.samples [--event NAME] [--json]",
@@ -51,14 +56,16 @@ static const struct subcommand subcommands[] = {
 };
 
 struct request {
-	const char *program, *output, *from, *prior, *sidecar_dir;
+	const char *program, *output, *from, *sidecar_dir;
+	const char *priors[MAX_PRIORS]; /* the nearest first */
+	unsigned n_priors;
 	const char *generations[MAX_PROGRAMS - 1];
 	unsigned n_generations;
 	char **logs;
 	unsigned n_logs;
 	const struct estimator *estimator;
 	uint64_t half_life_ns;
-	bool json;
+	bool json, keeps_seen;
 };
 
 /* What was read, and what comes out. */
@@ -68,7 +75,7 @@ struct work {
 	struct sample_log *sum;	 /* owned */
 	struct profile *profile; /* owned */
 	double new_samples;	 /* mapped, of the logs alone */
-	struct prior_report prior;
+	struct prior_report priors[MAX_PRIORS];
 };
 
 static const struct subcommand *subcommand_find(const char *name)
@@ -215,6 +222,11 @@ static int logs_add(const struct request *request, struct work *work, struct fau
 		r = sample_log_read(request->logs[i], &log, reterr);
 		if (r < 0)
 			break;
+		if (log->source == SAMPLE_SOURCE_FAULTS) {
+			r = fault_set(reterr, -EINVAL, "%s: holds page faults, not samples",
+				      request->logs[i]);
+			break;
+		}
 		if (i && (log->source == SAMPLE_SOURCE_EXACT) != (work->sum->source == SAMPLE_SOURCE_EXACT)) {
 			r = fault_set(reterr, -EXDEV, "%s: exact counts and samples cannot be added up",
 				      request->logs[i]);
@@ -230,7 +242,9 @@ static int logs_add(const struct request *request, struct work *work, struct fau
 	progress_end(&progress);
 	if (r == 0 && sample_log_unite(work->sum) < 0)
 		r = fault_errno(reterr, -ENOMEM, "sample logs");
-	return r < 0 || found ? r : modules_list(work->sum, request, reterr);
+	if (r < 0 || found || (request->n_priors && !work->sum->n_modules))
+		return r;
+	return modules_list(work->sum, request, reterr);
 }
 
 static const struct estimator *estimator_for(const struct request *request, const struct sample_log *log)
@@ -245,6 +259,9 @@ static int counts_estimate(const struct request *request, struct work *work, str
 {
 	const struct estimator *estimator = estimator_for(request, work->sum);
 
+	if (request->keeps_seen && work->sum->source == SAMPLE_SOURCE_EXACT)
+		return fault_set(reterr, -EINVAL, "%s: holds execution counts, not samples; leave out --seen",
+				 request->logs[0]);
 	if (estimator_takes_counts(estimator) && work->sum->source != SAMPLE_SOURCE_EXACT)
 		return fault_set(reterr, -EINVAL,
 				 "%s: holds samples, not execution counts; leave out --estimator %s",
@@ -263,6 +280,12 @@ static int counts_estimate(const struct request *request, struct work *work, str
 
 		if (!module)
 			continue;
+		if (request->keeps_seen && !program->data->origin.size) {
+			r = seen_add(work->profile, module);
+			if (r < 0)
+				return fault_errno(reterr, r, "%s", image_path(program->image));
+			continue;
+		}
 		r = estimate_blocks(program->data->map, program->image, module, estimator, &estimate, reterr);
 		if (r == 0)
 			r = estimate_profile(program->data->map, &estimate, work->profile, reterr);
@@ -292,18 +315,53 @@ static int old_add(const struct request *request, struct work *work, struct faul
 	return 0;
 }
 
-/* Step 5. Where the program is a generation, its map has the shipped functions' graphs, too. */
+/*
+ * Step 5. Where the program is a generation, its map has the shipped functions' graphs, too. Each one is a prior for what is
+ * there with those before it.
+ */
 static int others_add(const struct request *request, struct work *work, struct fault *reterr)
 {
-	_clean_(profile_freep) struct profile *prior = NULL;
-	int r;
+	int r = 0;
 
-	if (!request->prior)
-		return 0;
-	r = profile_read(request->prior, &prior, reterr);
-	if (r == 0)
-		r = prior_add(work->profile, prior, work->programs[0].data->map, &work->prior, reterr);
+	for (unsigned i = 0; r == 0 && i < request->n_priors; i++) {
+		_clean_(profile_freep) struct profile *prior = NULL;
+
+		r = profile_read(request->priors[i], &prior, reterr);
+		if (r == 0)
+			r = estimate_seen(work->programs[0].data->map, work->programs[0].image, prior,
+					  reterr);
+		if (r == 0)
+			r = prior_add(work->profile, prior, work->programs[0].data->map, &work->priors[i],
+				      reterr);
+	}
 	return r < 0 ? fault_prefix(reterr, r, "--prior") : 0;
+}
+
+static double priors_strength(const struct request *request, const struct work *work)
+{
+	double ret = 0;
+
+	for (unsigned i = 0; i < request->n_priors; i++)
+		ret += work->priors[i].strength;
+	return ret;
+}
+
+static void priors_json(const struct request *request, const struct work *work, struct json *json)
+{
+	json_double(json, "prior_samples", priors_strength(request, work));
+	json_array_begin(json, "priors");
+	for (unsigned i = 0; i < request->n_priors; i++) {
+		const struct prior_report *report = &work->priors[i];
+
+		json_object_begin(json, NULL);
+		json_string(json, "prior", request->priors[i]);
+		json_double(json, "samples", report->strength);
+		json_double(json, "at_most", report->most);
+		json_u64(json, "functions", report->n_functions);
+		json_u64(json, "functions_dropped", report->n_functions_dropped);
+		json_object_end(json);
+	}
+	json_array_end(json);
 }
 
 static void result_print(const struct request *request, const struct work *work)
@@ -320,8 +378,10 @@ static void result_print(const struct request *request, const struct work *work)
 		json_string(&json, "profile", request->output);
 		json_double(&json, "new_samples", work->new_samples);
 		json_double(&json, "samples", profile->samples);
-		if (request->prior)
-			json_double(&json, "prior_samples", work->prior.strength);
+		if (request->keeps_seen)
+			json_double(&json, "seen_samples", seen_samples(profile));
+		if (request->n_priors)
+			priors_json(request, work, &json);
 		json_double(&json, "coverage", all > 0 ? profile->samples / all : 0);
 		json_u64(&json, "functions", profile->n_functions);
 		json_string(&json, "estimator", profile->estimator);
@@ -331,12 +391,15 @@ static void result_print(const struct request *request, const struct work *work)
 		json_object_end(&json);
 		return;
 	}
+	if (request->keeps_seen)
+		printf("%s: %.0f samples of the shipped file kept as they were seen\n",
+		       SHOWN(request->output), seen_samples(profile));
 	printf("%s: %.0f samples", SHOWN(request->output), profile->samples);
 	if (request->from)
 		printf(" (%.0f new)", work->new_samples);
-	if (request->prior)
-		printf(" (%.0f of them for what others counted, %.1f %%)", work->prior.strength,
-		       profile->samples > 0 ? 100 * work->prior.strength / profile->samples : 0);
+	if (request->n_priors)
+		printf(" (%.0f of them for what others counted, %.1f %%)", priors_strength(request, work),
+		       profile->samples > 0 ? 100 * priors_strength(request, work) / profile->samples : 0);
 	printf(", %.1f %% of those in the module, %zu functions, estimator %s\n%s\n",
 	       all > 0 ? 100 * profile->samples / all : 0, profile->n_functions, profile->estimator,
 	       verdict.sentence);
@@ -397,6 +460,7 @@ static int request_parse(int argc, char **argv, struct request *request)
 		{ "half-life", required_argument, NULL, 'H' },
 		{ "generation", required_argument, NULL, 'g' },
 		{ "sidecar-dir", required_argument, NULL, 's' },
+		{ "seen", no_argument, NULL, 'S' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
@@ -413,7 +477,11 @@ static int request_parse(int argc, char **argv, struct request *request)
 				return verb_refuse("profile", &fault);
 			break;
 		case 'f': request->from = optarg; break;
-		case 'p': request->prior = optarg; break;
+		case 'p':
+			if (request->n_priors == MAX_PRIORS)
+				return bad_value("--prior", optarg);
+			request->priors[request->n_priors++] = optarg;
+			break;
 		case 'H':
 			if (!half_life_parse(optarg, &request->half_life_ns))
 				return bad_value("--half-life", optarg);
@@ -424,11 +492,13 @@ static int request_parse(int argc, char **argv, struct request *request)
 			request->generations[request->n_generations++] = optarg;
 			break;
 		case 's': request->sidecar_dir = optarg; break;
+		case 'S': request->keeps_seen = true; break;
 		case 'j': request->json = true; break;
 		case 'h': help(); return -1;
 		default: return verb_usage("profile");
 		}
-	if (argc - optind < 2 || !request->output)
+	/* Without samples a program is what others counted. */
+	if (argc - optind < (request->n_priors ? 1 : 2) || !request->output)
 		return verb_usage("profile");
 	request->program = argv[optind];
 	request->logs = argv + optind + 1;

@@ -19,6 +19,7 @@ int profile_show_run(int argc, char **argv);
 int profile_diff_run(int argc, char **argv);
 int profile_merge_run(int argc, char **argv);
 int profile_carry_run(int argc, char **argv);
+int profile_prior_run(int argc, char **argv);
 int profile_export_run(int argc, char **argv);
 int profile_import_run(int argc, char **argv);
 

@@ -12,6 +12,7 @@
 #include "cli/verb.h"
 #include "profiles/store/comparison.h"
 #include "profiles/store/function_order.h"
+#include "profiles/store/seen.h"
 
 #define DEFAULT_TOP 10u
 
@@ -83,6 +84,10 @@ static int diff(char *const paths[2], size_t top, bool as_json, struct fault *re
 
 	if (r == 0)
 		r = profile_read(paths[1], &b, reterr);
+	if (r == 0)
+		r = seen_none(a, paths[0], reterr);
+	if (r == 0)
+		r = seen_none(b, paths[1], reterr);
 	if (r < 0)
 		return r;
 	r = comparison_make(a, b, &comparison);

@@ -15,6 +15,7 @@
 #include "cli/shared/output.h"
 #include "cli/verb.h"
 #include "profiles/export/export.h"
+#include "profiles/store/seen.h"
 
 static int profile_convert(const struct exporter *exporter, const char *path, struct buffer *ret,
 			   char *retleft, struct fault *reterr)
@@ -22,6 +23,8 @@ static int profile_convert(const struct exporter *exporter, const char *path, st
 	_clean_(profile_freep) struct profile *profile = NULL;
 	int r = profile_read(path, &profile, reterr);
 
+	if (r == 0)
+		r = seen_none(profile, path, reterr);
 	return r < 0 ? r : exporter->run(&(struct export_input){ .profile = profile }, ret, retleft, reterr);
 }
 

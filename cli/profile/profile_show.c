@@ -17,6 +17,7 @@
 #include "cli/verb.h"
 #include "profiles/store/function_order.h"
 #include "profiles/store/history.h"
+#include "profiles/store/seen.h"
 
 #define DEFAULT_TOP 10u
 #define CHANGE 0.10 /* less overlap than chance explains, to be called a change of use */
@@ -176,6 +177,10 @@ static void head_print(const struct view *view)
 	       p->build_id.size ? build_id_text(&p->build_id, id) : "unknown");
 	printf("samples     %.0f, %.1f %% of those in the module; estimator %s\n", p->samples,
 	       100 * view->coverage, SHOWN(p->estimator ? p->estimator : "unknown"));
+	if (p->n_seen)
+		printf("seen        %.0f samples, from which no counts were estimated; `morph profile prior` "
+		       "does\n",
+		       seen_samples(p));
 	if (p->last_ns)
 		printf("observed    %s to %s, %s active; the last %s ago\n", time_text(p->first_ns, from),
 		       time_text(p->last_ns, to), span_text(p->activity_ns, active),
@@ -326,6 +331,8 @@ static void head_json(struct json *json, const struct view *view)
 	json_string(json, "build_id", build_id_text(&p->build_id, id));
 	json_string(json, "estimator", p->estimator);
 	json_double(json, "samples", p->samples);
+	if (p->n_seen)
+		json_double(json, "seen_samples", seen_samples(p));
 	json_double(json, "unmapped", p->unmapped);
 	json_double(json, "coverage", view->coverage);
 	json_u64(json, "first_ns", p->first_ns);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/report/call_tree.h"
 #include "cli/shared/output.h"
 
 struct list {
@@ -82,5 +83,63 @@ int report_export(const struct ran *ran, const struct rows *rows, const struct p
 	places.n = list.n;
 	if (r == 0)
 		r = exporter->run(&places, &bytes);
+	return r < 0 ? fault_errno(reterr, r, "exporting") : output_write(output, &bytes, reterr);
+}
+
+/* --- calls ---------------------------------------------------------------------------------------- */
+
+/* Time without a stack is a place that nobody called: then shares are of all that ran. */
+static size_t call_take(const struct ran *ran, const struct call_tree *calls, struct export_place *list,
+			struct export_call *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < calls->n_places; i++) {
+		const struct call_place *place = &calls->places[i];
+
+		list[i] = (struct export_place){ .image = place->image,
+						 .build_id = place->identity->build_id,
+						 .procedure = place->procedure,
+						 .address = place->address,
+						 .procedure_offset = place->procedure_offset,
+						 .is_process = (int)place->identity->kind == STACK_PROCESS };
+	}
+	for (; n < ran->stacks.n_nodes; n++) {
+		const struct stack_node *node = &ran->stacks.nodes[n];
+
+		to[n] = (struct export_call){ calls->place_of[n],
+					      node->parent == STACKS_ROOT ? EXPORT_OUTERMOST : node->parent,
+					      node->count, ran->is_clocked ? node->weight : 0 };
+	}
+	if (ran->samples_stackless) {
+		list[calls->n_places] = (struct export_place){ .image = "[no stack]" };
+		to[n++] = (struct export_call){ (uint32_t)calls->n_places, EXPORT_OUTERMOST,
+						ran->samples_stackless,
+						ran->is_clocked ? ran->weight_stackless : 0 };
+	}
+	return n;
+}
+
+int report_export_calls(const struct ran *ran, const struct rows_options *options,
+			const struct place_exporter *exporter, const char *output, struct fault *reterr)
+{
+	_clean_(call_tree_done) struct call_tree calls = { 0 };
+	_clean_(buffer_donep) struct buffer bytes = { 0 };
+	_clean_(freep) struct export_place *list = NULL;
+	_clean_(freep) struct export_call *to = calloc(ran->stacks.n_nodes + 1, sizeof(*to));
+	struct export_places places = { .calls = to,
+					.start_ns = ran->first_ns,
+					.duration_ns = ran->last_ns - ran->first_ns,
+					.has_seconds = ran->is_clocked };
+	int r = to ? call_tree_make(ran, options->debug_dir, &calls) : -ENOMEM;
+
+	if (r == 0)
+		list = calloc(calls.n_places + 1, sizeof(*list));
+	if (r < 0 || !list)
+		return fault_errno(reterr, -ENOMEM, "exporting");
+	places.n_calls = call_take(ran, &calls, list, to);
+	places.list = list;
+	places.n = calls.n_places + (places.n_calls > ran->stacks.n_nodes);
+	r = exporter->run(&places, &bytes);
 	return r < 0 ? fault_errno(reterr, r, "exporting") : output_write(output, &bytes, reterr);
 }

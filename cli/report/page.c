@@ -84,8 +84,10 @@ static void body_write(FILE *out, const struct page *page, const struct page_ima
 	fputs("</style>\n</head>\n<body>\n<main>\n", out);
 	page_summary(out, page);
 	page_picture(out, page, images);
+	page_flame(out, page);
 	page_programs(out, page, images);
 	page_generations(out, page);
+	page_heat(out, page);
 	page_stalls(out, page);
 	page_functions(out, page);
 	page_notes(out, page);
@@ -108,5 +110,6 @@ int page_write(const struct page *page, const char *path, struct fault *reterr)
 	is_whole = !ferror(out);
 	if (fclose(out) != 0 || !is_whole)
 		return fault_errno(reterr, -ENOMEM, "%s", path);
-	return file_write(path, text, size, 0644, reterr);
+	/* Who calls what in other users' programs is for who asked. */
+	return file_write(path, text, size, page->calls->n ? 0600 : 0644, reterr);
 }

@@ -8,7 +8,9 @@
  * name ever get through as markup. Light or dark as the reader's system is; readable at the width of a phone.
  */
 
+#include "cli/report/call_tree.h"
 #include "cli/report/generations.h"
+#include "cli/report/heat.h"
 #include "cli/report/report.h"
 #include "cli/report/stalls.h"
 
@@ -17,6 +19,8 @@ struct page {
 	const struct rows *rows; /* procedures and images, most weight first */
 	const struct stalls *stalls;
 	const struct made_generations *generations;
+	const struct heats *heats;
+	const struct call_tree *calls;
 	const char *no_generations; /* why there are none to tell of; NULL: there may be some */
 };
 
@@ -49,3 +53,7 @@ void page_functions(FILE *out, const struct page *page);
 void page_stalls(FILE *out, const struct page *page);
 void page_generations(FILE *out, const struct page *page);
 void page_notes(FILE *out, const struct page *page);
+/** page_flame.c: who called whom */
+void page_flame(FILE *out, const struct page *page);
+/** page_heat.c: another one */
+void page_heat(FILE *out, const struct page *page);

@@ -176,9 +176,12 @@ static void program(FILE *out, const struct page *page, const struct page_image 
 	html_text(out, base_name(image->name));
 	fprintf(out, "</b></span><span class=\"num\">%.2f %%</span>", percent(page, image->weight));
 	bar(out, of_first(image->weight, first));
-	fputs("<small>", out);
-	html_text(out, image->name);
-	fputs("</small></summary>\n", out);
+	if (base_name(image->name) != image->name) {
+		fputs("<small>", out);
+		html_text(out, image->name);
+		fputs("</small>", out);
+	}
+	fputs("</summary>\n", out);
 	fputs(function_head, out);
 	for (size_t i = 0; i < image->n && i < PROGRAM_FUNCTIONS; i++)
 		function_row(out, page, image->rows[i], image->rows[0]->weight, false);

@@ -47,7 +47,9 @@ void ran_done(struct ran *ran)
 		free(ran->processes[i].unit);
 	}
 	free(ran->processes);
+	interned_done(&ran->processes_index);
 	sample_log_free(ran->sum);
+	stacks_done(&ran->stacks);
 	free(ran->modules);
 	free(ran->logs);
 	*ran = (struct ran){ 0 };
@@ -229,6 +231,61 @@ void ran_count_total(struct ran *ran, struct ran_module *module, uint64_t sample
 	module->weight_nowhere += weight;
 }
 
+/* --- processes ------------------------------------------------------------------------------------ */
+
+static int process_append(struct ran *ran, const char *name, const char *unit)
+{
+	struct ran_process *process;
+
+	if (!array_reserve(ran->processes, ran->n_processes, &ran->capacity_processes))
+		return -ENOMEM;
+	process = &ran->processes[ran->n_processes++];
+	*process = (struct ran_process){ strdup(name), strdup(unit) };
+	return process->name && process->unit ? 0 : -ENOMEM;
+}
+
+static int process_add(struct ran *ran, const char *name, const char *unit, uint32_t *ret)
+{
+	struct interned *index = &ran->processes_index;
+	uint64_t hash = interned_numbers_hash(index, interned_hash(index, name, strlen(name)),
+					      interned_hash(index, unit, strlen(unit))),
+		 at = hash;
+	uint32_t number;
+	int r;
+
+	if (!ran->n_processes) {
+		r = process_append(ran, "?", "?"); /* nobody */
+		if (r < 0)
+			return r;
+	}
+	while ((number = interned_next(index, hash, &at)) != INTERNED_NONE)
+		if (strcmp(ran->processes[number].name, name) == 0 &&
+		    strcmp(ran->processes[number].unit, unit) == 0) {
+			*ret = number;
+			return 0;
+		}
+	*ret = (uint32_t)ran->n_processes;
+	r = process_append(ran, name, unit);
+	return r < 0 ? r : interned_put(index, hash, *ret);
+}
+
+int ran_owner_add(struct ran *ran, const char *process, const char *unit, uint32_t user, uint64_t samples,
+		  double weight, uint32_t log)
+{
+	struct sample_module like = { .kind = (enum sample_module_kind)RAN_LOST,
+				      .path = (char *)"[unknown]",
+				      .user = user };
+	struct ran_module *module;
+	uint32_t number;
+
+	if (!samples)
+		return 0;
+	if (process_add(ran, process[0] ? process : "?", unit[0] ? unit : "?", &number) < 0)
+		return -ENOMEM;
+	module = ran_module(ran, &like, log, number);
+	return module ? ran_count_add(ran, module, 0, samples, weight) : -ENOMEM;
+}
+
 /* --- logs ----------------------------------------------------------------------------------------- */
 
 int ran_add_rest(struct ran *ran, int kind, const char *path, uint64_t samples, double sample, uint32_t log)
@@ -286,6 +343,8 @@ static int modules_add(struct ran *ran, const struct sample_log *log, double sam
 	}
 	return r < 0 ? r : rests_add(ran, log, sample, number);
 }
+
+/* --- heads ---------------------------------------------------------------------------------------- */
 
 static int name_add(struct ran *ran, const char *name)
 {
@@ -347,45 +406,51 @@ static int head_add(struct ran *ran, const struct sample_log *log, const char *n
 								  0;
 }
 
+/* Not every sample has a stack (those of a second clock have none): the others stand for it. */
+static int stacks_add_log(struct ran *ran, const struct sample_log *log)
+{
+	uint64_t busy = samples_add(log->user, log->kernel);
+	double weight = (double)busy * (ran->is_clocked ? 1 / log->rate_hz : 1);
+
+	if (log->stacks.n_samples)
+		return stacks_merge(&ran->stacks, &log->stacks, weight / (double)log->stacks.n_samples);
+	ran->samples_stackless = samples_add(ran->samples_stackless, busy);
+	ran->weight_stackless += weight;
+	return 0;
+}
+
+/* What no owner has is nobody's: logs of before, and of sources that do not tell. */
+static int log_owners_add(struct ran *ran, const struct sample_log *log, double sample, uint32_t number)
+{
+	uint64_t busy = samples_add(log->user, log->kernel), owned = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < log->owners.n; i++) {
+		const struct owner *owner = &log->owners.list[i];
+
+		owned = samples_add(owned, owner->count);
+		r = ran_owner_add(ran, owner->process, owner->unit, owner->user, owner->count,
+				  (double)owner->count * sample, number);
+	}
+	if (r < 0 || busy <= owned)
+		return r;
+	return ran_owner_add(ran, "", "", SAMPLE_USER_UNKNOWN, busy - owned, (double)(busy - owned) * sample,
+			     number);
+}
+
 int ran_add_log(struct ran *ran, const struct sample_log *log, const char *name, struct fault *reterr)
 {
 	int r = head_add(ran, log, name, reterr);
+	double sample;
 
 	if (r)
 		return MIN(r, 0);
-	r = modules_add(ran, log, ran->is_clocked ? 1 / log->rate_hz : 1, (uint32_t)ran->n_logs - 1);
+	sample = ran->is_clocked ? 1 / log->rate_hz : 1;
+	r = ran->options.processes ? log_owners_add(ran, log, sample, (uint32_t)ran->n_logs - 1) :
+				     modules_add(ran, log, sample, (uint32_t)ran->n_logs - 1);
+	if (r == 0 && ran->options.stacks)
+		r = stacks_add_log(ran, log);
 	return r < 0 ? fault_errno(reterr, r, "%s", name) : 0;
-}
-
-/* --- processes ------------------------------------------------------------------------------------ */
-
-static int process_append(struct ran *ran, const char *name, const char *unit)
-{
-	struct ran_process *process;
-
-	if (!array_reserve(ran->processes, ran->n_processes, &ran->capacity_processes))
-		return -ENOMEM;
-	process = &ran->processes[ran->n_processes++];
-	*process = (struct ran_process){ strdup(name), strdup(unit) };
-	return process->name && process->unit ? 0 : -ENOMEM;
-}
-
-static int process_add(struct ran *ran, const char *name, const char *unit, uint32_t *ret)
-{
-	int r;
-
-	if (!ran->n_processes) {
-		r = process_append(ran, "?", "?"); /* nobody */
-		if (r < 0)
-			return r;
-	}
-	for (size_t i = 1; i < ran->n_processes; i++)
-		if (strcmp(ran->processes[i].name, name) == 0 && strcmp(ran->processes[i].unit, unit) == 0) {
-			*ret = (uint32_t)i;
-			return 0;
-		}
-	*ret = (uint32_t)ran->n_processes;
-	return process_append(ran, name, unit);
 }
 
 struct addition {

@@ -35,8 +35,9 @@ struct ran_module {
 
 struct ran_options {
 	bool sum;		     /* keep the logs' sum, too */
+	bool stacks;		     /* keep the logs' stacks, too */
 	bool places, logs, users;    /* what is told apart */
-	bool processes;		     /* likewise, by ran_add_recorder() alone */
+	bool processes;		     /* likewise; of all but what is sampled now, files are not known then */
 	uint64_t since_ns, until_ns; /* of CLOCK_REALTIME; logs that touch it are taken whole */
 };
 
@@ -59,12 +60,17 @@ struct ran {
 	double weight;
 	struct ran_process *processes; /* owned; [0] is nobody */
 	size_t n_processes, capacity_processes;
+	struct interned processes_index; /* private */
 	struct sample_log *sum; /* owned; NULL: not asked for, or no log; builds united after ran_finish() */
-	bool is_kept;		/* what morphd keeps: totals, and no times */
-	bool is_clocked;	/* weights are seconds */
-	size_t n_damaged;	/* files of directories that are no sample logs: left out */
-	struct fault damage;	/* of the first */
-	void *index;		/* private: of modules */
+	struct stacks stacks;	/* where asked for; a log's time is shared out among the stacks in it */
+	uint64_t samples_stackless; /* of logs without stacks */
+	double weight_stackless;
+	bool is_kept;	     /* what morphd keeps: totals, and no times */
+	bool is_by_hour;     /* what morphd keeps, by whole hours */
+	bool is_clocked;     /* weights are seconds */
+	size_t n_damaged;    /* files of directories that are no sample logs: left out */
+	struct fault damage; /* of the first */
+	void *index;	     /* private: of modules */
 	size_t capacity;
 };
 
@@ -113,6 +119,10 @@ int ran_count_add(struct ran *ran, struct ran_module *module, uint64_t offset, u
 
 /** ran_count_total() - samples of it, and nobody knows where in it */
 void ran_count_total(struct ran *ran, struct ran_module *module, uint64_t samples, double weight);
+
+/** ran_owner_add() - samples of which only is known whose they were; "": not even that; 0 or -ENOMEM */
+int ran_owner_add(struct ran *ran, const char *process, const char *unit, uint32_t user, uint64_t samples,
+		  double weight, uint32_t log);
 
 /** ran_finish() - sort, after all was added; 0 or -ENOMEM */
 int ran_finish(struct ran *ran);

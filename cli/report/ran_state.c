@@ -179,6 +179,42 @@ static int database_read(struct ran *ran, const char *directory, struct fault *r
 	return r;
 }
 
+/* --- whose time it was ---------------------------------------------------------------------------- */
+
+static int on_usage(void *userdata, const struct usage_record *record)
+{
+	struct ran *ran = userdata;
+	uint32_t user =
+		record->user < 0 || record->user > UINT32_MAX ? SAMPLE_USER_UNKNOWN : (uint32_t)record->user;
+	uint64_t first = (uint64_t)MAX(record->first_ns, 0), last = (uint64_t)MAX(record->last_ns, 0);
+
+	if (record->samples <= 0 || record->cpu_us < 0)
+		return 0;
+	ran->first_ns = ran->first_ns ? MIN(ran->first_ns, first) : first;
+	ran->last_ns = MAX(ran->last_ns, last);
+	return ran_owner_add(ran, record->process, record->unit, user, (uint64_t)record->samples,
+			     (double)record->cpu_us / 1e6, 0);
+}
+
+static int usage_read(struct ran *ran, const char *directory, struct fault *reterr)
+{
+	struct sample_records_reader reader = { .userdata = ran,
+						.usage = on_usage,
+						.since_ns = ran->options.since_ns,
+						.until_ns = ran->options.until_ns };
+	int r = sample_records_read(directory, &reader, reterr);
+
+	ran->is_clocked = ran->is_by_hour = true;
+	if (r == -EACCES)
+		return fault_set(reterr, r, "only root may read whose time it was");
+	if (r == 0 && !ran->samples)
+		return fault_set(reterr, -ENODATA,
+				 "morphd has kept nobody's time from then; what it keeps, and for how long, "
+				 "usage_days of "
+				 "morphd.conf says");
+	return r;
+}
+
 /* --- from morphd itself --------------------------------------------------------------------------- */
 
 static int answer_add(struct ran *ran, const struct records *files)
@@ -230,6 +266,8 @@ int ran_add_state(struct ran *ran, const char *state_directory, struct fault *re
 	char configured[PATH_MAX];
 	int r = state_directory ? 0 : state_find(configured, reterr);
 
+	if (r == 0 && ran->options.processes)
+		return usage_read(ran, state_directory ? state_directory : configured, reterr);
 	ran->is_kept = true;
 	if (r == 0)
 		r = database_read(ran, state_directory ? state_directory : configured, reterr);

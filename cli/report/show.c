@@ -88,6 +88,9 @@ static void tail_print(const struct report_view *view)
 		       ran->n_beyond,
 		       ran->n_beyond == 1 ? " reaches beyond the time asked for and was" :
 					    "s reach beyond the time asked for and were");
+	if (ran->is_by_hour)
+		puts("\nmorphd keeps whose time it was by the hour: hours that touch the time asked for are "
+		     "whole");
 	if (ran->is_kept && (ran->options.since_ns || ran->options.until_ns))
 		puts("\nmorphd keeps how often a file was seen since the first time, not when: these are the "
 		     "files that ran in that time, with all their samples");
@@ -114,7 +117,7 @@ static void ran_json(const struct ran *ran, struct json *json)
 {
 	json_u64(json, "samples", ran->samples);
 	json_double(json, "cpu_s", ran->is_clocked ? ran->weight : NAN);
-	json_string(json, "source", ran->is_kept ? "morphd" : "samples");
+	json_string(json, "source", ran->is_kept || ran->is_by_hour ? "morphd" : "samples");
 	json_u64(json, "logs", ran->n_logs);
 	json_u64(json, "logs_outside", ran->n_outside);
 	json_u64(json, "logs_beyond", ran->n_beyond);

@@ -45,7 +45,7 @@ static void file_look(struct stalls *stalls, size_t first, const struct sample_l
 		stall->lack = fault;
 		if (r < 0)
 			continue;
-		function = analysed_find(functions, n, stall->row->cells[BY_PROCEDURE], image, NULL);
+		function = analysed_find(&analysis, functions, n, stall->row->cells[BY_PROCEDURE], NULL);
 		if (function)
 			stall->summary = function->summary;
 		else

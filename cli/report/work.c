@@ -120,14 +120,42 @@ static int page_make(const struct report_request *request, const struct ran *ran
 		     struct fault *reterr)
 {
 	_clean_(made_generations_done) struct made_generations generations = { 0 };
+	_clean_(call_tree_done) struct call_tree calls = { 0 };
 	struct stalls stalls;
-	struct page page = { .ran = ran, .rows = rows, .stalls = &stalls, .generations = &generations };
+	struct heats heats;
+	struct page page = { .ran = ran,
+			     .rows = rows,
+			     .stalls = &stalls,
+			     .generations = &generations,
+			     .heats = &heats,
+			     .calls = &calls };
 
 	report_filter(request, ran, rows);
 	stalls_make(rows, ran->sum, &stalls);
+	if (heats_make(ran, &heats) < 0 || call_tree_make(ran, request->rows.debug_dir, &calls) < 0)
+		return fault_errno(reterr, -ENOMEM, "samples");
 	if (made_generations_read(request->state_directory, &generations, NULL) < 0)
 		page.no_generations = "No morphd keeps a record here that this user may read.";
 	return page_write(&page, request->page, reterr);
+}
+
+/* Of processes is known how much time they took, not of what; only of what is sampled now is both known. */
+static int owners_check(const struct report_request *request, struct fault *reterr)
+{
+	unsigned known = 1u << BY_PROCESS | 1u << BY_UNIT | 1u << BY_USER, by = request->rows.by;
+
+	if (request->n_paths)
+		known |= 1u << BY_LOG;
+	if (!request->ran.processes || request->live_s > 0 || !(by & ~known))
+		return 0;
+	for (unsigned i = 0; i < BY_END; i++)
+		if (by & ~known & 1u << i)
+			return fault_set(reterr, -EINVAL,
+					 "what ran before is known by process, unit and user, or by %s and "
+					 "what belongs to "
+					 "it, not by both; --live samples both now",
+					 dimension_at(i).name);
+	return 0;
 }
 
 int report_work(struct report_request *request, struct fault *reterr)
@@ -139,15 +167,19 @@ int report_work(struct report_request *request, struct fault *reterr)
 	for (size_t i = 0; i < request->n_filters; i++)
 		request->rows.by |= dimension_bits(request->filters[i].dimension);
 	rows_needs(request->rows.by, &request->ran);
-	if (request->ran.processes && !(request->live_s > 0))
-		return fault_set(reterr, -EINVAL,
-				 "sample logs do not know processes and units: --live samples them now");
+	r = owners_check(request, reterr);
+	if (r < 0)
+		return r;
 	request->ran.sum = request->page;
+	request->ran.stacks =
+		request->page || (request->exporter && !request->is_by_told && !request->n_filters);
 	ran_init(&request->ran, &ran);
 	r = ran_read(request, &ran, reterr);
 	if (r < 0)
 		return r;
 	r = rows_make(&ran, &request->rows, &rows);
+	if (r == 0 && request->exporter && ran.stacks.n_nodes)
+		return report_export_calls(&ran, &request->rows, request->exporter, request->output, reterr);
 	if (r == 0 && request->exporter) {
 		report_filter(request, &ran, &rows);
 		return report_export(&ran, &rows, request->exporter, request->output, reterr);

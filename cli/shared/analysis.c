@@ -7,14 +7,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "cli/shared/debug_symbols.h"
 #include "cli/shared/number.h"
 #include "cli/shared/sampled_file.h"
 
 #define LINE_BYTES 64u
 #define HOT_SHARE 0.99
+#define ANALYSIS_DEFAULT_LOG "morph.samples" /* what `morph record` writes without -o */
 
 int analysis_option(int option, char *value, char *logs[ANALYSIS_MAX_LOGS], struct analysis_request *request)
 {
@@ -38,8 +41,19 @@ int analysis_option(int option, char *value, char *logs[ANALYSIS_MAX_LOGS], stru
 		request->clock_hz = ghz * 1e9;
 		return 1;
 	case 'd': request->sidecar_dir = value; return 1;
+	case 'f': request->faults = value; return 1;
+	case 'y': request->debug_dir = value; return 1;
 	default: return 0;
 	}
+}
+
+bool analysis_default(char *logs[ANALYSIS_MAX_LOGS], struct analysis_request *request)
+{
+	static char name[] = ANALYSIS_DEFAULT_LOG;
+
+	if (!request->n_samples && access(name, R_OK) == 0)
+		(void)analysis_option('s', name, logs, request);
+	return request->n_samples > 0;
 }
 
 int sample_logs_sum(char *const *paths, size_t n, struct sample_log **ret, struct fault *reterr)
@@ -70,6 +84,54 @@ static const char *base_name(const char *path)
 	const char *slash = path ? strrchr(path, '/') : NULL;
 
 	return slash ? slash + 1 : path ? path : "";
+}
+
+static const char *file_path(const struct sample_module *module)
+{
+	return module->kind == SAMPLE_MODULE_FILE ? module->path : NULL;
+}
+
+static const char *no_file(const struct sample_module *module)
+{
+	return module->kind == SAMPLE_MODULE_KERNEL ?
+		       "the kernel's instructions cannot be read; `morph report` tells its functions" :
+		       "code that is in no file, such as a program generates while it runs: there is nothing "
+		       "to read it "
+		       "from; `morph report` tells whose it was";
+}
+
+/*
+ * A program that is no file here, but by its name in the logs: the path there. Of several of one name that with most samples.
+ * Return: NULL with @reterr: what it names cannot be looked into; else a path, which may be that of nothing
+ */
+static const char *program_path(const struct analysis *a, const char *program, struct fault *reterr)
+{
+	const struct sample_module *found = NULL;
+
+	if (access(program, F_OK) == 0)
+		return program;
+	for (size_t i = 0; i < a->log->n_modules; i++) {
+		const struct sample_module *module = &a->log->modules[i];
+		bool is_it = strcmp(module->path ? module->path : "", program) == 0 ||
+			     (!strchr(program, '/') && strcmp(base_name(file_path(module)), program) == 0);
+
+		if (is_it && (!found || module->total > found->total))
+			found = module;
+	}
+	if (!found || file_path(found))
+		return found ? found->path : program;
+	fault_set(reterr, -ENOTSUP, "%s: %s", program, no_file(found));
+	return NULL;
+}
+
+const struct sample_module *analysis_elsewhere(const struct analysis *a)
+{
+	const struct sample_module *most = a->module;
+
+	for (size_t i = 0; i < a->log->n_modules; i++)
+		if (a->log->modules[i].total > most->total)
+			most = &a->log->modules[i];
+	return most != a->module ? most : NULL;
 }
 
 static int module_find(struct analysis *a, struct fault *reterr)
@@ -154,14 +216,18 @@ static const struct image_symbol *symbol_named(const struct image *image, const 
 	return NULL;
 }
 
-static int map_recover(struct analysis *a, const char *function, struct fault *reterr)
+static int map_recover(struct analysis *a, const struct analysis_request *request, struct fault *reterr)
 {
+	const char *function = request->function;
 	const struct sample_module *module = a->module;
-	const struct image_symbol *symbol = symbol_named(a->image, function);
+	_clean_(image_freep) struct image *symbols = debug_symbols_open(a->image, request->debug_dir);
+	const struct image_symbol *symbol = symbol_named(symbols ? symbols : a->image, function);
 	_clean_(freep) uint64_t *addresses = calloc(module->n_counts + 1, sizeof(*addresses));
 	_clean_(freep) double *weights = calloc(module->n_counts + 1, sizeof(*weights));
 	_clean_(freep) struct recover_jump *jumps = calloc(module->n_branches + 1, sizeof(*jumps));
-	struct recover_question question = { .addresses = addresses, .weights = weights, .jumps = jumps };
+	struct recover_question question = {
+		.addresses = addresses, .weights = weights, .jumps = jumps, .symbols = symbols
+	};
 
 	if (!addresses || !weights || !jumps)
 		return fault_errno(reterr, -ENOMEM, "%s", image_path(a->image));
@@ -173,7 +239,9 @@ static int map_recover(struct analysis *a, const char *function, struct fault *r
 		weights[question.n_addresses++] = (double)module->counts[i].count;
 	}
 	if (function) {
-		addresses[question.n_addresses] = symbol ? symbol->address : strtoull(function, NULL, 16);
+		a->asked_name = function;
+		a->asked = symbol ? symbol->address : strtoull(function, NULL, 16);
+		addresses[question.n_addresses] = a->asked;
 		weights[question.n_addresses++] = INFINITY;
 	}
 	for (size_t i = 0; i < module->n_branches; i++) {
@@ -193,7 +261,7 @@ static int map_find(struct analysis *a, const struct analysis_request *request, 
 
 	if (r == 0 && a->data->map)
 		a->map = a->data->map;
-	return a->map ? 0 : map_recover(a, request->function, reterr);
+	return a->map ? 0 : map_recover(a, request, reterr);
 }
 
 /* --- the anchor ----------------------------------------------------------------------------------- */
@@ -231,6 +299,33 @@ static int anchor_set(const struct analysis *a, const char *text, struct cycles_
 	return 0;
 }
 
+/* --- page faults ---------------------------------------------------------------------------------- */
+
+/* Of another run of the same work: how many come to a page fault there is by how long both took. */
+static int faults_read(const struct analysis_request *request, struct analysis *a,
+		       struct cycles_options *options, struct fault *reterr)
+{
+	int r;
+
+	if (!request->faults)
+		return 0;
+	r = sample_logs_sum((char *const *)&request->faults, 1, &a->faults, reterr);
+	if (r < 0)
+		return r;
+	if (a->faults->source != SAMPLE_SOURCE_FAULTS && a->faults->source != SAMPLE_SOURCE_IMPORT)
+		return fault_set(reterr, -EINVAL,
+				 "%s: holds no page faults; `morph record --clock faults` counts them",
+				 request->faults);
+	options->knows_faults = true;
+	options->fault_worth = a->faults->duration_ns && a->log->duration_ns ?
+				       (double)a->log->duration_ns / (double)a->faults->duration_ns :
+				       1;
+	for (size_t i = 0; i < a->faults->n_modules && !options->faults; i++)
+		if (sampled_is(&a->faults->modules[i], a->image))
+			options->faults = &a->faults->modules[i];
+	return 0;
+}
+
 /* --- all of it ------------------------------------------------------------------------------------ */
 
 static int cycles_make(const struct analysis_request *request, struct analysis *a, struct fault *reterr)
@@ -255,6 +350,9 @@ static int cycles_make(const struct analysis_request *request, struct analysis *
 		return fault_set(reterr, -ENODATA,
 				 "the rate of this CPU's clock is not known; say it with --clock");
 	a->clock_hz = options.clock_hz;
+	r = faults_read(request, a, &options, reterr);
+	if (r < 0)
+		return r;
 	anchors = calloc(request->n_anchors + 1, sizeof(*anchors));
 	r = anchors ? 0 : fault_errno(reterr, -ENOMEM, "%s", image_path(a->image));
 	for (size_t i = 0; r == 0 && i < request->n_anchors; i++)
@@ -266,11 +364,14 @@ static int cycles_make(const struct analysis_request *request, struct analysis *
 int analysis_make(const struct analysis_request *request, struct analysis *ret, struct fault *reterr)
 {
 	_clean_(analysis_done) struct analysis a = { 0 };
-	int r = image_open(request->program, &a.image, reterr);
+	const char *path;
+	int r = request->log ? 0 : sample_logs_sum(request->samples, request->n_samples, &a.own_log, reterr);
 
-	if (r == 0 && !request->log)
-		r = sample_logs_sum(request->samples, request->n_samples, &a.own_log, reterr);
+	if (r < 0)
+		return r;
 	a.log = request->log ? request->log : a.own_log;
+	path = program_path(&a, request->program, reterr);
+	r = path ? image_open(path, &a.image, reterr) : -ENOTSUP;
 	if (r == 0)
 		r = module_find(&a, reterr);
 	if (r == 0)
@@ -291,6 +392,7 @@ void analysis_done(struct analysis *a)
 		block_map_free(a->map);
 	morph_data_free(a->data);
 	sample_log_free(a->own_log);
+	sample_log_free(a->faults);
 	image_free(a->image);
 	*a = (struct analysis){ 0 };
 }
@@ -328,8 +430,9 @@ int analysis_functions(const struct analysis *a, struct analysed_function **ret,
 	return 0;
 }
 
-const struct analysed_function *analysed_find(const struct analysed_function *functions, size_t n,
-					      const char *name, const char *program, struct fault *reterr)
+const struct analysed_function *analysed_find(const struct analysis *a,
+					      const struct analysed_function *functions, size_t n,
+					      const char *name, struct fault *reterr)
 {
 	for (size_t i = 0; i < n; i++) {
 		char text[ANALYSED_NAME_BYTES];
@@ -337,7 +440,10 @@ const struct analysed_function *analysed_find(const struct analysed_function *fu
 		if (strcmp(analysed_name(functions[i].function, text), name) == 0)
 			return &functions[i];
 	}
-	fault_set(reterr, -ENOENT, "%s: no samples in a function \"%s\"", program, name);
+	for (size_t i = 0; a->asked_name && strcmp(a->asked_name, name) == 0 && i < n; i++)
+		if (functions[i].function->address == a->asked)
+			return &functions[i];
+	fault_set(reterr, -ENOENT, "%s: no samples in a function \"%s\"", image_path(a->image), name);
 	return NULL;
 }
 

@@ -13,37 +13,49 @@
 #define ANALYSIS_MAX_COUNTS 64u
 
 struct analysis_request {
-	const char *program;
+	const char *program;  /* a path; a name without a slash may also be that of a file in the logs */
 	const char *function; /* that must be analysed, whatever else is; NULL: none */
 	char *const *samples; /* sample logs; several are summed */
 	size_t n_samples;
 	const struct sample_log *log; /* instead of these: their sum, as of sample_logs_sum() */
 	const char *sidecar_dir;      /* or NULL */
+	const char *debug_dir;	      /* NULL: DEBUG_DIRECTORY */
 	double clock_hz;	      /* 0: what the machine does now is measured */
 	/* "FUNCTION[+OFFSET]=EXECUTIONS" or "0xADDRESS=...": counts that are known */
 	const char *anchors[ANALYSIS_MAX_COUNTS];
 	size_t n_anchors;
+	const char *faults; /* a log of page faults of the same work; NULL: not known */
 };
 
 #define ANALYSIS_MAX_LOGS 1024u
 
 /**
  * analysis_option() - of a verb's options those that say what is analysed: 's' a log, 'c' a count, 'g' GHz of the clock, 'd'
- * the directory of sidecars
+ * the directory of sidecars, 'f' a log of page faults, 'y' the directory of debug files
  * @logs: room for the logs' names; @request->samples points there
  * Return: 1: taken; 0: not one of these; -EINVAL: not usable
  */
 int analysis_option(int option, char *value, char *logs[ANALYSIS_MAX_LOGS], struct analysis_request *request);
+
+/**
+ * analysis_default() - where no log was named: the one that `morph record` writes, if it is here
+ * @logs: as of analysis_option(). Return: there is a log
+ */
+bool analysis_default(char *logs[ANALYSIS_MAX_LOGS], struct analysis_request *request);
 
 struct analysis {
 	struct image *image;
 	struct morph_data *data; /* NULL: the file carries none */
 	struct block_map *map;	 /* of the file, or recovered (then owned) */
 	bool is_recovered, is_clock_measured;
+	const char
+		*asked_name; /* borrowed: the function that must be analysed; NULL: none, or it has a map */
+	uint64_t asked;	     /* where that is */
 	struct recover_left left;	    /* functions that were too large to be analysed */
 	struct sample_log *own_log;	    /* NULL: the log is the caller's */
 	const struct sample_log *log;	    /* borrowed */
 	const struct sample_module *module; /* borrowed from log */
+	struct sample_log *faults;	    /* NULL: not known */
 	double clock_hz;
 	struct cycles cycles;
 };
@@ -63,12 +75,19 @@ struct analysed_function {
 	double fell; /* samples as they fell */
 };
 
+/** analysis_elsewhere() - what has most samples in the logs, if it is not this; else NULL */
+const struct sample_module *analysis_elsewhere(const struct analysis *analysis);
+
 /** analysis_functions() - those that have samples, most first; @ret is freed by the caller; 0 or -ENOMEM */
 int analysis_functions(const struct analysis *analysis, struct analysed_function **ret, size_t *retn);
 
-/** analysed_find() - the one of that name in the list; NULL with @reterr: there is none; @program is for the message */
-const struct analysed_function *analysed_find(const struct analysed_function *functions, size_t n,
-					      const char *name, const char *program, struct fault *reterr);
+/**
+ * analysed_find() - the one of that name in the list of @analysis, or the one that was asked for by another of its names
+ * Return: NULL with @reterr: there is none
+ */
+const struct analysed_function *analysed_find(const struct analysis *analysis,
+					      const struct analysed_function *functions, size_t n,
+					      const char *name, struct fault *reterr);
 
 #define ANALYSED_NAME_BYTES 24
 

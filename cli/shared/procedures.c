@@ -4,19 +4,17 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/search.h"
+#include "cli/shared/debug_symbols.h"
 #include "cli/shared/sampled_file.h"
 #include "debug/source.h"
 #include "module/image.h"
 #include "monitor/identify/kernel_names.h"
 #include "profiles/cycles/recover.h"
-
-#define DEBUG_DIRECTORY "/usr/lib/debug"
 
 struct procedure {
 	uint64_t address, end;
@@ -124,30 +122,9 @@ static int list_make(struct procedures *p, const struct image *image)
 	return 0;
 }
 
-/* The file with this build ID below the debug directory; NULL: none that has symbols. */
-static struct image *debug_open(const struct image *image, const char *directory)
-{
-	_clean_(image_freep) struct image *debug = NULL;
-	const struct build_id *id = image_build_id(image);
-	char text[BUILD_ID_MAX_TEXT], path[PATH_MAX];
-	int n;
-
-	if (id->size < 2)
-		return NULL;
-	build_id_text(id, text);
-	n = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug",
-		     directory ? directory : DEBUG_DIRECTORY, text, text + 2);
-	if (n < 0 || (size_t)n >= sizeof(path) || image_open(path, &debug, NULL) < 0)
-		return NULL;
-	if (!build_id_is_equal(image_build_id(debug), id) || !image_section_find(debug, ".symtab"))
-		return NULL;
-	return TAKE(debug);
-}
-
 static int symbols_find(struct procedures *p, const char *debug_dir)
 {
-	if (!image_section_find(p->image, ".symtab"))
-		p->symbols = debug_open(p->image, debug_dir);
+	p->symbols = debug_symbols_open(p->image, debug_dir);
 	return list_make(p, p->symbols ? p->symbols : p->image);
 }
 
@@ -189,7 +166,7 @@ static void unnamed_at(struct procedures *p, struct procedure_place *place)
 	const struct recover_range *range;
 	char text[24];
 
-	if (!p->ranges && recover_ranges(p->image, &p->ranges, &p->n_ranges) < 0)
+	if (!p->ranges && recover_ranges(p->image, p->symbols, &p->ranges, &p->n_ranges) < 0)
 		return;
 	range = recover_range_at(p->ranges, p->n_ranges, place->address);
 	if (!range)

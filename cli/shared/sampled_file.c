@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "cli/shared/debug_symbols.h"
 #include "module/array.h"
 
 bool sampled_is(const struct sample_module *module, const struct image *image)
@@ -131,7 +132,8 @@ int sampled_file_open(const struct sample_module *module, char *const *copies, s
 	if (!file.arena)
 		return -ENOMEM;
 	file.state = sampled_image_open(module, copies, n_copies, &file.image);
-	if (file.image && recover_ranges(file.image, &file.ranges, &file.n) < 0)
+	file.symbols = file.image ? debug_symbols_open(file.image, NULL) : NULL;
+	if (file.image && recover_ranges(file.image, file.symbols, &file.ranges, &file.n) < 0)
 		return -ENOMEM;
 	if (file.image && names_make(&file) < 0)
 		return -ENOMEM;
@@ -143,6 +145,7 @@ int sampled_file_open(const struct sample_module *module, char *const *copies, s
 void sampled_file_done(struct sampled_file *file)
 {
 	free(file->ranges);
+	image_free(file->symbols);
 	image_free(file->image);
 	arena_free(file->arena);
 	*file = (struct sampled_file){ 0 };

@@ -27,6 +27,7 @@ struct sampled_file {
 	uint64_t file_size;
 	enum sampled_state state;
 	struct image *image;	      /* owned; NULL unless SAMPLED_FILE */
+	struct image *symbols;	      /* owned; its debug file, or NULL */
 	struct recover_range *ranges; /* owned; by address */
 	const char **names;	      /* owned by arena; one per range */
 	size_t n;

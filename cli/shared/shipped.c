@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/prefix.h"
+#include "cli/shared/whose.h"
 #include "manager/keep/path.h"
 #include "manager/keep/settings.h"
 #include "manager/keep/store.h"
@@ -17,11 +17,13 @@ int state_find(char ret[PATH_MAX], struct fault *reterr)
 {
 	struct settings settings = { 0 };
 	char config[PATH_MAX];
-	int r = settings_init(&settings);
+	int r = whose_settings_init(&settings, reterr);
 
-	if (r < 0)
-		return fault_errno(reterr, r, "the configuration");
-	prefix_config(SETTINGS_NAME, config);
+	if (r < 0) {
+		settings_done(&settings);
+		return r;
+	}
+	whose_config(SETTINGS_NAME, config);
 	r = config_tree_read(config, settings_keys, &settings, NULL, reterr);
 	if (r == -ENOENT || r == -EACCES)
 		r = 0;

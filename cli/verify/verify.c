@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/prefix.h"
 #include "cli/daemon.h"
+#include "cli/shared/whose.h"
 #include "cli/verify/verify.h"
 #include "manager/keep/path.h"
 
@@ -44,9 +44,9 @@ static void verify_done(struct verify *v)
 static int settings_load(struct verify *v, struct fault *reterr)
 {
 	char config[PATH_MAX];
-	int r = settings_init(&v->settings);
+	int r = whose_settings_init(&v->settings, reterr);
 
-	prefix_config(SETTINGS_NAME, config);
+	whose_config(SETTINGS_NAME, config);
 	if (r == 0 && v->root)
 		r = config_set(settings_keys, "root", v->root, &v->settings, reterr);
 	if (r == 0)

@@ -161,3 +161,13 @@ void host_retarget(LLVMModuleRef module, const char *cpu, const char *tune)
 			movbe_avoid(f);
 	}
 }
+
+void host_vectors_limit(LLVMModuleRef module, unsigned bits)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", bits);
+	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+		if (!LLVMIsDeclaration(f))
+			string_attribute_set(f, "prefer-vector-width", text);
+}

@@ -24,3 +24,6 @@ char *host_tune(void);
  * where the function does not ask for it (docs/decisions/0024-generations-are-for-this-cpu.md).
  */
 void host_retarget(LLVMModuleRef module, const char *cpu, const char *tune);
+
+/** host_vectors_limit() - LLVM's passes make vectors of no more than @bits; what is vectorized already stays as it is */
+void host_vectors_limit(LLVMModuleRef module, unsigned bits);

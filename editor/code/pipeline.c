@@ -89,9 +89,9 @@ int pipeline_run(LLVMModuleRef module, const struct pipeline_options *options, s
 		return -EBADMSG;
 	tuning = LLVMCreatePassBuilderOptions();
 	LLVMPassBuilderOptionsSetLoopInterleaving(tuning, options->opt_level > 1);
-	LLVMPassBuilderOptionsSetLoopVectorization(tuning, options->opt_level > 1);
-	LLVMPassBuilderOptionsSetSLPVectorization(tuning, options->opt_level > 1);
-	LLVMPassBuilderOptionsSetLoopUnrolling(tuning, true);
+	LLVMPassBuilderOptionsSetLoopVectorization(tuning, options->opt_level > 1 && !options->no_vectors);
+	LLVMPassBuilderOptionsSetSLPVectorization(tuning, options->opt_level > 1 && !options->no_vectors);
+	LLVMPassBuilderOptionsSetLoopUnrolling(tuning, !options->no_unroll);
 	snprintf(passes, sizeof(passes), "lto<O%u>", MAX(1u, MIN(options->opt_level, 3u)));
 	r = passes_run(module, passes, machine, tuning, reterr);
 	LLVMDisposeTargetMachine(machine);

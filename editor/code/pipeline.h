@@ -10,12 +10,15 @@
  */
 
 #include <llvm-c/Types.h>
+#include <stdbool.h>
 
 #include "base/fault.h"
 
 struct pipeline_options {
 	unsigned opt_level; /* 1..3 */
 	const char *cpu;    /* tune for this CPU; NULL: as the IR's functions say */
+	bool no_unroll;	    /* only where the source asks for it */
+	bool no_vectors;
 };
 
 /**

@@ -3,7 +3,8 @@
 /*
  * For either file:
  *	1. a block's weight is the profile's count of the IR block whose probe it carries; of a block with
- *	   copies, the compiler's counts give each its share. Without either it is unknown
+ *	   copies, the compiler's counts give each its share; of a block that code generation made (a way that
+ *	   brings values to their registers), they are a first guess. Without any it is unknown
  *	2. flow inference over the machine's graph fills the unknown and gives edges
  *	3. instructions of a block times its count; the count of every edge to another place than the next byte
  */
@@ -20,6 +21,7 @@
 
 #define WEIGHT_MAX 0x1p40 /* flow_infer() loses low bits above */
 #define CONFIDENCE 200u
+#define CONFIDENCE_COMPILER 10u /* in what it counted for a block that has no probe */
 
 /* All copies of one probe. */
 struct copies {
@@ -108,7 +110,8 @@ static const struct copies *copies_of(const struct predictor *p, const struct bl
 }
 
 /* A block that was merged from several has several probes: those with the fewest copies say most. */
-static struct flow_block weigh(const struct predictor *p, const struct block *block)
+static struct flow_block weigh(const struct predictor *p, const struct block_function *f,
+			       const struct block *block)
 {
 	struct flow_block ret = { .exits = block->flags & (BLOCK_RETURNS | BLOCK_TAIL_CALLS) };
 	const struct block_probe *probes = &p->map->probes[block->first_probe];
@@ -128,6 +131,9 @@ static struct flow_block weigh(const struct predictor *p, const struct block *bl
 	if (n) {
 		ret.weight = (uint64_t)llround(sum / n * p->scale);
 		ret.confidence = fewest == 1 ? CONFIDENCE : CONFIDENCE / 4;
+	} else if (!block->n_probes && f->has_counts) {
+		ret.weight = (uint64_t)llround(block->count * p->scale);
+		ret.confidence = CONFIDENCE_COMPILER;
 	}
 	return ret;
 }
@@ -165,7 +171,7 @@ static int function_add(struct predictor *p, const struct block_function *f)
 	if (!nodes || !edges || !counts || !edge_counts)
 		return -ENOMEM;
 	for (uint32_t b = 0; b < f->n_blocks; b++) {
-		nodes[b] = weigh(p, &blocks[b]);
+		nodes[b] = weigh(p, f, &blocks[b]);
 		for (uint32_t k = 0; k < blocks[b].n_edges; k++) {
 			const struct block_edge *edge = &p->map->edges[blocks[b].first_edge + k];
 
@@ -219,25 +225,17 @@ static double scale_choose(const struct profile *profile)
 	return fmin(WEIGHT_MAX / most, 1);
 }
 
-int prediction_make(const struct image *shipped, const struct block_map *shipped_map,
-		    const struct image *made, const struct block_map *made_map, const struct profile *profile,
-		    struct executed *retbefore, struct executed *retafter)
+int prediction_make(const struct image *image, const struct block_map *map, const struct profile *profile,
+		    struct executed *ret)
 {
 	_clean_(arena_freep) struct arena *arena = arena_new(), *scratch = arena_new();
-	double scale = scale_choose(profile);
-	struct predictor before = { .image = shipped,
-				    .map = shipped_map,
-				    .profile = profile,
-				    .arena = arena,
-				    .scratch = scratch,
-				    .scale = scale,
-				    .ret = retbefore };
-	struct predictor after = before;
-	int r;
+	struct predictor predictor = { .image = image,
+				       .map = map,
+				       .profile = profile,
+				       .arena = arena,
+				       .scratch = scratch,
+				       .scale = scale_choose(profile),
+				       .ret = ret };
 
-	after.image = made;
-	after.map = made_map;
-	after.ret = retafter;
-	r = file_predict(&before);
-	return r == 0 ? file_predict(&after) : r;
+	return file_predict(&predictor);
 }

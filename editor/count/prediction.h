@@ -30,9 +30,9 @@ struct executed {
 double prediction_gain(const struct executed *before, const struct executed *after);
 
 /**
- * prediction_make() - @made_map: of @made, with probes and the compiler's counts (block_map_adopt_probes())
+ * prediction_make() - what @image executes, of what @profile counted; files of one build compare
+ * @map: of a new file, with probes and the compiler's counts (block_map_adopt_probes())
  * Return: 0 or -ENOMEM. Cost: O(blocks log blocks) and flow inference of the functions that ran.
  */
-int prediction_make(const struct image *shipped, const struct block_map *shipped_map,
-		    const struct image *made, const struct block_map *made_map, const struct profile *profile,
-		    struct executed *retbefore, struct executed *retafter);
+int prediction_make(const struct image *image, const struct block_map *map, const struct profile *profile,
+		    struct executed *ret);

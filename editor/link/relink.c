@@ -215,6 +215,23 @@ static int out_take(const char *directory, const char *name, const char *out, st
 	return rename(path, out) < 0 ? fault_errno(reterr, -errno, "%s", out) : 0;
 }
 
+int relink_alone(const char *object, const char *directory, const char *out, struct fault *reterr)
+{
+	const struct child_options options = { .directory = directory, .timeout_s = LINK_TIMEOUT_S };
+	static const char linker[] = MORPH_LLVM_DIR "/bin/ld.lld";
+	const char *const argv[] = { linker,
+				     "--unresolved-symbols=ignore-all",
+				     "--noinhibit-exec",
+				     "--entry=0",
+				     "--build-id=0x00",
+				     object,
+				     "-o",
+				     out,
+				     NULL };
+
+	return child_check((char *const *)argv, &options, reterr);
+}
+
 int relink_run(const struct relink *relink, const char *out, struct fault *reterr)
 {
 	char directory[PATH_MAX], name[PATH_MAX];

@@ -26,5 +26,11 @@ struct relink {
 	const char *name;	      /* what stood behind -o, which versions name; NULL: does not matter */
 };
 
+/**
+ * relink_alone() - link @object by itself, whatever it lacks, into a file that is only looked at: with its addresses, blocks and probes
+ * Return: as relink_run()
+ */
+int relink_alone(const char *object, const char *directory, const char *out, struct fault *reterr);
+
 /** relink_run() - write @out; Return: 0; -ENOENT: a shared library or ld.lld is not there; -ECHILD: lld refused */
 int relink_run(const struct relink *relink, const char *out, struct fault *reterr);

@@ -4,15 +4,19 @@
 
 #include <errno.h>
 #include <llvm-c/Core.h>
+#include <string.h>
 
+#include "base/text.h"
 #include "editor/code/partition.h"
 #include "editor/ir/assembly.h"
 #include "editor/ir/guid.h"
 #include "editor/ir/symbols.h"
 #include "editor/link/object.h"
 #include "editor/steps/hot.h"
+#include "editor/steps/kept.h"
 #include "editor/steps/objects.h"
-#include "editor/trust/facts.h"
+#include "editor/steps/proofs.h"
+#include "editor/steps/recall.h"
 #include "editor/trust/known.h"
 
 static bool is_hot(LLVMModuleRef module, LLVMValueRef function, void *user)
@@ -21,6 +25,8 @@ static bool is_hot(LLVMModuleRef module, LLVMValueRef function, void *user)
 	size_t size;
 	const char *name = LLVMGetValueName2(function, &size);
 
+	if (edit->as_shipped && name_set_has(edit->as_shipped, name, size))
+		return false;
 	if (edit->unproven && name_set_has(edit->unproven, name, size))
 		return false;
 	return heat_has(edit->heat, guid_of_function(module, function));
@@ -47,7 +53,9 @@ static int unit_cut(struct edit *edit, size_t i, LLVMModuleRef module, const str
 		r = partition_split(module, unit_suffix(i, suffix), assembly, is_hot, edit, &cold,
 				    unit->moved, edit->visible, reterr);
 	if (r == 0 && cold) {
-		r = ir_write(cold, &unit->cold);
+		r = recall_half_key(edit, i, cold, reterr);
+		if (r == 0)
+			r = ir_write(cold, &unit->cold);
 		LLVMDisposeModule(cold);
 	}
 	if (r < 0) {
@@ -56,22 +64,7 @@ static int unit_cut(struct edit *edit, size_t i, LLVMModuleRef module, const str
 	}
 	unit->is_cut = true;
 	edit->report->n_hot_modules++;
-	if (edit->hot)
-		return ir_link(edit->hot, module, reterr);
-	edit->hot = module;
-	return 0;
-}
-
-static int proof_generate(const struct buffer bitcode[2], char path[2][PATH_MAX], void *user,
-			  struct fault *reterr)
-{
-	struct edit *edit = user;
-	const struct codegen_input inputs[] = { { "with facts", bitcode[0].data, bitcode[0].size },
-						{ "without facts", bitcode[1].data, bitcode[1].size } };
-
-	edit_path(edit, path[0], "proof-0.o");
-	edit_path(edit, path[1], "proof-1.o");
-	return objects_generate(edit, inputs, ARRAY_SIZE(inputs), (const char *[]){ NULL }, "proof", reterr);
+	return hot_add(edit, module, reterr);
 }
 
 /* Is one of @bound among those that @module's hot half needs? */
@@ -100,85 +93,208 @@ static void unproven_name(struct edit_report *report, LLVMModuleRef module, cons
 	}
 }
 
-/*
- * Functions whose code hangs on facts are not hot, whatever the counts say (facts.h).
- * Return: 0; 1: one of them must be in the hot half, so the module is not to be cut.
- */
-static int unproven_find(struct edit *edit, LLVMModuleRef module, const struct name_set *assembly,
-			 struct name_set *unproven, struct fault *reterr)
-{
-	_clean_(name_set_freep) struct name_set *wanted = name_set_new(), *rest = name_set_new();
-	int r = wanted && rest ? partition_choose(module, assembly, is_hot, edit, wanted) : -ENOMEM;
+/* ---- a module that may be cut ---- */
 
-	if (edit->options->trusts_facts)
-		return r < 0 ? fault_errno(reterr, r, "proving code") : 0;
-	if (r == 0)
-		r = facts_prove(module, wanted, proof_generate, edit, unproven, reterr);
-	if (r < 0)
-		return r;
-	edit->unproven = unproven;
-	edit->report->n_proven += name_set_count(wanted) - name_set_count(unproven);
-	unproven_name(edit->report, module, unproven);
-	r = partition_choose(module, assembly, is_hot, edit, rest);
-	return r < 0 ? fault_errno(reterr, r, "proving code") : has_bound(module, rest, unproven);
+struct piece {
+	size_t i;
+	LLVMModuleRef module;
+	struct name_set *assembly;     /* names in its assembly */
+	struct name_set *as_shipped;   /* functions that were asked to keep their code */
+	struct name_set *wanted;       /* functions that would stay in the hot half */
+	struct name_set *unproven;     /* of these */
+	uint8_t proof[MEMO_KEY_BYTES]; /* key of its proof */
+	bool is_proved;		       /* now, and not in an edit before */
+};
+
+static void piece_done(struct piece *piece)
+{
+	if (piece->module)
+		LLVMDisposeModule(piece->module);
+	name_set_free(piece->assembly);
+	name_set_free(piece->as_shipped);
+	name_set_free(piece->wanted);
+	name_set_free(piece->unproven);
+	*piece = (struct piece){ 0 };
 }
 
 /* A module that nothing of ran, of which too little is known, or whose assembly would be in the others' way, stays as it was shipped. */
-static int module_take(struct edit *edit, size_t i, LLVMModuleRef module, bool is_known, struct fault *reterr)
+static int piece_stay(struct edit *edit, struct piece *piece, struct fault *reterr)
 {
-	_clean_(name_set_freep) struct name_set *assembly = name_set_new(), *unproven = name_set_new();
-	int r = assembly && unproven ? assembly_names(module, assembly) : -ENOMEM;
+	int r = ir_declarations(piece->module, edit->visible);
 
+	edit->units[piece->i].keeps_base = true;
+	piece_done(piece);
+	return r < 0 ? fault_errno(reterr, r, "collecting symbol names") : 0;
+}
+
+/* Functions whose code hangs on facts are not hot, whatever the counts say (facts.h). */
+static int piece_cut(struct edit *edit, struct piece *piece, struct fault *reterr)
+{
+	_clean_(name_set_freep) struct name_set *rest = name_set_new();
+	LLVMModuleRef module = piece->module;
+	int r;
+
+	edit->report->n_proven += edit->options->trusts_facts ?
+					  0 :
+					  name_set_count(piece->wanted) - name_set_count(piece->unproven);
+	unproven_name(edit->report, module, piece->unproven);
+	edit->unproven = piece->unproven;
+	edit->as_shipped = piece->as_shipped;
+	r = rest ? partition_choose(module, piece->assembly, is_hot, edit, rest) : -ENOMEM;
+	if (r < 0)
+		fault_errno(reterr, r, "proving code");
+	else if (has_bound(module, rest, piece->unproven) || !has_hot(module, edit)) {
+		r = piece_stay(edit, piece, reterr);
+	} else {
+		piece->module = NULL;
+		r = unit_cut(edit, piece->i, module, piece->assembly, reterr);
+	}
 	edit->unproven = NULL;
-	if (r == 0)
-		r = name_set_add_all(edit->visible, assembly);
-	if (r == 0 && is_known && has_hot(module, edit) &&
-	    (edit->data->n_modules == 1 || !assembly_binds(module, assembly)))
-		r = unproven_find(edit, module, assembly, unproven, reterr);
-	else if (r == 0)
-		r = 1;
-	if (r == 0 && has_hot(module, edit))
-		return unit_cut(edit, i, module, assembly, reterr);
-	if (r >= 0)
-		r = ir_declarations(module, edit->visible);
-	edit->units[i].keeps_base = true;
-	LLVMDisposeModule(module);
+	edit->as_shipped = NULL;
 	return r;
 }
 
-static int module_cut(struct edit *edit, size_t i, struct guid_table *guids, struct fault *reterr)
+/* Return: 1: it may be cut; 0: it stays; -ENOMEM */
+static int piece_choose(struct edit *edit, struct piece *piece, bool is_known)
 {
-	LLVMModuleRef module;
+	LLVMModuleRef module = piece->module;
+	int r;
+
+	piece->assembly = name_set_new();
+	piece->wanted = name_set_new();
+	piece->unproven = name_set_new();
+	if (!piece->assembly || !piece->wanted || !piece->unproven)
+		return -ENOMEM;
+	r = assembly_names(module, piece->assembly);
+	if (r == 0)
+		r = name_set_add_all(edit->visible, piece->assembly);
+	if (r < 0 || !is_known || !has_hot(module, edit) ||
+	    (edit->data->n_modules > 1 && assembly_binds(module, piece->assembly)))
+		return r;
+	r = partition_choose(module, piece->assembly, is_hot, edit, piece->wanted);
+	/* One that was asked to keep its code must be in the hot half: the module is not to be cut. */
+	return r < 0 ? r : !has_bound(module, piece->wanted, edit->as_shipped);
+}
+
+/* ---- all modules, some at a time ---- */
+
+struct pieces {
+	struct piece list[PROOFS_MAX];
+	size_t n;
+	struct proofs *proofs;
+	struct guid_table *guids;
+};
+
+static int pieces_cut(struct edit *edit, struct pieces *pieces, struct fault *reterr)
+{
+	int r = proofs_run(pieces->proofs, edit, reterr);
+
+	for (size_t k = 0; k < pieces->n; k++) {
+		struct piece *piece = &pieces->list[k];
+
+		if (r == 0 && piece->is_proved)
+			r = recall_proof_keep(edit, piece->proof, piece->module, piece->unproven, reterr);
+		if (r == 0)
+			r = piece_cut(edit, piece, reterr);
+		piece_done(piece);
+	}
+	pieces->n = 0;
+	return r;
+}
+
+static int piece_prove(struct edit *edit, struct proofs *proofs, struct piece *piece, struct fault *reterr)
+{
+	int r = recall_proof(edit, piece->i, piece->module, piece->wanted, piece->proof, piece->unproven,
+			     reterr);
+
+	if (r)
+		return MIN(r, 0);
+	piece->is_proved = true;
+	return proofs_add(proofs, piece->module, piece->wanted, piece->unproven, reterr);
+}
+
+static int piece_take(struct edit *edit, struct pieces *pieces, struct piece *piece, bool is_known,
+		      struct fault *reterr)
+{
+	int r;
+
+	edit->as_shipped = piece->as_shipped;
+	r = piece_choose(edit, piece, is_known);
+	edit->as_shipped = NULL;
+
+	if (r < 0)
+		return fault_errno(reterr, r, "cutting a module in two");
+	if (r == 0)
+		return piece_stay(edit, piece, reterr);
+	r = edit->options->trusts_facts ? 0 : piece_prove(edit, pieces->proofs, piece, reterr);
+	pieces->list[pieces->n++] = *piece;
+	piece->module = NULL;
+	if (r == 0 && (pieces->n == PROOFS_MAX || proofs_are_many(pieces->proofs)))
+		r = pieces_cut(edit, pieces, reterr);
+	return r;
+}
+
+static int module_take(struct edit *edit, struct pieces *pieces, size_t i, struct fault *reterr)
+{
+	struct piece piece = { .i = i };
 	char object[32];
-	int known, r = unit_parse(edit, i, &module, reterr);
+	int known, r = unit_parse(edit, i, &piece.module, reterr);
 
 	if (r < 0)
 		return r;
 	buffer_done(&edit->units[i].restored);
-	known = known_keep(module, unit_base(i, object), edit->known, edit->names.contested, reterr);
-	r = known < 0 ? known : guid_table_unify(guids, module);
+	known = known_keep(piece.module, unit_base(i, object), edit->known, edit->names.contested, reterr);
+	r = known < 0 ? known : guid_table_unify(pieces->guids, piece.module);
 	if (r == 0)
-		r = slots_note(edit->slots, module);
+		r = slots_note(edit->slots, piece.module);
 	if (r == 0)
-		return module_take(edit, i, module, known == 0, reterr);
-	LLVMDisposeModule(module);
+		r = kept_note(edit, piece.module, &piece.as_shipped);
+	if (r == 0)
+		r = piece_take(edit, pieces, &piece, known == 0, reterr);
+	if (piece.module)
+		piece_done(&piece);
+	return r;
+}
+
+static int modules_take(struct edit *edit, struct pieces *pieces, struct fault *reterr)
+{
+	int r = 0;
+
+	pieces->proofs = proofs_new();
+	pieces->guids = guid_table_new(edit->data->map);
+	if (!pieces->proofs || !pieces->guids)
+		r = fault_errno(reterr, -ENOMEM, "cutting modules in two");
+	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++)
+		r = module_take(edit, pieces, i, reterr);
+	if (r == 0)
+		r = pieces_cut(edit, pieces, reterr);
+	if (r == 0)
+		r = kept_check(edit, reterr);
+	for (size_t k = 0; k < pieces->n; k++)
+		piece_done(&pieces->list[k]);
+	guid_table_free(pieces->guids);
+	proofs_free(pieces->proofs);
 	return r;
 }
 
 int pass_cut(struct edit *edit, struct fault *reterr)
 {
-	struct guid_table *guids = guid_table_new(edit->data->map);
-	int r = guids ? symbols_collect(edit->program, edit->data->plan, edit->visible, reterr) : -ENOMEM;
+	struct pieces pieces = { .n = 0 };
+	int r = symbols_collect(edit->program, edit->data->plan, edit->visible, reterr);
 
 	/* Of several definitions the one that won stays to be seen, or another one would take its place. */
 	if (r == 0)
 		r = name_set_add_all(edit->visible, edit->names.contested);
-	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++)
-		r = module_cut(edit, i, guids, reterr);
-	guid_table_free(guids);
+	if (r == 0)
+		r = modules_take(edit, &pieces, reterr);
+	if (r == 0)
+		r = hot_join(edit, reterr);
 	if (r == 0 && !edit->hot)
-		return fault_set(reterr, EDIT_NOTHING,
-				 "the profile names no function of this program that ran; record longer");
+		return fault_set(
+			reterr, EDIT_NOTHING, "%s",
+			edit->report->n_as_shipped ?
+				"all functions that ran are to stay as shipped; name fewer" :
+				"the profile names no function of this program that ran; record longer");
 	return r < 0 ? r : hot_fold(edit, reterr);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/config.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "module/image_edit.h"
 
 #define NOTE_TYPE 1u
@@ -54,6 +55,18 @@ int generation_identify(const struct image *program, const struct morph_data *da
 	/* All that the bytes depend on. */
 	buffer_printf(&inputs, "%s %s %s %s %s %d", MORPH_VERSION, build_id_text(&data->build_id, origin),
 		      ret->llvm, ret->cpu, ret->tune, options->layout_only);
+	if (options->limits_copies)
+		buffer_printf(&inputs, " copies %g", options->copies);
+	if (options->no_unroll)
+		buffer_printf(&inputs, " no-unroll");
+	if (options->limits_vectors)
+		buffer_printf(&inputs, " vectors %u", options->vector_bits);
+	if (options->passes_off)
+		buffer_u64(&inputs, options->passes_off);
+	for (size_t i = 0; i < options->n_as_shipped; i++) {
+		buffer_bytes(&inputs, options->as_shipped[i].name, strlen(options->as_shipped[i].name) + 1);
+		buffer_u64(&inputs, options->as_shipped[i].cfg_hash);
+	}
 	if (inputs.bad)
 		return fault_errno(reterr, -ENOMEM, "naming the generation");
 	hash = XXH3_128bits(inputs.data, inputs.size);
@@ -62,7 +75,19 @@ int generation_identify(const struct image *program, const struct morph_data *da
 	return 0;
 }
 
-static void note_write(const struct morph_data *origin, const struct edit_report *report, struct buffer *ret)
+/* What the edit was asked to leave as it is. */
+static void exceptions_write(const struct edit_options *options, const struct edit_report *report,
+			     struct buffer *text)
+{
+	for (size_t i = 0; i < options->n_as_shipped; i++)
+		if (report->kept[i].state == KEPT)
+			buffer_printf(text, "as shipped %s\n", SHOWN(options->as_shipped[i].name));
+	if (report->without[0])
+		buffer_printf(text, "without %s\n", report->without);
+}
+
+static void note_write(const struct morph_data *origin, const struct edit_options *options,
+		       const struct edit_report *report, struct buffer *ret)
 {
 	_clean_(buffer_donep) struct buffer text = { 0 };
 	char id[BUILD_ID_MAX_TEXT];
@@ -74,6 +99,7 @@ static void note_write(const struct morph_data *origin, const struct edit_report
 		buffer_printf(&text, "tuned for %s\n", report->tune);
 	if (report->difference.text[0])
 		buffer_printf(&text, "rebased: %s\n", report->difference.text);
+	exceptions_write(options, report, &text);
 	buffer_u8(&text, 0);
 	buffer_u32(ret, sizeof("Morph"));
 	buffer_u32(ret, (uint32_t)text.size);
@@ -89,7 +115,8 @@ static const char *const spent_sections[] = { ".llvm_bb_addr_map", ".pseudo_prob
 					      NULL };
 
 int generation_sign(const char *path, struct block_map *map, const struct morph_data *origin,
-		    const struct edit_report *report, struct fault *reterr)
+		    const struct edit_options *options, const struct edit_report *report,
+		    struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer container = { 0 }, note = { 0 }, file = { 0 };
 	_clean_(image_freep) struct image *image = NULL;
@@ -105,7 +132,7 @@ int generation_sign(const char *path, struct block_map *map, const struct morph_
 	r = morph_data_encode(&data, &container);
 	if (r < 0)
 		return fault_errno(reterr, r, "describing the generation");
-	note_write(origin, report, &note);
+	note_write(origin, options, report, &note);
 	if (note.bad)
 		return fault_errno(reterr, -ENOMEM, "describing the generation");
 	r = image_open(path, &image, reterr);

@@ -27,7 +27,8 @@ int generation_identify(const struct image *program, const struct morph_data *da
 
 /** generation_sign() - add both sections to the linked file @path in place of the linker's map, atomically */
 int generation_sign(const char *path, struct block_map *map, const struct morph_data *origin,
-		    const struct edit_report *report, struct fault *reterr);
+		    const struct edit_options *options, const struct edit_report *report,
+		    struct fault *reterr);
 
 /** generation_text_bytes() - size of all executable sections */
 uint64_t generation_text_bytes(const struct image *image);

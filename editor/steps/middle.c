@@ -36,8 +36,13 @@ int pass_retarget(struct edit *edit, struct fault *reterr)
 int pass_optimize(struct edit *edit, struct fault *reterr)
 {
 	struct pipeline_options options = { .opt_level = MAX(edit->data->opt_level, 2u),
-					    .cpu = edit->options->cpu };
+					    .cpu = edit->options->cpu,
+					    .no_unroll = edit->options->no_unroll,
+					    .no_vectors = edit->options->limits_vectors &&
+							  !edit->options->vector_bits };
 
+	if (edit->options->limits_vectors && edit->options->vector_bits)
+		host_vectors_limit(edit->hot, edit->options->vector_bits);
 	return pipeline_run(edit->hot, &options, reterr);
 }
 

@@ -9,14 +9,9 @@
 
 #include "base/file.h"
 #include "editor/ir/probes.h"
+#include "editor/steps/counted.h"
 #include "editor/steps/objects.h"
-
-/*
- * For code with counts. LLVM copies the dispatch of an interpreter to the end of each instruction's code only up to
- * 16 instructions, to save time on code that nobody runs; this code is known to run. Instructions chosen for size are slow ones, also
- * where the passes before have rightly kept code small (docs/decisions/0026-what-is-not-hot-stays-small.md).
- */
-#define COUNTED_OPTIONS "-tail-dup-pred-size=512", "-tail-dup-succ-size=512", "-pgso=false"
+#include "editor/steps/recall.h"
 
 /*
  * For code that has its order: LLVM pads loops by what stands before them, and its own ext-TSP order is nearest to ours. Without
@@ -25,31 +20,77 @@
  */
 #define LAST_OPTIONS "-enable-ext-tsp-block-placement", "-ext-tsp-block-placement-max-blocks=500"
 
-/* The hot module with its counts; cold halves as they were, where there is no base object to keep. */
+/* Code of a cold half that is to be generated. */
+struct half {
+	size_t unit;  /* whose it is */
+	size_t place; /* its object is cut-PLACE.o */
+};
+
+/* Cold halves as they were, where there is no base object to keep, and no memo has their code. Return: how many; -errno */
+static ssize_t halves_find(struct edit *edit, struct half *ret, struct fault *reterr)
+{
+	size_t n = 0, place = 0;
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < edit->data->n_modules; i++) {
+		int r;
+
+		if (!edit->units[i].cold.size || edit->units[i].keeps_base)
+			continue;
+		r = recall_half(edit, i, edit_path(edit, path, "cut-%zu.o", ++place), reterr);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			ret[n++] = (struct half){ i, place };
+	}
+	return (ssize_t)n;
+}
+
+static int halves_place(struct edit *edit, const struct half *halves, size_t n, struct fault *reterr)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+	int r = 0;
+
+	for (size_t k = 0; k < n && r == 0; k++) {
+		edit_path(edit, from, "half-%zu.o", k + 1);
+		if (rename(from, edit_path(edit, to, "cut-%zu.o", halves[k].place)) < 0)
+			return fault_errno(reterr, -errno, "%s", to);
+		r = recall_half_keep(edit, halves[k].unit, to, reterr);
+	}
+	edit_path(edit, from, "half-0.o");
+	return r == 0 && rename(from, edit_path(edit, to, "cut-0.o")) < 0 ?
+		       fault_errno(reterr, -errno, "%s", to) :
+		       r;
+}
+
+/* The hot module with its counts, and what is left of others. */
 int pass_generate(struct edit *edit, struct fault *reterr)
 {
-	struct codegen_input *inputs = calloc(edit->data->n_modules + 1, sizeof(*inputs));
-	const char *const more[] = { COUNTED_OPTIONS, "-pgo-analysis-map=all", NULL };
-	size_t n = 0;
+	const size_t most = edit->data->n_modules + 1;
+	_clean_(freep) struct codegen_input *inputs = calloc(most, sizeof(*inputs));
+	_clean_(freep) struct half *halves = calloc(most, sizeof(*halves));
+	const char *const more[] = { COUNTED_OPTIONS(false), "-pgo-analysis-map=all", NULL };
+	ssize_t n;
 	int r;
 
-	if (!inputs)
+	if (!inputs || !halves)
 		return fault_errno(reterr, -ENOMEM, "generating code");
-	inputs[n++] = (struct codegen_input){ "hot", edit->hot_bitcode.data, edit->hot_bitcode.size };
-	for (size_t i = 0; i < edit->data->n_modules; i++)
-		if (edit->units[i].cold.size && !edit->units[i].keeps_base)
-			inputs[n++] =
-				(struct codegen_input){ edit->data->modules[i].name, edit->units[i].cold.data,
-							edit->units[i].cold.size };
-	r = objects_generate(edit, inputs, n, more, "cut", reterr);
-	free(inputs);
-	return r;
+	n = halves_find(edit, halves, reterr);
+	if (n < 0)
+		return (int)n;
+	inputs[0] = (struct codegen_input){ "hot", edit->hot_bitcode.data, edit->hot_bitcode.size };
+	for (ssize_t k = 0; k < n; k++)
+		inputs[k + 1] = (struct codegen_input){ edit->data->modules[halves[k].unit].name,
+							edit->units[halves[k].unit].cold.data,
+							edit->units[halves[k].unit].cold.size };
+	r = objects_generate(edit, inputs, (size_t)n + 1, more, "half", reterr);
+	return r < 0 ? r : halves_place(edit, halves, (size_t)n, reterr);
 }
 
 int pass_layout(struct edit *edit, struct fault *reterr)
 {
 	_clean_(image_freep) struct image *image = NULL;
-	char **objects = objects_list(edit, "cut"), path[PATH_MAX];
+	char **objects = objects_list(edit, edit->report->shares_dispatch ? "shared" : "cut"), path[PATH_MAX];
 	int r = objects ? 0 : fault_errno(reterr, -ENOMEM, "laying out");
 
 	if (r == 0)
@@ -91,8 +132,8 @@ int pass_place(struct edit *edit, struct fault *reterr)
 	struct codegen_input input = { "hot", edit->hot_bitcode.data, edit->hot_bitcode.size };
 	char path[PATH_MAX], clusters[PATH_MAX + 32], order[PATH_MAX + 32], id[BUILD_ID_MAX_TEXT],
 		build_id[96];
-	const char *const more[] = { COUNTED_OPTIONS, LAST_OPTIONS, clusters, "-pgo-analysis-map=br-prob",
-				     NULL };
+	const char *const more[] = { COUNTED_OPTIONS(edit->report->shares_dispatch), LAST_OPTIONS, clusters,
+				     "-pgo-analysis-map=br-prob", NULL };
 	const char *const options[] = { order,	  "--no-warn-symbol-ordering",
 					"-z",	  "keep-text-section-prefix",
 					build_id, NULL };

@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "editor/ir/symbols.h"
 #include "editor/link/object.h"
 #include "editor/steps/differences.h"
 #include "editor/steps/objects.h"
+#include "editor/steps/recall.h"
 #include "editor/trust/plan_check.h"
 
 int pass_plan(struct edit *edit, struct fault *reterr)
@@ -19,26 +21,41 @@ int pass_plan(struct edit *edit, struct fault *reterr)
 	return plan_check(edit->data, reterr);
 }
 
-/* Modules get back what they lost on their way into the shipped file. */
-int pass_restore(struct edit *edit, struct fault *reterr)
+static int unit_restore(struct edit *edit, size_t i, struct fault *reterr)
 {
-	int r = 0;
+	struct unit *unit = &edit->units[i];
+	LLVMModuleRef module;
+	int r = unit_parse(edit, i, &module, reterr);
 
-	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++) {
-		LLVMModuleRef module;
-
-		r = unit_parse(edit, i, &module, reterr);
-		if (r < 0)
-			return r;
-		if (ir_restore_used(module) && ir_write(module, &edit->units[i].restored) < 0)
-			r = fault_errno(reterr, -ENOMEM, "reading IR");
-		LLVMDisposeModule(module);
-	}
+	if (r < 0)
+		return r;
+	unit->is_restored = ir_restore_used(module);
+	if (unit->is_restored && ir_write(module, &unit->restored) < 0)
+		r = fault_errno(reterr, -ENOMEM, "reading IR");
+	LLVMDisposeModule(module);
 	return r;
 }
 
+static int units_restore(struct edit *edit, struct fault *reterr)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++)
+		if (!edit->report->recalls_code || edit->units[i].is_restored)
+			r = unit_restore(edit, i, reterr);
+	return r;
+}
+
+/* Modules get back what they lost on their way into the shipped file. With the code of them all it is known which had lost something. */
+int pass_restore(struct edit *edit, struct fault *reterr)
+{
+	int r = recall_code(edit, reterr);
+
+	return r < 0 ? r : units_restore(edit, reterr);
+}
+
 /* All modules are generated as shipped; what did not run is linked again later. */
-int pass_regenerate(struct edit *edit, struct fault *reterr)
+static int code_generate(struct edit *edit, struct fault *reterr)
 {
 	size_t n = edit->data->n_modules;
 	struct codegen_input *inputs = calloc(n, sizeof(*inputs));
@@ -61,6 +78,11 @@ int pass_regenerate(struct edit *edit, struct fault *reterr)
 		r = object_ungroup(edit_path(edit, path, "base-%zu.o", i), reterr);
 	free(inputs);
 	return r;
+}
+
+int pass_regenerate(struct edit *edit, struct fault *reterr)
+{
+	return edit->report->recalls_code ? 0 : code_generate(edit, reterr);
 }
 
 /* The build ID is the shipped one, so that nothing moves and nothing differs. */
@@ -133,18 +155,41 @@ static int run_path_take(struct edit *edit, struct fault *reterr)
 					  image_path(edit->program));
 }
 
+/* Code from a memo that does not make the shipped file, or does not even link, counts for nothing. */
+static int recalled_compare(struct edit *edit, struct fault *difference, struct fault *reterr)
+{
+	int r = shipped_compare(edit, difference);
+
+	if (r == 0 || !edit->report->recalls_code)
+		return r;
+	edit->report->recalls_code = false;
+	*difference = (struct fault){ "" };
+	for (size_t i = 0; i < edit->data->n_modules; i++) {
+		edit->units[i].is_raw = edit->units[i].differs = false;
+		buffer_done(&edit->units[i].restored);
+		edit->units[i].restored = (struct buffer){ 0 };
+	}
+	log_info("the memo's code is not that of the program, and is made anew");
+	r = units_restore(edit, reterr);
+	if (r == 0)
+		r = code_generate(edit, reterr);
+	return r < 0 ? fault_set(difference, r, "%s", reterr->text) : shipped_compare(edit, difference);
+}
+
 int pass_compare(struct edit *edit, struct fault *reterr)
 {
 	struct fault *difference = &edit->report->difference;
-	int r = shipped_compare(edit, difference);
+	int r = recalled_compare(edit, difference, reterr);
 
 	if (r == EDIT_UNTRUSTED && raw_take(edit)) {
 		difference->text[0] = '\0';
-		r = pass_regenerate(edit, reterr);
+		r = code_generate(edit, reterr);
 		if (r < 0)
 			return r;
 		r = shipped_compare(edit, difference);
 	}
+	if (r == 0)
+		r = recall_code_keep(edit, difference);
 	if (r < 0)
 		return fault_set(reterr, r, "%s", difference->text);
 	if (r == EDIT_UNTRUSTED && edit->options->checks_only)

@@ -20,9 +20,11 @@ int pass_sign(struct edit *edit, struct fault *reterr)
 	r = arch_require(image_machine(edit->program), image_path(edit->program), reterr);
 	if (r < 0)
 		return r;
-	if (prediction_make(edit->program, edit->data->map, image, map, edit->profile, &edit->report->before,
-			    &edit->report->after) < 0)
+	/* pass_dispatch() may have asked already. */
+	if ((!(edit->report->before.instructions > 0) &&
+	     prediction_make(edit->program, edit->data->map, edit->profile, &edit->report->before) < 0) ||
+	    prediction_make(image, map, edit->profile, &edit->report->after) < 0)
 		return fault_errno(reterr, -ENOMEM, "predicting the gain");
 	edit->report->text_after = generation_text_bytes(image);
-	return generation_sign(edit->out, map, edit->data, edit->report, reterr);
+	return generation_sign(edit->out, map, edit->data, edit->options, edit->report, reterr);
 }

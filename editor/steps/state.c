@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "editor/steps/recall.h"
+
 /* Is it a shipped file, and is the profile of it? */
 static int data_check(struct edit *edit, struct fault *reterr)
 {
@@ -57,7 +59,9 @@ int edit_init(struct edit *edit, struct fault *reterr)
 		r = origin_find(edit, reterr);
 	if (r < 0)
 		return r;
-	r = morph_data_unpack(edit->data, reterr);
+	r = recall_begin(edit, reterr);
+	if (r == 0)
+		r = recall_ir(edit, reterr);
 	if (r < 0)
 		return fault_prefix(reterr, r, "%s", image_path(edit->program));
 	edit->units = calloc(edit->data->n_modules + 1, sizeof(*edit->units));
@@ -82,6 +86,8 @@ void edit_done(struct edit *edit)
 	free(edit->units);
 	if (edit->hot)
 		LLVMDisposeModule(edit->hot);
+	if (edit->hot_part)
+		LLVMDisposeModule(edit->hot_part);
 	heat_free(edit->heat);
 	name_set_free(edit->visible);
 	slots_free(edit->slots);
@@ -91,7 +97,9 @@ void edit_done(struct edit *edit)
 	name_set_free(edit->names.contested);
 	name_set_free(edit->words);
 	buffer_done(&edit->hot_bitcode);
+	buffer_done(&edit->dispatch);
 	block_map_free(edit->counted);
 	placement_done(&edit->placement);
 	morph_data_free(edit->data);
+	memo_free(edit->memo);
 }

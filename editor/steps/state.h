@@ -21,6 +21,7 @@
 #include "editor/link/placement.h"
 #include "editor/steps/edit_report.h"
 #include "editor/steps/edit_options.h"
+#include "editor/steps/memo.h"
 #include "editor/trust/link_map.h"
 #include "editor/trust/references.h"
 #include "module/block_map.h"
@@ -32,10 +33,12 @@
 /* One module of the program on its way through the edit. */
 struct unit {
 	struct buffer restored; /* bitcode of the whole, where it had lost something; owned */
+	bool is_restored;	/* it had lost something */
 	bool is_raw;	    /* its shipped code is that of the bitcode as it is, without what it had lost */
 	bool differs;	    /* it defines a function that did not regenerate */
 	struct buffer cold; /* bitcode of the half that did not run; owned */
-	struct name_set *moved; /* names that only the hot module defines now; owned */
+	uint8_t half[MEMO_KEY_BYTES]; /* key of that half's code (recall.h) */
+	struct name_set *moved;	      /* names that only the hot module defines now; owned */
 	bool has_assembly;
 	bool is_cut;
 	bool keeps_base; /* its base object is linked again: all of it, or without what moved */
@@ -51,20 +54,26 @@ struct edit {
 	struct unit *units;	  /* one per data->modules[] */
 	struct heat *heat;	  /* which functions are compiled anew */
 	LLVMModuleRef hot;	  /* all hot halves, linked; only from "unfold" to "fold" (hot.h) */
+	LLVMModuleRef hot_part;	  /* the last of them, not yet joined with the others (hot.h) */
+	unsigned n_hot_part;	  /* how many these are */
 	struct name_set *visible; /* names that something outside the hot module needs */
 	const struct name_set *
 		unproven; /* of the module that is being cut: functions whose code hangs on facts; borrowed */
-	struct slots *slots;	 /* where the program keeps pointers to functions */
-	struct link_map *known;	 /* what is in the shipped file, of which object */
-	struct references names; /* of the shipped link */
-	struct name_set *words;	 /* of the linker's options */
+	struct name_set *as_shipped; /* likewise, or NULL: functions that keep their shipped code (kept.h) */
+	struct slots *slots;	     /* where the program keeps pointers to functions */
+	struct link_map *known;	     /* what is in the shipped file, of which object */
+	struct references names;     /* of the shipped link */
+	struct name_set *words;	     /* of the linker's options */
 	const char *
 		run_path; /* of the program as installed, for its generations; borrowed; NULL: it was not compared yet */
 	struct dynamic dynamic; /* of the program */
 	char origin[PATH_MAX];	/* its directory, where it is installed */
 	struct buffer hot_bitcode;
+	bool has_dispatch;	   /* the hot module has one (editor/code/dispatch.h) */
+	struct buffer dispatch;	   /* bitcode of what has one; empty: not to be looked at alone; owned */
 	struct block_map *counted; /* of step 5's link: the hot code with its probes and counts */
 	struct placement placement;
+	struct memo *memo;  /* NULL: none is kept (recall.h) */
 	char out[PATH_MAX]; /* the new executable */
 };
 

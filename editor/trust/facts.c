@@ -29,7 +29,7 @@ const char *facts_class_name(unsigned i)
 	return i < ARRAY_SIZE(class_names) ? class_names[i] : NULL;
 }
 
-static int passes_run(LLVMModuleRef module, const char *passes, struct fault *reterr)
+int facts_passes_run(LLVMModuleRef module, const char *passes, struct fault *reterr)
 {
 	LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
 	LLVMErrorRef error = LLVMRunPasses(module, passes, NULL, options);
@@ -523,7 +523,7 @@ int facts_strip(LLVMModuleRef module, unsigned classes, struct fault *reterr)
 	if (!classes)
 		return 0;
 	if (classes & FACTS_QUESTIONS)
-		r = passes_run(module, "function(lower-constant-intrinsics)", reterr);
+		r = facts_passes_run(module, "function(lower-constant-intrinsics)", reterr);
 	if (r < 0)
 		return r;
 	facts_variables_strip(module, classes);
@@ -531,7 +531,7 @@ int facts_strip(LLVMModuleRef module, unsigned classes, struct fault *reterr)
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
 		if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) != LLVMAvailableExternallyLinkage)
 			function_strip(module, f, classes);
-	return classes & FACTS_ASSUMED ? passes_run(module, "function(adce)", reterr) : r;
+	return classes & FACTS_ASSUMED ? facts_passes_run(module, "function(adce)", reterr) : r;
 }
 
 bool facts_is_last_call(LLVMValueRef instruction)
@@ -545,7 +545,7 @@ bool facts_is_last_call(LLVMValueRef instruction)
 
 int facts_rederive(LLVMModuleRef module, struct fault *reterr)
 {
-	return passes_run(
+	return facts_passes_run(
 		module, "inferattrs,cgscc(function-attrs),rpo-function-attrs,function(tailcallelim)", reterr);
 }
 

@@ -9,7 +9,7 @@
  * cannot see a false one. So a function is handed to the optimizer only
  *
  *	1. without facts (facts_strip()): what is left of them is what LLVM derives from the code itself, and
- *	2. when the code generator makes the same code of it without facts as with them (facts_prove()): then the
+ *	2. when the code generator makes the same code of it without facts as with them (facts_proof_make()): then the
  *	   function is what the shipped text does, facts or no facts. Any other stays as it was shipped.
  *
  * What no such check can see is listed in docs/decisions/0016-trust-covers-every-loaded-byte.md.
@@ -67,7 +67,7 @@ enum facts_class {
 				       FACTS_UNDEFINED | FACTS_UNREACHED | FACTS_BOOLS | FACTS_VARIABLES),
 };
 
-/* What facts_prove() writes on calls that facts_strip() is to pass on; LLVM knows no such attribute. */
+/* What facts_proof_make() writes on calls that facts_strip() is to pass on; LLVM knows no such attribute. */
 #define FACTS_LAST_CALL "morph-last-call"
 
 /** facts_class_name() - "assumed" ... of the @i-th bit; NULL: there is none */
@@ -82,23 +82,29 @@ int facts_strip(LLVMModuleRef module, unsigned classes, struct fault *reterr);
 /** facts_rederive() - what LLVM knows of library functions by name and finds in the code itself; -EBADMSG */
 int facts_rederive(LLVMModuleRef module, struct fault *reterr);
 
-/* Generate code of two modules into two files: as the shipped text was. 0, or negative errno with @reterr. */
-typedef int (*facts_generate)(const struct buffer bitcode[2], char path[2][4096], void *user,
-			      struct fault *reterr);
+/**
+ * facts_proof_make() - two modules whose code shows which functions hang on facts
+ * @module:  as shipped; unchanged
+ * @wanted:  names of the functions in question; the two modules define no others
+ * @ret:     bitcode, with facts and without FACTS_PROVED; buffer_done() both
+ * @retbound: names of those that hold what facts_strip() does not know are added
+ * Return: 0; -EBADMSG, -ENOMEM with @reterr.
+ */
+int facts_proof_make(LLVMModuleRef module, const struct name_set *wanted, struct buffer ret[2],
+		     struct name_set *retbound, struct fault *reterr);
 
 /**
- * facts_prove() - find the functions whose code hangs on facts
- * @module:  as shipped; unchanged
- * @wanted:  names of the functions in question
- * @retbound: names of those whose code is another one without FACTS_PROVED, or which hold what facts_strip()
- *	does not know, are added
- * Return: 0; -EBADMSG, -ENOMEM, or what @generate says, with @reterr. Cost: two code generations of @wanted.
+ * facts_proof_compare() - find the functions whose code hangs on facts
+ * @with, @without: objects that were generated of the two, as the shipped text was
+ * @retbound: names of those of @wanted whose code is not the same in both are added
+ * Return: 0; -EBADMSG, -ENOMEM with @reterr.
  */
-int facts_prove(LLVMModuleRef module, const struct name_set *wanted, facts_generate generate, void *user,
-		struct name_set *retbound, struct fault *reterr);
+int facts_proof_compare(const char *with, const char *without, const struct name_set *wanted,
+			struct name_set *retbound, struct fault *reterr);
 
 /* ---- between the files of this unit ---- */
 
+int facts_passes_run(LLVMModuleRef module, const char *passes, struct fault *reterr);
 void facts_attributes_strip(LLVMModuleRef module, unsigned classes);
 void facts_variables_strip(LLVMModuleRef module, unsigned classes);
 void facts_metadata_strip(LLVMValueRef instruction, unsigned classes);

@@ -213,15 +213,15 @@ static uint64_t function_find(const struct object *o, const char *name, uint64_t
 	return 0;
 }
 
-static int objects_compare(char path[2][4096], const struct name_set *wanted, struct name_set *retbound,
-			   struct fault *reterr)
+int facts_proof_compare(const char *with, const char *without, const struct name_set *wanted,
+			struct name_set *retbound, struct fault *reterr)
 {
 	struct object a = { 0 }, b = { 0 };
-	int r = object_open(path[0], &a, reterr);
+	int r = object_open(with, &a, reterr);
 	uint64_t at = 0;
 
 	if (r == 0)
-		r = object_open(path[1], &b, reterr);
+		r = object_open(without, &b, reterr);
 	for (uint64_t i = 1; i < a.n_symbols && r == 0; i++) {
 		const char *name = symbol_name(&a, i);
 		uint64_t section = section_of(&a, i);
@@ -235,7 +235,7 @@ static int objects_compare(char path[2][4096], const struct name_set *wanted, st
 	}
 	object_done(&a);
 	object_done(&b);
-	return r;
+	return r == -ENOMEM ? fault_errno(reterr, r, "comparing code with and without facts") : r;
 }
 
 /* ---- what is generated ---- */
@@ -253,7 +253,8 @@ static bool has_body_elsewhere(LLVMValueRef function)
 	return LLVMIsDeclaration(function) || LLVMGetLinkage(function) == LLVMAvailableExternallyLinkage;
 }
 
-static void others_leave(LLVMModuleRef module, const struct name_set *wanted)
+/* Code generation is not to spend time on the others, so they lose their bodies. */
+static int others_leave(LLVMModuleRef module, const struct name_set *wanted, struct fault *reterr)
 {
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
 		if (has_body_elsewhere(f) || is_wanted(f, wanted))
@@ -261,6 +262,7 @@ static void others_leave(LLVMModuleRef module, const struct name_set *wanted)
 		LLVMSetComdat(f, NULL);
 		LLVMSetLinkage(f, LLVMAvailableExternallyLinkage);
 	}
+	return facts_passes_run(module, "elim-avail-extern", reterr);
 }
 
 static int strange_collect(LLVMModuleRef module, const struct name_set *wanted, struct name_set *ret)
@@ -341,17 +343,16 @@ static void calls_visit(LLVMModuleRef module, void (*visit)(LLVMValueRef call))
 					visit(i);
 }
 
-int facts_prove(LLVMModuleRef module, const struct name_set *wanted, facts_generate generate, void *user,
-		struct name_set *retbound, struct fault *reterr)
+int facts_proof_make(LLVMModuleRef module, const struct name_set *wanted, struct buffer ret[2],
+		     struct name_set *retbound, struct fault *reterr)
 {
-	struct buffer bitcode[2] = { 0 };
-	char path[2][4096];
 	LLVMModuleRef copy = LLVMCloneModule(module);
 	int r = strange_collect(copy, wanted, retbound);
 
-	others_leave(copy, wanted);
 	if (r == 0)
-		r = ir_write(copy, &bitcode[0]);
+		r = others_leave(copy, wanted, reterr);
+	if (r == 0)
+		r = ir_write(copy, &ret[0]);
 	calls_visit(copy, last_call_note);
 	if (r == 0)
 		r = facts_strip(copy, FACTS_PROVED, reterr);
@@ -360,13 +361,7 @@ int facts_prove(LLVMModuleRef module, const struct name_set *wanted, facts_gener
 	if (r == 0)
 		calls_visit(copy, last_call_mark);
 	if (r == 0)
-		r = ir_write(copy, &bitcode[1]);
+		r = ir_write(copy, &ret[1]);
 	LLVMDisposeModule(copy);
-	if (r == 0)
-		r = generate(bitcode, path, user, reterr);
-	if (r == 0)
-		r = objects_compare(path, wanted, retbound, reterr);
-	buffer_done(&bitcode[0]);
-	buffer_done(&bitcode[1]);
-	return r == -ENOMEM ? fault_errno(reterr, r, "comparing code with and without facts") : r;
+	return r == -ENOMEM ? fault_errno(reterr, r, "writing code with and without facts") : r;
 }

@@ -81,6 +81,19 @@ static int sidecar_keep(struct manager *m, const struct module_row *module, stru
 	return file_copy(from, path_join(m->work, "sidecar", to), reterr);
 }
 
+/* "" where there are none. */
+static const char *others_text(const struct generation_row *row, char *ret, size_t size)
+{
+	char fleet[48] = "", package[48] = "";
+
+	if (row->fleet_samples > 0)
+		snprintf(fleet, sizeof(fleet), ", %.0f of the fleet's", row->fleet_samples);
+	if (row->package_samples > 0)
+		snprintf(package, sizeof(package), ", %.0f of its packager's", row->package_samples);
+	snprintf(ret, size, "%s%s", fleet, package);
+	return ret;
+}
+
 static int enter(struct manager *m, const struct module_row *module, struct generation_row *row,
 		 struct fault *reterr)
 {
@@ -102,6 +115,7 @@ static int enter(struct manager *m, const struct module_row *module, struct gene
 	_clean_(json_reader_freep) struct json_reader *report =
 		json_reader_open(path_join(m->work, "report.json", from));
 	_clean_(freep) char *rebased = json_reader_text(report, "$.rebased");
+	char others[128];
 	size_t n = 1;
 	int r = sidecar_keep(m, module, reterr);
 
@@ -117,16 +131,27 @@ static int enter(struct manager *m, const struct module_row *module, struct gene
 		r = state_begin(m->state, reterr);
 	if (r < 0)
 		return r;
-	r = generation_add(m->state, row, &row->id, reterr);
+	r = row->id ? generation_set_state(m->state, row->id, row->state, NULL, reterr) :
+		      generation_add(m->state, row, &row->id, reterr);
 	if (r == 0)
 		r = journal_event(m->state, module->id, NULL, EVENT_BUILT, reterr,
-				  "generation %lld, from %.0f samples, %.1f s of CPU time%s%s",
-				  (long long)row->number, row->profile_samples, row->cost_s,
+				  "generation %lld, from %.0f samples%s, %.1f s of CPU time%s%s",
+				  (long long)row->number, row->profile_samples,
+				  others_text(row, others, sizeof(others)), row->cost_s,
 				  rebased ? "; rebased: " : "", rebased ? rebased : "");
 	if (r == 0)
 		r = state_commit(m->state, reterr);
 	state_undo(m->state);
 	return r;
+}
+
+/* What was deleted to make room and is made once more has its number again. */
+static int enter_again(struct manager *m, const struct module_row *module, struct generation_row *row,
+		       struct fault *reterr)
+{
+	free(row->state);
+	row->state = strdup("built");
+	return row->state ? enter(m, module, row, reterr) : fault_errno(reterr, -ENOMEM, "generation");
 }
 
 static int row_fill(struct manager *m, const struct module_row *module, const char *id, const struct stat *st,
@@ -148,8 +173,8 @@ static int row_fill(struct manager *m, const struct module_row *module, const ch
 	return 0;
 }
 
-int accept_generation(struct manager *m, const struct module_row *module, double profile_samples,
-		      double cost_s, struct generation_row *ret, struct fault *reterr)
+int accept_generation(struct manager *m, const struct module_row *module, const struct made_from *from,
+		      struct generation_row *ret, struct fault *reterr)
 {
 	_clean_(fd_closep) int fd = -1;
 	char path[PATH_MAX], digest[DIGEST_TEXT], id[BUILD_ID_MAX_TEXT];
@@ -165,17 +190,18 @@ int accept_generation(struct manager *m, const struct module_row *module, double
 	if (r < 0)
 		return r;
 	r = generation_get_by_build_id(m->state, id, ret, reterr);
-	if (r == 0 && ret->module == module->id && strcmp(ret->digest, digest) == 0 &&
-	    strcmp(ret->state, "dropped") != 0)
-		return 0;
+	if (r == 0 && ret->module == module->id && strcmp(ret->digest, digest) == 0)
+		return strcmp(ret->state, "dropped") == 0 ? enter_again(m, module, ret, reterr) : 0;
 	if (r != -ENOENT)
 		return r < 0 ? r :
 			       fault_set(reterr, -EBADMSG,
 					 "what the editor wrote has the build ID of "
 					 "another generation (%s), but other bytes",
 					 id);
-	ret->profile_samples = profile_samples;
-	ret->cost_s = cost_s;
+	ret->profile_samples = from->samples;
+	ret->fleet_samples = from->fleet_samples;
+	ret->package_samples = from->package_samples;
+	ret->cost_s = from->cost_s;
 	ret->digest = strdup(digest);
 	r = row_fill(m, module, id, &st, ret, reterr);
 	return r < 0 ? r : enter(m, module, ret, reterr);

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "manager/act/watch.h"
 #include "manager/keep/digest.h"
 #include "manager/keep/journal.h"
 #include "manager/keep/seal.h"
@@ -19,6 +20,23 @@
 #include "manager/place/integrity.h"
 #include "manager/place/place.h"
 #include "manager/program/installed.h"
+#include "manager/shadow/shadow.h"
+
+/* How a generation comes to where its program is found. */
+enum way { WAY_REPLACE, WAY_MOUNT, WAY_SHADOW };
+
+static enum way way_of(const struct settings *settings)
+{
+	return settings_mounts(settings) ? WAY_MOUNT : settings_shadows(settings) ? WAY_SHADOW : WAY_REPLACE;
+}
+
+/* By which way has this one come that is there now, if it is one? */
+static enum way way_now(const struct manager *m, const struct installed *in)
+{
+	if (mounts_has(m, in->target.path) > 0)
+		return WAY_MOUNT;
+	return shadow_has(m, in->target.path, in->target.generation) ? WAY_SHADOW : WAY_REPLACE;
+}
 
 /* Step 2: nothing is replaced before the shipped bytes are safe. */
 static int keep_original(struct manager *m, struct installed *in, struct fault *reterr)
@@ -178,15 +196,31 @@ static int switch_mount(struct manager *m, struct installed *in, const struct ge
 				  reterr);
 }
 
+/* Leave the file alone and put the generation beside it; names lead to it when the database has it (activation_switch()). */
+static int switch_shadow(struct manager *m, struct installed *in, const struct generation_row *to,
+			 struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = -1;
+
+	if (to->number == 0)
+		return shadow_drop(m, in->target.path, reterr);
+	fd = source_open(m, in, to, reterr);
+	return fd < 0 ? fd : shadow_put(m, &in->examination.file, in->target.path, to, fd, reterr);
+}
+
 /* Steps 3 to 5. */
 static int switch_announced(struct manager *m, struct installed *in, const struct generation_row *to,
-			    bool mount, const char *event, const char *reason, struct fault *reterr)
+			    enum way way, const char *event, const char *reason, struct fault *reterr)
 {
 	int r = swap_begin(m, in, to->number, reason, reterr);
 
 	if (r < 0)
 		return r;
-	r = mount ? switch_mount(m, in, to, reterr) : switch_file(m, in, to, reterr);
+	switch (way) {
+	case WAY_MOUNT: r = switch_mount(m, in, to, reterr); break;
+	case WAY_SHADOW: r = switch_shadow(m, in, to, reterr); break;
+	case WAY_REPLACE: r = switch_file(m, in, to, reterr); break;
+	}
 	if (r < 0) {
 		in_transaction(m, in->target.path, 0, NULL, NULL, NULL);
 		return r;
@@ -195,17 +229,19 @@ static int switch_announced(struct manager *m, struct installed *in, const struc
 }
 
 /* By which way? What was mounted is taken away by the way it came; what is in the file's place likewise. */
-static int may_switch(struct manager *m, const struct replacement *file, int64_t number, bool mount,
+static int may_switch(struct manager *m, const struct replacement *file, int64_t number, enum way way,
 		      struct fault *reterr)
 {
 	int r;
 
-	if (mount)
+	if (way == WAY_MOUNT)
 		return number ? mounts_check(m, file, reterr) : 0;
+	if (way == WAY_SHADOW)
+		return number ? shadow_check(m, file, reterr) : 0;
 	r = replacement_check(file, m->settings.privileged_files, number == 0, reterr);
 	if (r == 0 && number)
 		r = integrity_obstacle(m->settings.root, file->path, INTEGRITY_REPLACE, reterr);
-	if (r < 0 && number && mounts_check(m, file, NULL) == 0 &&
+	if (r < 0 && number && !m->settings.is_user && mounts_check(m, file, NULL) == 0 &&
 	    strlen(reterr->text) < sizeof(reterr->text) / 2)
 		snprintf(reterr->text + strlen(reterr->text), sizeof(reterr->text) / 2,
 			 "; activation = mount (morphd.conf) leaves the file as it is and could do it");
@@ -213,8 +249,8 @@ static int may_switch(struct manager *m, const struct replacement *file, int64_t
 }
 
 /* One switch, of a file that is as @in says. 1: nothing to do. */
-static int switch_once(struct manager *m, struct installed *in, int64_t number, bool mount, const char *event,
-		       const char *reason, struct fault *reterr)
+static int switch_once(struct manager *m, struct installed *in, int64_t number, enum way way,
+		       const char *event, const char *reason, struct fault *reterr)
 {
 	struct generation_row to = { 0 };
 	const char *path = in->target.path;
@@ -226,11 +262,11 @@ static int switch_once(struct manager *m, struct installed *in, int64_t number, 
 	else if (r == 0 && in->generation.number == number)
 		r = 1;
 	if (r == 0)
-		r = may_switch(m, &in->examination.file, number, mount, reterr);
+		r = may_switch(m, &in->examination.file, number, way, reterr);
 	if (r == 0)
 		r = keep_original(m, in, reterr);
 	if (r == 0)
-		r = switch_announced(m, in, &to, mount, event, reason, reterr);
+		r = switch_announced(m, in, &to, way, event, reason, reterr);
 	generation_row_done(&to);
 	return r;
 }
@@ -239,10 +275,10 @@ static int switch_once(struct manager *m, struct installed *in, int64_t number, 
  * The generation that stands there came the other way than @number would go: the shipped file comes back first, and
  * *@in is what stands there then.
  */
-static int way_clear(struct manager *m, struct installed *in, bool is_mounted, struct fault *reterr)
+static int way_clear(struct manager *m, struct installed *in, enum way way, struct fault *reterr)
 {
 	_clean_(freep) char *path = strdup(in->target.path);
-	int r = path ? switch_once(m, in, 0, is_mounted, EVENT_ROLLED_BACK,
+	int r = path ? switch_once(m, in, 0, way, EVENT_ROLLED_BACK,
 				   "generations are put there another way now", reterr) :
 		       fault_errno(reterr, -ENOMEM, "%s", in->target.path);
 
@@ -269,26 +305,32 @@ static int record_only_drop(struct manager *m, const struct installed *in, int64
 int activation_switch(struct manager *m, const char *path, int64_t number, const char *event,
 		      const char *reason, struct fault *reterr)
 {
+	struct fault fault = { "" };
 	struct installed in;
-	bool mount, is_mounted;
+	enum way now, way;
 	int r = installed_open(m, path, &in, reterr);
 
 	if (r < 0)
 		return r;
-	is_mounted = mounts_has(m, in.target.path) > 0;
-	mount = number ? settings_mounts(&m->settings) : is_mounted;
-	if (number && (mount || is_mounted) && mounts_are_suspended(m))
+	now = way_now(m, &in);
+	way = number ? way_of(&m->settings) : now;
+	if (number && (way == WAY_MOUNT || now == WAY_MOUNT) && mounts_are_suspended(m))
 		r = fault_set(reterr, -EAGAIN,
 			      "%s: packages are being installed; try again when that is done", path);
-	else if (is_mounted &&
+	else if (now == WAY_MOUNT &&
 		 in.generation.number ==
 			 0) /* the record stands alone: suspended, or morph-mount was not there */
 		r = record_only_drop(m, &in, number, event, reason, reterr);
-	else if (number && in.generation.number && in.generation.number != number && mount != is_mounted)
-		r = way_clear(m, &in, is_mounted, reterr);
+	else if (number && in.generation.number && in.generation.number != number && way != now)
+		r = way_clear(m, &in, now, reterr);
 	if (r == 0)
-		r = switch_once(m, &in, number, mount, event, reason, reterr);
+		r = switch_once(m, &in, number, way, event, reason, reterr);
+	if (r == 0)
+		watch_look_again(m);
 	installed_done(&in);
+	/* What is not in the directory now will be the next time. */
+	if (r == 0 && way == WAY_SHADOW && shadow_refresh(m, &fault) < 0)
+		log_warning("%s", fault.text);
 	return r;
 }
 
@@ -306,7 +348,7 @@ int activation_may(struct manager *m, const char *path, struct fault *reterr)
 	if (r == 0)
 		r = place_check_mount(&m->settings, file.fd, file.path, reterr);
 	if (r == 0)
-		r = may_switch(m, &file, 1, settings_mounts(&m->settings), reterr);
+		r = may_switch(m, &file, 1, way_of(&m->settings), reterr);
 	replacement_done(&file);
 	return r;
 }
@@ -334,7 +376,11 @@ static void temp_delete(struct manager *m, const struct swap_row *row)
 	slash = strrchr(full, '/');
 	if (slash && (size_t)(slash + 1 - full) + strlen(row->temp) < sizeof(full)) {
 		strcpy(slash + 1, row->temp);
-		unlink(full);
+		if (unlink(full) < 0)
+			return;
+		/* Before the row goes that names it: after a power cut nobody would know of it. */
+		*slash = '\0';
+		file_sync_directory(full, NULL);
 	}
 }
 

@@ -7,7 +7,7 @@
  *	1. which generation stands there now? (installed.h)
  *	2. the store gets the shipped file and a description of the target, if it has not got them
  *	3. transaction: table swap says from what to what, and under which temporary name
- *	4. prepare and commit the replacement (replace.h), or mount the generation over it (mounts.h)
+ *	4. prepare and commit the replacement (replace.h), mount the generation over it (mounts.h), or put it beside (shadow.h)
  *	5. transaction: the target's generation, the event; the row of table swap goes
  *
  * After a crash anywhere between 3 and 5, activation_repair() looks at the file: it is the old or the

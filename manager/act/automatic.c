@@ -3,6 +3,7 @@
 #include "manager/act/automatic.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "manager/act/verdict.h"
@@ -18,34 +19,45 @@ static int verdict_note(struct manager *m, const struct module_row *module, cons
 			reason, journal_now_ns(), module->id);
 }
 
-/* The candidate with the most new samples goes first. Its ID, 0 for none, or negative. */
-static int64_t candidate_at(struct manager *m, unsigned i, struct fault *reterr)
+/* All that may be edited, the one with the most new samples first, of those without any what others use most; ends with 0; owned by the caller. */
+static int candidates(struct manager *m, int64_t **ret, struct fault *reterr)
 {
-	int64_t id;
-	int r = state_integer(m->state, &id, reterr,
-			      "SELECT id FROM module WHERE carries = 1 ORDER BY samples - edit_samples DESC, "
-			      "id LIMIT 1 OFFSET ?",
-			      "i", (int64_t)i);
+	_clean_(statement_freep) sqlite3_stmt *rows = NULL;
+	_clean_(freep) int64_t *ids = NULL;
+	int64_t n = 0, i = 0;
+	int r = state_integer(m->state, &n, reterr, "SELECT count(*) FROM module WHERE carries = 1", "");
 
-	return r == -ENOENT ? 0 : r < 0 ? r : id;
+	if (r == 0 && !(ids = calloc((size_t)n + 1, sizeof(*ids))))
+		r = fault_errno(reterr, -ENOMEM, "candidates");
+	if (r == 0)
+		r = state_prepare(
+			m->state, &rows, reterr,
+			"SELECT id FROM module m WHERE carries = 1 ORDER BY samples - edit_samples DESC, "
+			"(SELECT sum(samples) FROM prior WHERE module = m.id AND m.edit_ns = 0) DESC, id",
+			"");
+	while (r == 0 && i < n && (r = state_step(m->state, rows, reterr)) == 1) {
+		ids[i++] = sqlite3_column_int64(rows, 0);
+		r = 0;
+	}
+	if (r == 0)
+		*ret = TAKE(ids);
+	return r;
 }
 
 int automatic_edits(struct manager *m, struct queue *queue, struct fault *reterr)
 {
+	_clean_(freep) int64_t *ids = NULL;
 	bool has_burst = false, has_tried = false;
+	int r = candidates(m, &ids, reterr);
 
-	for (unsigned i = 0;; i++) {
+	for (const int64_t *id = ids; r == 0 && *id; id++) {
 		struct module_row module = { 0 };
 		char reason[DECIDE_REASON_MAX];
-		int64_t id = candidate_at(m, i, reterr);
 		enum decision verdict = DECIDE_WAIT;
-		int r = id <= 0 ? (int)id : 0;
 
-		if (id <= 0)
-			return r;
-		if (id == queue_module(queue))
+		if (*id == queue_module(queue))
 			continue;
-		r = module_get(m->state, id, &module, reterr);
+		r = module_get(m->state, *id, &module, reterr);
 		if (r == 0)
 			r = verdict_on(m, &module, true, &verdict, reason, reterr);
 		if (r == 0)
@@ -57,11 +69,10 @@ int automatic_edits(struct manager *m, struct queue *queue, struct fault *reterr
 		module_row_done(&module);
 		if (r == 0 && verdict == DECIDE_EDIT && !has_tried && queue_is_idle(queue)) {
 			has_tried = true;
-			r = queue_add(queue, &(struct edit_request){ .module = id, .reason = reason }, NULL,
+			r = queue_add(queue, &(struct edit_request){ .module = *id, .reason = reason }, NULL,
 				      NULL, reterr);
 			queue_run(queue);
 		}
-		if (r < 0)
-			return r;
 	}
+	return r;
 }

@@ -12,12 +12,15 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "base/json_reader.h"
 #include "base/log.h"
 #include "manager/act/accept.h"
 #include "manager/act/activation.h"
 #include "manager/act/edit_input.h"
+#include "manager/act/exceptions.h"
 #include "manager/act/measure.h"
+#include "manager/act/memos.h"
+#include "manager/act/profile_answer.h"
+#include "manager/act/tuned.h"
 #include "manager/decide/decide.h"
 #include "manager/job/command.h"
 #include "manager/job/job.h"
@@ -34,15 +37,18 @@ enum stage { STAGE_PROFILE, STAGE_EDITOR, STAGE_CHECK };
 struct edit {
 	struct manager *manager; /* borrowed */
 	struct module_row module;
-	char *path; /* NULL: automatic */
+	char *path;  /* NULL: automatic */
+	char *tuned; /* what somebody measured of it; NULL: nobody did */
 	edit_done done;
 	void *userdata;
 	int64_t decision;
 	int64_t needed; /* more samples, when the profile turned out to be too thin */
 	struct edit_input input;
+	struct profile_answer answer;
 	enum stage stage;
 	struct job *job; /* owned; NULL between two of them */
 	double cost_s;	 /* CPU time of the jobs so far */
+	char **kept;	 /* owned: words for the editor (exceptions.h) */
 	bool is_frozen;
 };
 
@@ -56,8 +62,10 @@ static void edit_free(struct edit *edit)
 	job_free(edit->job);
 	file_remove_tree(edit->manager->work, NULL);
 	edit_input_done(&edit->input);
+	paths_free(edit->kept);
 	module_row_done(&edit->module);
 	free(edit->path);
+	free(edit->tuned);
 	free(edit);
 }
 DEFINE_CLEANUP(struct edit *, edit_free);
@@ -195,6 +203,8 @@ static void edit_activate(struct edit *edit, const struct generation_row *made)
 		n += one >= 0;
 		code = one < 0 ? one : code;
 	}
+	if (n && edit->tuned && tuned_note(m, edit->module.id, made->number, edit->tuned, &fault) < 0)
+		log_warning("%s", fault.text);
 	if (n)
 		snprintf(text, sizeof(text), "%s: generation %lld is active", edit->module.path,
 			 (long long)made->number);
@@ -211,20 +221,43 @@ static int stage_start(struct edit *edit, enum stage stage, struct fault *reterr
 /* An edit by what is mostly chance makes programs slower, not faster. */
 static bool profile_is_too_thin(struct edit *edit, char *rettext, size_t size)
 {
-	char path[PATH_MAX];
-	_clean_(json_reader_freep) struct json_reader *answer =
-		json_reader_open(work_path(edit, "answer", path));
-	_clean_(freep) char *verdict = json_reader_text(answer, "$.verdict");
-	double missing = 0;
+	const struct profile_answer *answer = &edit->answer;
 
-	if (!verdict || (strcmp(verdict, "too-few") != 0 && strcmp(verdict, "empty") != 0))
+	if (!answer->is_thin)
 		return false;
-	if (!json_reader_number(answer, "$.missing_samples", &missing) || !(missing >= 1 && missing < 1e15))
-		missing = 1;
-	edit->needed = (int64_t)missing;
+	edit->needed = (int64_t)answer->missing;
 	snprintf(rettext, size, "postponed: %.0f samples are too few, at least %.0f more are needed",
-		 edit->input.samples, missing);
+		 edit->input.samples, answer->missing);
 	return !edit->path; /* the user's wish counts more */
+}
+
+/* What is active was made for others; a sooner edit than others' is for a machine that uses the program in another way. */
+static bool agrees_with_others(struct edit *edit, char *rettext, size_t size)
+{
+	const struct module_row *module = &edit->module;
+	const int64_t minimum = (int64_t)edit->manager->settings.minimum_samples;
+	int64_t own = module->samples - module->prior_edit;
+
+	if (module->prior_edit < 0 || own >= minimum || !edit->answer.agrees || edit->path)
+		return false;
+	edit->needed = MAX(MIN(own, minimum - own), INT64_C(1));
+	snprintf(rettext, size,
+		 "postponed: %lld samples of this machine agree with what others counted, by which it was "
+		 "edited",
+		 (long long)own);
+	return true;
+}
+
+/* How much of it is others', and what that means for the next one. */
+static int others_note(struct edit *edit, struct fault *reterr)
+{
+	double others = 0;
+
+	for (int i = 0; i < PRIOR_SOURCES; i++)
+		others += edit->answer.others[i];
+	return state_do(edit->manager->state, reterr,
+			"UPDATE module SET prior_edit = CASE WHEN ? THEN ? END WHERE id = ?", "iii",
+			(int64_t)(others > edit->input.samples), edit->module.samples, edit->module.id);
 }
 
 /* Step 5: what was made, as somebody saw it who had never met the IR. */
@@ -234,8 +267,18 @@ static void made_take(struct edit *edit)
 	struct fault fault = { "" };
 	char text[600];
 	double factor = 1;
-	int r = accept_generation(edit->manager, &edit->module, edit->input.samples, edit->cost_s, &made,
-				  &fault);
+	const struct made_from from = { .samples = edit->input.samples,
+					.fleet_samples = edit->answer.others[PRIOR_FLEET],
+					.package_samples = edit->answer.others[PRIOR_PACKAGE],
+					.cost_s = edit->cost_s };
+	int r = exceptions_learn(edit->manager, &edit->module, edit->path, &fault);
+
+	if (r == 0)
+		r = accept_generation(edit->manager, &edit->module, &from, &made, &fault);
+	if (r == 0)
+		memos_keep(edit->manager, &edit->module);
+	if (r == 0)
+		r = others_note(edit, &fault);
 
 	/* What cannot be read does not change a prediction. */
 	if (r == 0 && measure_calibration(edit->manager->state, &factor, NULL) < 0)
@@ -261,7 +304,12 @@ static void stage_done(struct edit *edit)
 		return;
 	}
 	if (edit->stage == STAGE_PROFILE) {
-		if (profile_is_too_thin(edit, text, sizeof(text))) {
+		char path[PATH_MAX];
+
+		profile_answer_read(work_path(edit, "answer", path), edit->input.sources,
+				    edit->input.n_priors, &edit->answer);
+		if (profile_is_too_thin(edit, text, sizeof(text)) ||
+		    agrees_with_others(edit, text, sizeof(text))) {
 			edit_end(edit, 0, 0, text);
 			return;
 		}
@@ -317,6 +365,16 @@ static const char *failure_of(const struct edit *edit, const struct job_end *end
 	return text;
 }
 
+/* It may have been for them: the next attempt is without. */
+static void priors_give_up(struct edit *edit)
+{
+	struct fault fault = { "" };
+	int r = prior_drop(edit->manager->state, edit->module.id, &fault);
+
+	if (r < 0)
+		manager_log_fault(edit->manager, r, &fault);
+}
+
 static void on_job(void *userdata, const struct job_end *end)
 {
 	struct edit *edit = userdata;
@@ -328,6 +386,8 @@ static void on_job(void *userdata, const struct job_end *end)
 	if (!end->error && end->text[0])
 		log_warning("the sandbox has gaps on this system: %s", end->text);
 	failure = failure_of(edit, end, text, sizeof(text));
+	if (failure && edit->stage == STAGE_PROFILE && edit->input.n_priors)
+		priors_give_up(edit);
 	if (failure)
 		edit_end(edit, -ECHILD, 0, failure);
 	else
@@ -339,13 +399,15 @@ static int words_of(struct edit *edit, char ***ret, struct fault *reterr)
 {
 	static const char *const names[] = { "{original}", "{samples}",	    "{profile}",   "{output}",
 					     "{report}",   "{generations}", "{directory}", "{build_id}",
-					     "{sidecars}", "{carried}",	    "{rebase}",	   NULL };
+					     "{sidecars}", "{carried}",	    "{prior}",	   "{rebase}",
+					     "{kept}",	   "{memo}",	    NULL };
 	static char *const original[] = { (char *)"original", NULL }, *const samples[] = { (char *)"samples",
 											   NULL };
 	static char *const profile[] = { (char *)"profile", NULL }, *const output[] = { (char *)"output",
 											NULL };
 	static char *const report[] = { (char *)"report.json", NULL }, *const directory[] = { (char *)".",
 											      NULL };
+	static char *const memo[] = { (char *)MEMO_NAME, NULL };
 	static char *const none[] = { NULL }, *const rebase[] = { (char *)"--rebase", NULL };
 	const struct settings *settings = &edit->manager->settings;
 	char sidecar_path[PATH_MAX];
@@ -360,7 +422,10 @@ static int words_of(struct edit *edit, char ***ret, struct fault *reterr)
 				  build_id,
 				  sidecars,
 				  edit->input.carried,
-				  settings_may_rebase(settings, edit->module.path) ? rebase : none };
+				  edit->input.priors,
+				  settings_may_rebase(settings, edit->module.path) ? rebase : none,
+				  edit->kept,
+				  memo };
 
 	if (!sidecars_directory(settings, edit->module.key, sidecar_path))
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", settings->root);
@@ -385,6 +450,17 @@ static void file_add(struct edit *edit, struct files *f, const char *name, bool 
 	file->is_output = is_output;
 }
 
+/* Of the edits before; this one writes it, too. */
+static void memo_add(struct edit *edit, struct files *f)
+{
+	const char *path = memos_give(edit->manager, &edit->module, f->paths[f->n_paths]);
+
+	if (!path)
+		return;
+	f->n_paths++;
+	f->files[f->n++] = (struct job_file){ .name = MEMO_NAME, .path = path };
+}
+
 /* What it must write comes first. */
 static void files_of(struct edit *edit, struct files *f)
 {
@@ -395,12 +471,16 @@ static void files_of(struct edit *edit, struct files *f)
 		f->files[f->n] = edit->input.files[f->n];
 	if (edit->stage == STAGE_EDITOR)
 		file_add(edit, f, "profile", false);
+	if (edit->stage == STAGE_EDITOR && memos_wanted(edit->manager))
+		memo_add(edit, f);
 	if (edit->stage == STAGE_CHECK)
 		file_add(edit, f, "output", false);
 	if (edit->stage != STAGE_CHECK)
 		file_add(edit, f, edit->stage == STAGE_PROFILE ? "profile" : "output", true);
 	if (edit->stage == STAGE_EDITOR)
 		file_add(edit, f, "report.json", true);
+	if (edit->stage == STAGE_EDITOR && memos_wanted(edit->manager))
+		file_add(edit, f, MEMO_NAME, true);
 	file_add(edit, f, "answer", true);
 	file_add(edit, f, "log", true);
 }
@@ -473,12 +553,23 @@ int edit_start(struct manager *m, const struct edit_request *request, edit_done 
 		r = fault_errno(reterr, -ENOMEM, "edit");
 	if (r == 0)
 		r = shipped_keep(m, &edit->module, reterr);
+	if (r == 0 && request->made && !(edit->tuned = strdup(request->reason)))
+		r = fault_errno(reterr, -ENOMEM, "edit");
 	if (r == 0)
-		r = edit_input_make(m, &edit->module, &edit->input, reterr);
+		r = exceptions_words(m, &edit->module, edit->path, &edit->kept, reterr);
+	if (r == 0 && request->made && *edit->kept)
+		r = fault_set(reterr, -EPERM,
+			      "%s: is edited with exceptions (%s), which what was measured has not; `morph "
+			      "reoptimize` makes one "
+			      "with them",
+			      edit->module.path, *edit->kept);
+	if (r == 0)
+		r = request->made ? edit_input_made(m, &edit->module, request->made, &edit->input, reterr) :
+				    edit_input_make(m, &edit->module, &edit->input, reterr);
 	if (r == 0)
 		r = decision_write(m, edit, request, reterr);
 	if (r == 0)
-		r = stage_start(edit, STAGE_PROFILE, reterr);
+		r = stage_start(edit, request->made ? STAGE_CHECK : STAGE_PROFILE, reterr);
 	if (r < 0)
 		return r;
 	edit->done = done;

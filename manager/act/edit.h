@@ -17,6 +17,7 @@
  *	{samples}	a sample log with the samples of every generation
  *	{carried}	several words, or none: --from=PROFILE --half-life=TIME, what was carried over from
  *			the build before (carryover.h)
+ *	{prior}		several words, or none: --prior=PROFILE, what others counted (priors.h), the nearest first
  *	{generations}	several words, perhaps none: --generation=BINARY for each of them that has samples
  *	{profile}	the profile: written by the first command, read by the second
  *	{output}	the new binary
@@ -25,8 +26,10 @@
  *	{sidecars}	where Morph data outside of its program is found by build ID
  *	{build_id}	of the shipped file
  *	{rebase}	--rebase where morphd.conf allows it, or no word
+ *	{kept}		several words, or none: what is to stay as shipped (exceptions.h)
  * When the first command's standard output is JSON with a `verdict` of `empty` or `too-few`, an
- * automatic edit ends there, to be tried again after `missing_samples` more.
+ * automatic edit ends there, to be tried again after `missing_samples` more. Likewise when the edit before was mostly by
+ * others' counts, and the samples since then agree with them (profile_answer.h).
  * A command succeeds by exit status 0 and by having written its file; otherwise the last line of its
  * standard error is the reason that is reported.
  */
@@ -42,6 +45,9 @@ struct edit_request {
 	int64_t module;
 	const char *path;   /* NULL: automatic; else where the user wants it */
 	const char *reason; /* of the decision */
+	const char *
+		made; /* a directory with an output, a report.json, a profile of somebody who measured it: steps 2 and 3
+			     * are left out; NULL: none is */
 };
 
 /** How it ended: @code 0 or -errno, and @text says what happened. The edit is freed before. */

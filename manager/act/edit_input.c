@@ -27,6 +27,8 @@ void edit_input_done(struct edit_input *in)
 	free(in->files);
 	free(in->carried[0]);
 	free(in->carried[1]);
+	for (size_t i = 0; in->priors[i]; i++)
+		free(in->priors[i]);
 	*in = (struct edit_input){ 0 };
 }
 
@@ -109,8 +111,11 @@ static int give_samples(struct manager *m, const struct module_row *module, cons
 	}
 	if (r < 0)
 		return r;
-	if (!samples->n_modules)
-		return fault_set(reterr, -ENODATA, "%s: there are no samples of it", module->path);
+	in->has_samples = samples->n_modules > 0;
+	if (!in->has_samples) { /* a log of nothing, but of a source that there is */
+		samples->source = SAMPLE_SOURCE_TICK;
+		samples->rate_hz = samples->n_cpus = 1;
+	}
 	samples->start_ns = (uint64_t)module->first_ns;
 	samples->duration_ns = (uint64_t)module->activity_ns;
 	r = sample_log_write(samples, path_join(place, "samples", path), reterr);
@@ -136,32 +141,94 @@ static int give_carried(struct manager *m, const struct module_row *module, stru
 	return r;
 }
 
-/* An empty directory with what both have. */
-static int make(struct manager *m, const struct module_row *module, const char *place, log_of *of,
-		struct edit_input *ret, struct fault *reterr)
+static int give_priors(struct manager *m, const struct module_row *module, struct edit_input *in,
+		       struct fault *reterr)
+{
+	double samples[PRIOR_SOURCES];
+	int r = priors_get(m->state, module->id, samples, reterr);
+
+	for (enum prior_source s = 0; r == 0 && s < PRIOR_SOURCES; s++) {
+		char from[PATH_MAX], name[32];
+
+		if (!(samples[s] > 0) || access(prior_path(m->store, module->key, s, from), R_OK) < 0)
+			continue;
+		snprintf(name, sizeof(name), "prior-%s", prior_source_name(s));
+		r = give(in, from, name, reterr);
+		if (r == 0 && asprintf(&in->priors[in->n_priors], "--prior=%s", name) < 0) {
+			in->priors[in->n_priors] = NULL;
+			r = fault_errno(reterr, -ENOMEM, "%s", name);
+		}
+		if (r == 0)
+			in->sources[in->n_priors++] = s;
+	}
+	return r;
+}
+
+static int samples_missing(const struct module_row *module, struct fault *reterr)
+{
+	return fault_set(reterr, -ENODATA, "%s: there are no samples of it", module->path);
+}
+
+/* An empty directory with what all have: the shipped file. */
+static int make_bare(struct manager *m, const struct module_row *module, const char *place,
+		     struct edit_input *ret, struct fault *reterr)
 {
 	char from[PATH_MAX];
 	int r = file_remove_tree(place, reterr);
 
-	*ret = (struct edit_input){ 0 };
 	/* Others may pass through it to the directory of a job, and see nothing on the way. */
 	if (r == 0)
 		r = manager_mkdir(place, 0711, reterr);
 	if (r == 0)
 		r = give(ret, store_path(m->store, module->key, "original", from), "original", reterr);
+	return r;
+}
+
+static int make(struct manager *m, const struct module_row *module, const char *place, log_of *of,
+		struct edit_input *ret, struct fault *reterr)
+{
+	int r = make_bare(m, module, place, ret, reterr);
+
 	return r < 0 ? r : give_samples(m, module, place, of, ret, reterr);
+}
+
+int edit_input_made(struct manager *m, const struct module_row *module, const char *made,
+		    struct edit_input *ret, struct fault *reterr)
+{
+	static const char *const names[] = { "output", "report.json", "profile" };
+	char from[PATH_MAX], to[PATH_MAX];
+	int r;
+
+	*ret = (struct edit_input){ 0 };
+	r = make_bare(m, module, m->work, ret, reterr);
+	for (size_t i = 0; i < ARRAY_SIZE(names) && r == 0; i++)
+		r = file_copy(path_join(made, names[i], from), path_join(m->work, names[i], to), reterr);
+	return r;
 }
 
 int edit_input_make(struct manager *m, const struct module_row *module, struct edit_input *ret,
 		    struct fault *reterr)
 {
-	int r = make(m, module, m->work, tally_log, ret, reterr);
+	int r;
 
-	return r < 0 ? r : give_carried(m, module, ret, reterr);
+	*ret = (struct edit_input){ 0 };
+	r = make(m, module, m->work, tally_log, ret, reterr);
+	if (r == 0)
+		r = give_carried(m, module, ret, reterr);
+	if (r == 0 && settings_has_priors(&m->settings))
+		r = give_priors(m, module, ret, reterr);
+	/* What others counted is enough to begin with. */
+	if (r == 0 && !ret->has_samples && !ret->priors[0])
+		r = samples_missing(module, reterr);
+	return r;
 }
 
 int edit_input_news(struct manager *m, const struct module_row *module, const char *place,
 		    struct edit_input *ret, struct fault *reterr)
 {
-	return make(m, module, place, news_log, ret, reterr);
+	int r;
+
+	*ret = (struct edit_input){ 0 };
+	r = make(m, module, place, news_log, ret, reterr);
+	return r == 0 && !ret->has_samples ? samples_missing(module, reterr) : r;
 }

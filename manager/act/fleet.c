@@ -4,32 +4,30 @@
 #include "manager/act/fleet.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "manager/act/edit_input.h"
+#include "manager/act/fleet_program.h"
+#include "manager/act/fleet_report.h"
 #include "manager/count/news.h"
 #include "manager/job/command.h"
 #include "manager/job/job.h"
+#include "manager/job/outcome.h"
 #include "manager/keep/journal.h"
 #include "manager/keep/path.h"
 #include "manager/keep/store.h"
 #include "manager/program/shipped.h"
 #include "manager/program/sidecars.h"
-#include "manager/verify/package_file.h"
 #include "sandbox/sandbox.h"
 
 #define SAMPLES_MIN 200 /* of a batch: fewer say hardly anything of a program's blocks */
 #define BATCHES 16	/* of one job */
-#define WAIT_NS (60ull * 1000000000)
-#define WAIT_DOUBLINGS 8
 #define TIMEOUT_S 300
+#define SILENT "the command failed and said nothing; is morph-fleet installed?"
 #define FILE_BYTES (16u << 20) /* of a job's files: a profile, a report */
 
 struct handover {
@@ -71,26 +69,6 @@ static struct handover *handover_new(struct manager *m)
 	return h;
 }
 
-/* Why the job did not do what it should; NULL: it did. */
-static const char *failure_of(const struct handover *h, const struct job_end *end, char *text, size_t size)
-{
-	char log[PATH_MAX], line[512];
-
-	command_last_line(path_join(h->place, "log", log), line, sizeof(line));
-	if (end->timed_out)
-		snprintf(text, size, "it took too long and was stopped");
-	else if (end->error)
-		snprintf(text, size, "%s", end->text);
-	else if (!WIFEXITED(end->status) || WEXITSTATUS(end->status))
-		snprintf(text, size, "%s",
-			 line[0] ? line : "the command failed and said nothing; is morph-fleet installed?");
-	else if (end->outputs[0] != JOB_OUTPUT_WRITTEN)
-		snprintf(text, size, "the command wrote no file of a plausible size");
-	else
-		return NULL;
-	return text;
-}
-
 /* ---- step 4 ---- */
 
 static int batch_end(struct manager *m, int64_t sequence, const char *outcome, const char *why,
@@ -104,60 +82,46 @@ static int batch_end(struct manager *m, int64_t sequence, const char *outcome, c
 	return news_batch_drop(m->state, sequence, reterr);
 }
 
-/* A line of the report; whoever wrote it may have been made to. Only what was handed over can have been taken. */
-static int line_take(struct handover *h, char *line, struct fault *reterr)
+/* What "last" says counts when batches have been dropped: what is again, was one of them. */
+static int last_take(struct handover *h, const char *number, struct fault *reterr)
 {
-	char *rest = NULL, *number = strtok_r(line, " ", &rest), *outcome = strtok_r(NULL, " ", &rest), *end;
-	int64_t value;
 	bool renewed = false;
-	int r;
+	char *end;
+	int64_t value = strtoll(number, &end, 10);
+	int r = *end ? 0 : news_stream_check(h->manager->state, value, &renewed, reterr);
 
-	if (!number || !outcome)
-		return 0;
-	if (strcmp(number, "last") == 0) {
-		value = strtoll(outcome, &end, 10);
-		r = *end ? 0 : news_stream_check(h->manager->state, value, &renewed, reterr);
-		if (renewed)
-			log_warning(
-				"the fleet knows batches of this machine that its database does not; a new "
-				"stream was begun");
-		return r;
-	}
-	value = strtoll(number, &end, 10);
+	if (renewed)
+		log_warning("the fleet knows batches of this machine that its database does not; a new "
+			    "stream was begun");
+	return r;
+}
+
+/* Only what was handed over can have been taken. */
+static int line_take(struct handover *h, const struct fleet_line *line, struct fault *reterr)
+{
+	char *end;
+	int64_t value = strtoll(line->key, &end, 10);
+
 	for (size_t i = 0; !*end && i < h->n_sequences; i++)
 		if (h->sequences[i] == value)
-			return batch_end(h->manager, value, outcome, rest ?: "", reterr);
+			return batch_end(h->manager, value, line->outcome, line->why, reterr);
 	return 0;
 }
 
-/* What "last" says counts when batches have been dropped: what is again, was one of them. */
 static int report_take(struct handover *h, struct fault *reterr)
 {
 	_clean_(file_map_donep) struct file_map map = { 0 };
-	_clean_(freep) char *text = NULL;
-	char path[PATH_MAX], *rest = NULL, *last = NULL;
+	struct fleet_line line, last = { "" };
+	char path[PATH_MAX];
+	size_t at = 0;
 	int r = file_map_open(path_join(h->place, "report", path), &map, reterr);
 
-	if (r < 0)
-		return r;
-	text = map.size < FILE_BYTES ? strndup((const char *)map.data ?: "", map.size) : NULL;
-	if (!text)
-		return fault_errno(reterr, -ENOMEM, "%s", path);
-	for (char *line = strtok_r(text, "\n", &rest); line && r == 0; line = strtok_r(NULL, "\n", &rest)) {
-		if (strncmp(line, "last ", 5) == 0)
+	while (r == 0 && fleet_report_next((const char *)map.data, map.size, &at, &line))
+		if (strcmp(line.key, "last") == 0)
 			last = line;
 		else
-			r = line_take(h, line, reterr);
-	}
-	return r == 0 && last ? line_take(h, last, reterr) : r;
-}
-
-/* Not now, but in a while. */
-static void push_wait(struct manager *m)
-{
-	m->handover_ns =
-		manager_monotonic_ns() + (WAIT_NS << MIN(m->handover_failures, (unsigned)WAIT_DOUBLINGS));
-	m->handover_failures++;
+			r = line_take(h, &line, reterr);
+	return r == 0 && last.key[0] ? last_take(h, last.outcome, reterr) : r;
 }
 
 static void on_pushed(void *userdata, const struct job_end *end)
@@ -170,17 +134,14 @@ static void on_pushed(void *userdata, const struct job_end *end)
 	int r = 0;
 
 	h->job = NULL;
-	failure = failure_of(h, end, text, sizeof(text));
+	failure = outcome_failure(end, h->place, SILENT, text, sizeof(text));
 	if (end->outputs[0] == JOB_OUTPUT_WRITTEN)
 		r = report_take(h, &fault);
 	if (failure) {
-		if (!m->handover_failures)
+		if (backoff_failed(&m->handing))
 			log_warning("counts were not handed over to the fleet, and wait: %s", failure);
-		push_wait(m);
-	} else {
-		if (m->handover_failures)
-			log_info("counts are handed over to the fleet again");
-		m->handover_failures = 0;
+	} else if (backoff_worked(&m->handing)) {
+		log_info("counts are handed over to the fleet again");
 	}
 	m->handover = NULL;
 	handover_free(h);
@@ -282,7 +243,7 @@ static void on_batch(void *userdata, const struct job_end *end)
 	int r = 0;
 
 	h->job = NULL;
-	failure = failure_of(h, end, text, sizeof(text));
+	failure = outcome_failure(end, h->place, SILENT, text, sizeof(text));
 	if (failure)
 		log_warning("no batch for the fleet was made of module %" PRId64 ", its counts wait: %s",
 			    h->module, failure);
@@ -298,16 +259,19 @@ static void on_batch(void *userdata, const struct job_end *end)
 
 static int batch_words(struct handover *h, const char *key, char ***ret, struct fault *reterr)
 {
-	static const char *const names[] = { "{original}", "{samples}",	 "{profile}",  "{generations}",
-					     "{carried}",  "{sidecars}", "{build_id}", NULL };
+	static const char *const names[] = { "{original}",    "{samples}", "{profile}",
+					     "{generations}", "{carried}", "{sidecars}",
+					     "{build_id}",    "{prior}",   NULL };
 	static char *const original[] = { (char *)"original", NULL }, *const samples[] = { (char *)"samples",
 											   NULL };
 	static char *const profile[] = { (char *)"profile", NULL }, *const none[] = { NULL };
+	/* There is no prior of a batch: samples of the shipped file are handed over as they are. */
+	static char *const seen[] = { (char *)"--seen", NULL };
 	const struct settings *settings = &h->manager->settings;
 	char sidecar_path[PATH_MAX], *sidecars[] = { sidecar_path, NULL },
 				     *build_id[] = { (char *)key, NULL };
-	char *const *values[] = { original, samples,  profile, h->input.generations ?: none,
-				  none,	    sidecars, build_id };
+	char *const *values[] = { original, samples,  profile,	h->input.generations ?: none,
+				  none,	    sidecars, build_id, seen };
 
 	if (!sidecars_directory(settings, key, sidecar_path))
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", settings->root);
@@ -355,38 +319,6 @@ static int batch_make(struct manager *m, const struct module_row *module, struct
 
 /* ---- step 1 ---- */
 
-static bool is_listed(const struct settings *settings, const char *path)
-{
-	const char *at = settings->fleet_programs;
-	char pattern[PATH_MAX];
-	int n = 0;
-
-	for (; sscanf(at, "%4095s%n", pattern, &n) == 1; at += n)
-		if (strcmp(pattern, "packages") == 0 || fnmatch(pattern, path, 0) == 0)
-			return true;
-	return false;
-}
-
-/* The shipped file in the store, against what the package says of the path: 1, 0, or -errno. */
-static int is_of_a_package(struct manager *m, const struct module_row *module, struct fault *reterr)
-{
-	_clean_(fd_closep) int fd = -1;
-	struct package_file file = { "" };
-	char original[PATH_MAX];
-	int r = package_file_find(m->settings.root, module->path, &file, reterr);
-
-	if (r < 0 || !file.package[0])
-		return r;
-	r = shipped_keep(m, module, reterr);
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	fd = open(store_path(m->store, module->key, "original", original),
-		  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		return fault_errno(reterr, -errno, "%s", original);
-	return package_file_matches(&file, fd, reterr);
-}
-
 static int batch_next(struct manager *m, struct fault *reterr)
 {
 	struct module_row module = { 0 };
@@ -401,7 +333,11 @@ static int batch_next(struct manager *m, struct fault *reterr)
 	if (r == 0)
 		r = news_take(m->state, id, reterr);
 	if (r == 0)
-		r = is_listed(&m->settings, module.path) ? is_of_a_package(m, &module, reterr) : 0;
+		r = fleet_program_may(m, &module, reterr);
+	if (r > 0) {
+		r = shipped_keep(m, &module, reterr);
+		r = r == 0 ? 1 : r == -ENOENT ? 0 : r;
+	}
 	if (r > 0)
 		r = batch_make(m, &module, reterr);
 	else if (r == 0)
@@ -427,11 +363,11 @@ static int tick(struct manager *m, struct fault *reterr)
 
 	if (r == 0)
 		r = news_count(m->state, &waiting, reterr);
-	if (r < 0 || !waiting || manager_monotonic_ns() < m->handover_ns)
+	if (r < 0 || !waiting || backoff_waits(&m->handing))
 		return r < 0 ? r : batch_next(m, reterr);
 	r = push(m, reterr);
 	if (r < 0)
-		push_wait(m);
+		backoff_failed(&m->handing);
 	return r;
 }
 

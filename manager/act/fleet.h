@@ -7,10 +7,9 @@
  *	1. a program that may be told of has enough new samples (news.h), and had no batch for `fleet_interval`
  *	2. a job makes a profile of these alone: a batch, with a number, in the database
  *	3. a job with a network (morph-fleet) hands batches over, in the order of their numbers, and says what became of each
- *	4. what was taken, or never will be, is forgotten; what was not waits: a minute, two, at last six hours
+ *	4. what was taken, or never will be, is forgotten; what was not waits: a minute, two, at last four hours
  *
- * One job at a time, beside edits. Of a program may be told if its shipped file is as a package shipped it, byte for byte, and
- * `fleet_programs` has its path, or says packages.
+ * One job at a time, beside edits.
  */
 
 #include "manager/keep/context.h"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "manager/act/quota.h"
 #include "manager/keep/catalog.h"
 #include "manager/keep/journal.h"
 #include "manager/keep/store.h"
@@ -62,7 +63,25 @@ static int counted_in_transaction(struct manager *m, struct fault *reterr)
 	"SELECT id FROM idle WHERE module <> ?1 AND rank > ?2 AND (coalesce(share, 0) <= ?3 OR "          \
 	"rank > ?4) ORDER BY share LIMIT 1"
 
-static int generation_drop(struct manager *m, int64_t id, struct fault *reterr)
+/* The rows of it: all of that, or nothing. */
+static int rows_drop(struct manager *m, int64_t id, int64_t owner, int64_t number, struct fault *reterr)
+{
+	int r = state_begin(m->state, reterr);
+
+	if (r == 0)
+		r = generation_set_state(m->state, id, "dropped", "to make room", reterr);
+	if (r == 0)
+		r = state_do(m->state, reterr, "DELETE FROM sample WHERE generation = ?", "i", id);
+	if (r == 0)
+		r = journal_event(m->state, owner, NULL, EVENT_DROPPED, reterr,
+				  "generation %lld was deleted to make room", (long long)number);
+	if (r == 0)
+		r = state_commit(m->state, reterr);
+	state_undo(m->state);
+	return r;
+}
+
+int housekeeping_drop_generation(struct manager *m, int64_t id, struct fault *reterr)
 {
 	struct module_row module = { 0 };
 	int64_t number = 0, owner = 0;
@@ -74,16 +93,11 @@ static int generation_drop(struct manager *m, int64_t id, struct fault *reterr)
 				  id);
 	if (r == 0)
 		r = module_get(m->state, owner, &module, reterr);
-	/* First the row: a description without a row is harmless, the reverse is not. */
+	/* First the rows: files without a row go at the next start (rebuild.h), a row without files never would. */
 	if (r == 0)
-		r = generation_set_state(m->state, id, "dropped", "to make room", reterr);
-	if (r == 0)
-		r = state_do(m->state, reterr, "DELETE FROM sample WHERE generation = ?", "i", id);
+		r = rows_drop(m, id, owner, number, reterr);
 	if (r == 0)
 		r = store_drop_generation(m->store, module.key, number, reterr);
-	if (r == 0)
-		r = journal_event(m->state, owner, NULL, EVENT_DROPPED, reterr,
-				  "generation %lld was deleted to make room", (long long)number);
 	module_row_done(&module);
 	return r;
 }
@@ -103,7 +117,7 @@ static int generations_drop(struct manager *m, int64_t busy, struct fault *reter
 			return r;
 		id = sqlite3_column_int64(statement, 0);
 		sqlite3_reset(statement);
-		r = generation_drop(m, id, reterr);
+		r = housekeeping_drop_generation(m, id, reterr);
 		if (r < 0)
 			return r;
 	}
@@ -118,10 +132,27 @@ static void fetched_drop(const struct manager *m, const char *build_id)
 		unlink(path);
 }
 
+int housekeeping_drop_module(struct manager *m, int64_t id, struct fault *reterr)
+{
+	struct module_row module = { 0 };
+	int r = module_get(m->state, id, &module, reterr);
+
+	/* First the store: a row without files is deleted next time, files without a row never. */
+	if (r == 0)
+		r = store_drop_module(m->store, module.key, reterr);
+	if (r == 0)
+		fetched_drop(m, module.key);
+	if (r == 0)
+		r = state_do(m->state, reterr, "DELETE FROM module WHERE id = ?", "i", id);
+	if (r == 0)
+		log_debug("%s: build %s was forgotten", module.path, module.key);
+	module_row_done(&module);
+	return r;
+}
+
 static int modules_drop(struct manager *m, int64_t busy, struct fault *reterr)
 {
 	for (;;) {
-		struct module_row module = { 0 };
 		int64_t id = 0;
 		int r = state_integer(
 			m->state, &id, reterr,
@@ -129,22 +160,10 @@ static int modules_drop(struct manager *m, int64_t busy, struct fault *reterr)
 			"NOT EXISTS (SELECT 1 FROM target WHERE module = module.id) LIMIT 1",
 			"ii", journal_now_ns() - HOUSEKEEPING_GONE_S * 1000000000, busy);
 
+		if (r == 0)
+			r = housekeeping_drop_module(m, id, reterr);
 		if (r < 0)
 			return r == -ENOENT ? 0 : r;
-		r = module_get(m->state, id, &module, reterr);
-		/* First the store: a row without files is deleted next time, files without a row never. */
-		if (r == 0)
-			r = store_drop_module(m->store, module.key, reterr);
-		if (r == 0)
-			fetched_drop(m, module.key);
-		if (r == 0)
-			r = state_do(m->state, reterr, "DELETE FROM module WHERE id = ?", "i", id);
-		if (r == 0)
-			log_info("%s: build %s is installed nowhere any more and was forgotten", module.path,
-				 module.key);
-		module_row_done(&module);
-		if (r < 0)
-			return r;
 	}
 }
 
@@ -154,5 +173,7 @@ int housekeeping(struct manager *m, int64_t busy, struct fault *reterr)
 
 	if (r == 0)
 		r = generations_drop(m, busy, reterr);
-	return r < 0 ? r : modules_drop(m, busy, reterr);
+	if (r == 0)
+		r = modules_drop(m, busy, reterr);
+	return r < 0 ? r : quota_collect(m, busy, reterr);
 }

@@ -8,6 +8,7 @@
  * - generations that stand nowhere, beyond the newest keep_generations, once their samples are no more
  *   than HOUSEKEEPING_SHARE of the module's (aged), so that no edit ever throws a profile away
  * - modules that are installed nowhere and were not seen for HOUSEKEEPING_GONE_S
+ * - what is more than its owner may have: quota.h
  */
 
 #include "manager/keep/context.h"
@@ -16,6 +17,11 @@
 #define HOUSEKEEPING_SHARE 0.05
 #define HOUSEKEEPING_GENERATIONS 32 /* inactive ones, whatever their samples */
 #define HOUSEKEEPING_GONE_S (30ll * 86400)
+
+/** housekeeping_drop_generation() - one that stands nowhere: its files and samples go, its row says so */
+int housekeeping_drop_generation(struct manager *manager, int64_t id, struct fault *reterr);
+/** housekeeping_drop_module() - all that is known of a module, and its files in the store */
+int housekeeping_drop_module(struct manager *manager, int64_t id, struct fault *reterr);
 
 /** housekeeping() - @busy: a module that is being edited, left alone; 0: none. Cost: O(sample rows) */
 int housekeeping(struct manager *manager, int64_t busy, struct fault *reterr);

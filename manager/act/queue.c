@@ -49,6 +49,7 @@ static void entry_free(struct entry *entry)
 {
 	free((char *)entry->edit.path);
 	free((char *)entry->edit.reason);
+	free((char *)entry->edit.made);
 	free(entry);
 }
 DEFINE_CLEANUP(struct entry *, entry_free);
@@ -85,9 +86,11 @@ int queue_add(struct queue *queue, const struct edit_request *request, edit_done
 	*entry = (struct entry){ .edit.module = request->module,
 				 .edit.path = request->path ? strdup(request->path) : NULL,
 				 .edit.reason = strdup(request->reason),
+				 .edit.made = request->made ? strdup(request->made) : NULL,
 				 .done = done,
 				 .userdata = userdata };
-	if (!entry->edit.reason || (request->path && !entry->edit.path))
+	if (!entry->edit.reason || (request->path && !entry->edit.path) ||
+	    (request->made && !entry->edit.made))
 		return fault_errno(reterr, -ENOMEM, "queue of edits");
 	while (*last)
 		last = &(*last)->next;

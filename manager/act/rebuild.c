@@ -81,6 +81,26 @@ static int on_generation(void *userdata, const char *build_id, const struct stor
 	return r;
 }
 
+/* The same for a database that is not empty. */
+static int on_generation_kept(void *userdata, const char *build_id, const struct store_generation *from)
+{
+	struct rebuild *b = userdata;
+	struct state *state = b->manager->state;
+	struct generation_row row = { 0 };
+	struct module_row module = { 0 };
+	int r = module_get_by_key(state, build_id, &module, b->reterr);
+
+	if (r == 0)
+		r = generation_get(state, module.id, (int64_t)from->number, &row, b->reterr);
+	if (r == 0 && strcmp(row.state, "dropped") == 0)
+		r = store_drop_generation(b->manager->store, build_id, (int64_t)from->number, b->reterr);
+	else if (r == -ENOENT)
+		r = module.id ? on_generation(userdata, build_id, from) : 0;
+	generation_row_done(&row);
+	module_row_done(&module);
+	return r;
+}
+
 static int on_target(void *userdata, const char *build_id, const struct store_target *from)
 {
 	struct rebuild *b = userdata;
@@ -105,23 +125,78 @@ static int on_target(void *userdata, const char *build_id, const struct store_ta
 	return r;
 }
 
+/* Not where the database knows better: a path that is another module's now. */
+static int on_target_kept(void *userdata, const char *build_id, const struct store_target *from)
+{
+	struct rebuild *b = userdata;
+
+	return target_exists(b->manager->state, from->path) ? 0 : on_target(userdata, build_id, from);
+}
+
 static void on_damaged(_unused_ void *userdata, const char *path, const struct fault *why)
 {
 	log_warning("%s: left out: %s", path, why->text);
+}
+
+static int walk_in_transaction(struct rebuild *b, const struct store_visitor *visitor)
+{
+	struct state *state = b->manager->state;
+	int r = state_begin(state, b->reterr);
+
+	if (r == 0)
+		r = store_walk(b->manager->store, visitor, b->reterr);
+	if (r == 0)
+		r = state_commit(state, b->reterr);
+	state_undo(state);
+	return r;
+}
+
+int rebuild_agree(struct manager *m, struct fault *reterr)
+{
+	struct rebuild b = { .manager = m, .reterr = reterr };
+	struct store_visitor visitor = { on_module, on_generation_kept, on_target_kept, on_damaged, &b };
+
+	int r = walk_in_transaction(&b, &visitor);
+
+	if (r == 0 && b.n_modules)
+		log_warning(
+			"the database did not know %u programs that are in the store (restored from an older "
+			"backup?); they were entered",
+			b.n_modules);
+	return r;
+}
+
+int rebuild_missing(struct manager *m, unsigned *retn, struct fault *reterr)
+{
+	_clean_(statement_freep) sqlite3_stmt *rows = NULL;
+	char path[PATH_MAX];
+	int r = state_prepare(
+		m->state, &rows, reterr,
+		"SELECT t.path, m.key FROM target t JOIN module m ON m.id = t.module WHERE t.generation "
+		"<> 0 ORDER BY t.path",
+		"");
+
+	*retn = 0;
+	while (r == 0 && (r = state_step(m->state, rows, reterr)) == 1) {
+		r = 0;
+		store_path(m->store, (const char *)sqlite3_column_text(rows, 1), "original", path);
+		if (access(path, R_OK) == 0)
+			continue;
+		log_error("%s: runs a generation, and the store lacks its shipped file, so it cannot be put "
+			  "back: restore "
+			  "%s, or reinstall its package",
+			  sqlite3_column_text(rows, 0), m->store);
+		++*retn;
+	}
+	return r;
 }
 
 int rebuild_from_store(struct manager *m, unsigned *retn, struct fault *reterr)
 {
 	struct rebuild b = { .manager = m, .reterr = reterr };
 	struct store_visitor visitor = { on_module, on_generation, on_target, on_damaged, &b };
-	int r = state_begin(m->state, reterr);
+	int r = walk_in_transaction(&b, &visitor);
 
-	if (r < 0)
-		return r;
-	r = store_walk(m->store, &visitor, reterr);
-	if (r == 0)
-		r = state_commit(m->state, reterr);
-	state_undo(m->state);
 	*retn = b.n_modules;
 	/* Inode and change time are not known, so every path is looked at. */
 	return r < 0 ? r : installed_refresh(m, reterr);

@@ -9,9 +9,12 @@
 
 #include "base/log.h"
 #include "manager/act/activation.h"
+#include "manager/act/memos.h"
+#include "manager/act/tuned.h"
 #include "manager/act/verdict.h"
 #include "manager/act/watch.h"
 #include "manager/keep/journal.h"
+#include "manager/keep/path.h"
 #include "manager/program/installed.h"
 
 /* The path that a symbolic link stands for. Only for those who may change something: it looks as morphd. */
@@ -71,10 +74,80 @@ int request_reoptimize(struct manager *m, const char *path, edit_done done, void
 			     "UPDATE module SET condemned = NULL, condemned_ns = 0 WHERE id = ?", "i",
 			     in.module.id);
 	if (r == 0)
+		r = tuned_forget(m, in.module.id, reterr);
+	if (r == 0)
 		r = queue_add(m->queue,
 			      &(struct edit_request){
 				      .module = in.module.id, .path = in.target.path, .reason = reason },
 			      done, userdata, reterr);
+	installed_done(&in);
+	return r;
+}
+
+/* Only a name that nobody could mean anything else by. */
+static int directory_find(struct manager *m, const char *name, char ret[PATH_MAX], struct fault *reterr)
+{
+	static const char prefix[] = "tuned.";
+	char state[PATH_MAX];
+	size_t n = strlen(prefix);
+
+	if (strncmp(name, prefix, n) != 0 || strlen(name) != n + 6 ||
+	    strspn(name + n, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != 6)
+		return fault_set(reterr, -EINVAL, "\"%s\" is no directory of measured generations", name);
+	return settings_path(&m->settings, m->settings.state_directory, state) &&
+			       path_join(state, name, ret)[0] ?
+		       0 :
+		       fault_errno(reterr, -ENAMETOOLONG, "%s", name);
+}
+
+/* Every path of the module: what was measured at one holds for all. */
+static int shipped_return(struct manager *m, const struct installed *in, const char *text,
+			  struct fault *reterr)
+{
+	_clean_(paths_freep) char **paths = NULL;
+	int r = target_paths(m->state, in->module.id, &paths, reterr);
+
+	for (char **path = paths; r >= 0 && *path; path++)
+		r = activation_switch(m, *path, 0, EVENT_ROLLED_BACK, text, reterr);
+	return r < 0 ? r : tuned_note(m, in->module.id, 0, text, reterr);
+}
+
+static int generation_take(struct manager *m, const struct installed *in, const char *directory,
+			   const char *text, edit_done done, void *userdata, struct fault *reterr)
+{
+	struct edit_request request = { .module = in->module.id, .path = in->target.path, .reason = text };
+	char made[PATH_MAX];
+	int r = directory_find(m, directory, made, reterr);
+
+	request.made = made;
+	if (r == 0)
+		r = activation_may(m, in->target.path, reterr);
+	if (r == 0) /* it was measured whatever happened before */
+		r = state_do(m->state, reterr,
+			     "UPDATE module SET condemned = NULL, condemned_ns = 0 WHERE id = ?", "i",
+			     in->module.id);
+	return r < 0 ? r : queue_add(m->queue, &request, done, userdata, reterr);
+}
+
+int request_tuned(struct manager *m, const char *path, const char *directory, const char *text,
+		  edit_done done, void *userdata, struct fault *reterr)
+{
+	char resolved[PATH_MAX];
+	_clean_(freep) char *pin = NULL;
+	struct installed in;
+	int r = open_at(m, path, resolved, &in, reterr);
+
+	if (r < 0)
+		return r;
+	r = pin_get(m->state, in.target.path, &pin, reterr);
+	if (r == 1)
+		r = fault_set(reterr, -EPERM, "%s: is pinned (%s)", path, pin);
+	else if (r == 0 && !*directory)
+		r = shipped_return(m, &in, text, reterr) < 0 ? -EIO : 1;
+	else if (r == 0 && strcmp(directory, "active") == 0)
+		r = tuned_note(m, in.module.id, in.target.generation, text, reterr) < 0 ? -EIO : 1;
+	else if (r == 0)
+		r = generation_take(m, &in, directory, text, done, userdata, reterr);
 	installed_done(&in);
 	return r;
 }
@@ -84,6 +157,10 @@ static int rolled_back(struct manager *m, int64_t module, const char *path, stru
 {
 	char text[PATH_MAX + 64];
 
+	int r = memos_drop(m, module, reterr);
+
+	if (r < 0)
+		return r;
 	snprintf(text, sizeof(text), "%s was rolled back by request", path);
 	return state_do(m->state, reterr, "UPDATE module SET condemned = ?, condemned_ns = 0 WHERE id = ?",
 			"ti", text, module);
@@ -164,6 +241,35 @@ int request_unpin(struct manager *m, const char *path, struct fault *reterr)
 	if (pin_clear(m->state, resolved, reterr) < 0)
 		return -EIO;
 	return journal_event(m->state, 0, resolved, EVENT_UNPINNED, reterr, "by request");
+}
+
+int request_pin_part(struct manager *m, const struct kept_row *part, struct fault *reterr)
+{
+	char resolved[PATH_MAX];
+	struct kept_row row = *part;
+	int r = resolve(m, part->path, resolved, reterr);
+
+	row.path = resolved;
+	if (r == 0)
+		r = kept_set(m->state, &row, reterr);
+	return r < 0 ? r :
+		       journal_event(m->state, 0, resolved, EVENT_PINNED, reterr,
+				     "%s %s stays as shipped: %s", row.kind, row.name, row.reason);
+}
+
+int request_unpin_part(struct manager *m, const char *path, const char *kind, const char *name,
+		       struct fault *reterr)
+{
+	char resolved[PATH_MAX];
+	struct fault ignored;
+	int r;
+
+	if (resolve(m, path, resolved, &ignored) < 0)
+		snprintf(resolved, sizeof(resolved), "%s", path);
+	r = kept_clear(m->state, resolved, kind, name, reterr);
+	return r < 0 ? r :
+		       journal_event(m->state, 0, resolved, EVENT_UNPINNED, reterr, "%s %s, by request", kind,
+				     name);
 }
 
 int request_pardon(struct manager *m, const char *path, struct fault *reterr)

@@ -4,6 +4,7 @@
 #include "manager/act/watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "manager/act/activation.h"
+#include "manager/act/memos.h"
 #include "manager/count/cost.h"
 #include "manager/count/crashes.h"
 #include "manager/keep/journal.h"
@@ -136,7 +138,7 @@ static int pardon_old(struct manager *m, struct fault *reterr)
 				-ENOENT;
 
 		if (r == 0)
-			r = watch_pardon(m, module, "its crashes are long ago (condemned_time)", reterr);
+			r = watch_pardon(m, module, "that was long ago (condemned_time)", reterr);
 		if (r < 0)
 			return r == -ENOENT ? 0 : r;
 	}
@@ -167,6 +169,8 @@ int watch_condemn(struct manager *m, const struct generation_row *generation, co
 	}
 	if (r == 0 && strcmp(generation->state, "condemned") != 0)
 		r = condemn_rows(m, generation, reason, reterr);
+	if (r == 0)
+		r = MIN(memos_drop(m, generation->module, reterr), 0);
 	return r == 0 && failed ? fault_set(reterr, failed, "%s", first.text) : r;
 }
 
@@ -366,6 +370,15 @@ int watch_list(struct manager *m, struct fault *reterr)
 	return file_write(file, text.data, text.size, 0644, reterr);
 }
 
+void watch_look_again(struct manager *m)
+{
+	char list[PATH_MAX], directory[PATH_MAX];
+	_clean_(fd_closep) int fd = requests_find(m, list, directory) ? open(list, O_WRONLY | O_CLOEXEC) : -1;
+
+	/* That it was open for writing is all that the monitor hears. */
+	(void)fd;
+}
+
 int watch_burst(struct manager *m, const char *path, struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer text = { 0 };
@@ -401,12 +414,30 @@ int watch_tick(struct manager *m, int64_t seconds, struct fault *reterr)
 	return r < 0 ? r : pardon_old(m, reterr);
 }
 
-int watch_cpu(struct manager *m, unsigned *retn, struct fault *reterr)
+/* 1: the shipped file stands there already: morph-start was first. */
+static int put_back(struct manager *m, const struct target_row *target,
+		    const struct generation_row *generation, struct fault *reterr)
+{
+	int r = activation_switch(m, target->path, 0, EVENT_ROLLED_BACK,
+				  "the active generation was made for another CPU", reterr);
+
+	if (r == 1)
+		r = journal_event(m->state, target->module, target->path, EVENT_ROLLED_BACK, reterr,
+				  "generation 0: put back when the machine started: generation %lld was made "
+				  "for another CPU",
+				  (long long)generation->number);
+	/* Its samples are as good as new for this CPU. */
+	return r < 0 ? r :
+		       state_do(m->state, reterr,
+				"UPDATE module SET edit_samples = 0, edit_ns = 0 WHERE id = ?", "i",
+				target->module);
+}
+
+int watch_cpu(struct manager *m, unsigned *retn, unsigned *retfailed, struct fault *reterr)
 {
 	_clean_(paths_freep) char **paths = NULL;
 	int r = target_paths(m->state, 0, &paths, reterr);
 
-	*retn = 0;
 	for (char **path = paths; r == 0 && m->cpu[0] && *path; path++) {
 		struct generation_row generation = { 0 };
 		struct target_row target = { 0 };
@@ -416,17 +447,13 @@ int watch_cpu(struct manager *m, unsigned *retn, struct fault *reterr)
 		if (one == 0)
 			one = generation_get(m->state, target.module, target.generation, &generation, &fault);
 		if (one == 0 && generation.number && generation.cpu && strcmp(generation.cpu, m->cpu) != 0) {
-			one = activation_switch(m, *path, 0, EVENT_ROLLED_BACK,
-						"the active generation was made for another CPU", &fault);
+			one = put_back(m, &target, &generation, &fault);
 			*retn += one == 0;
-			if (one == 0) /* its samples are as good as new for this CPU */
-				one = state_do(m->state, &fault,
-					       "UPDATE module SET edit_samples = 0, "
-					       "edit_ns = 0 WHERE id = ?",
-					       "i", target.module);
 		}
-		if (one < 0)
+		if (one < 0 && one != -ENOENT) {
 			log_warning("%s", fault.text);
+			++*retfailed;
+		}
 		generation_row_done(&generation);
 		target_row_done(&target);
 	}

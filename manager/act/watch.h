@@ -47,6 +47,9 @@ int watch_judge(struct manager *manager, struct fault *reterr);
 /** watch_list() - tell morph-monitor which programs' starts to report; only written when it changed */
 int watch_list(struct manager *manager, struct fault *reterr);
 
+/** watch_look_again() - tell morph-monitor that another file stands at a path of the list; it would see it at its next drain */
+void watch_look_again(struct manager *manager);
+
 /**
  * watch_burst() - ask morph-monitor to sample faster for a few seconds, for the sake of the program @path
  *
@@ -57,8 +60,11 @@ int watch_burst(struct manager *manager, const char *path, struct fault *reterr)
 /** watch_tick() - @seconds have passed */
 int watch_tick(struct manager *manager, int64_t seconds, struct fault *reterr);
 
-/** watch_cpu() - put the shipped file back where a generation made for another CPU stands */
-int watch_cpu(struct manager *manager, unsigned *retn, struct fault *reterr);
+/**
+ * watch_cpu() - put the shipped file back where, as the rows say, a generation made for another CPU stands
+ * @retn, @retfailed: programs, added to; each failure is logged
+ */
+int watch_cpu(struct manager *manager, unsigned *retn, unsigned *retfailed, struct fault *reterr);
 
 /** watch_pardon() - the module may be edited again, and its condemned generations be used; @why: for the journal */
 int watch_pardon(struct manager *manager, int64_t module, const char *why, struct fault *reterr);

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "manager/decide/presence.h"
 
-#define LOOK_US 100000u
+#define LOOK_US 50000u
 #define FROZEN_LOOK_US 250000u
 #define COSTLY_LOOK_US \
 	1000000u /* without a control group, the edit's CPU time is that of processes found in /proc */
@@ -115,6 +115,7 @@ static int on_look(sd_event_source *source, _unused_ uint64_t usec, void *userda
 	char why[256];
 	int r;
 
+	yield->presence.used_by = yield->manager->used_by;
 	if (presence_is_busy(settings, &yield->presence, now_ns, edit_cpu_us(yield->edit), why, sizeof(why)))
 		freeze(yield, now_ns, why);
 	else if (yield->is_frozen && (now_ns - yield->quiet_ns) / 1000000000 >= settings->resume_s)

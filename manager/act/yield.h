@@ -4,7 +4,7 @@
 /**
  * yield.h - the edit under way gives way: frozen while others want the machine, cancelled when that takes too long
  *
- * Looks ten times a second (decide/presence.h), so that an edit stands still within 200 ms of a user's return; once a second
+ * Looks twenty times a second (decide/presence.h), so that an edit stands still within 200 ms of a user's return; once a second
  * where there is no control group to ask for its CPU time. It goes on
  * when the machine has been quiet for `resume_after`. It is frozen for `frozen_time` at most, all times together: nobody
  * can keep one for ever. What somebody asked for is not frozen.

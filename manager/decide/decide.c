@@ -9,6 +9,7 @@
 
 #define HOUR 3600u
 #define WEEK (7u * 24 * HOUR)
+#define SOONER 10
 #define RUNS_S 120 /* sampled so lately, it still runs */
 
 uint64_t decide_retry_s(uint64_t failures)
@@ -29,6 +30,17 @@ static enum decision _printf_(3, 4)
 	return v;
 }
 
+/*
+ * After an edit by what others counted the samples here are asked soon whether they agree: a machine that uses the program
+ * in another way should not wait for as many as another edit of the same kind needs.
+ */
+static uint64_t samples_enough(const struct settings *settings, const struct decide_input *in)
+{
+	const uint64_t minimum = settings->minimum_samples;
+
+	return MAX(in->is_by_others ? (minimum + SOONER - 1) / SOONER : minimum, in->needed);
+}
+
 static uint64_t wait_needed_s(const struct settings *settings, const struct decide_input *in)
 {
 	return MAX(settings->edit_interval_s, decide_retry_s(in->failures));
@@ -42,8 +54,8 @@ static bool has_waited(const struct settings *settings, const struct decide_inpu
 /* Half of the samples are there, so the others will come; a burst is for the last stretch. */
 static bool is_near(const struct settings *settings, const struct decide_input *in, uint64_t enough)
 {
-	return has_waited(settings, in) && in->new_samples >= enough / 2 && in->since_sample_s >= 0 &&
-	       in->since_sample_s < RUNS_S;
+	return has_waited(settings, in) && in->new_samples - in->new_others >= enough / 2 &&
+	       in->since_sample_s >= 0 && in->since_sample_s < RUNS_S;
 }
 
 /* What no wish of the user can change. */
@@ -57,7 +69,7 @@ static bool is_impossible(const struct settings *settings, const struct decide_i
 		*retverdict = verdict(DECIDE_NEVER, ret, "it is pinned: %s", in->pinned);
 	else if (!in->has_target)
 		*retverdict = verdict(DECIDE_NEVER, ret, "no installed file of this build is left");
-	else if (!in->samples)
+	else if (!in->samples && !in->others)
 		*retverdict = verdict(DECIDE_WAIT, ret, "it has no samples yet");
 	else if (in->free_bytes < settings->minimum_free_bytes)
 		*retverdict = verdict(DECIDE_WAIT, ret,
@@ -86,7 +98,8 @@ bool decide_activate(bool gain_is_known, double gain, bool automatic, char ret[D
 enum decision decide(const struct settings *settings, const struct decide_input *in, bool automatic,
 		     char ret[DECIDE_REASON_MAX])
 {
-	uint64_t enough = MAX(settings->minimum_samples, in->needed);
+	uint64_t enough = samples_enough(settings, in);
+	char others[64] = "";
 	enum decision v;
 
 	if (is_impossible(settings, in, ret, &v))
@@ -98,6 +111,10 @@ enum decision decide(const struct settings *settings, const struct decide_input 
 		return verdict(DECIDE_WAIT, ret, "automatic = no: edits only on request");
 	if (in->condemned)
 		return verdict(DECIDE_NEVER, ret, "an earlier generation was taken back: %s", in->condemned);
+	if (in->tuned)
+		return verdict(DECIDE_NEVER, ret,
+			       "it was measured on this machine: %s; only another build or CPU changes that",
+			       in->tuned);
 	if (in->new_samples < enough)
 		return verdict(is_near(settings, in, enough) ? DECIDE_SAMPLE : DECIDE_WAIT, ret,
 			       "%llu of %llu new samples", (unsigned long long)in->new_samples,
@@ -111,8 +128,25 @@ enum decision decide(const struct settings *settings, const struct decide_input 
 		return verdict(
 			DECIDE_WAIT, ret, "edits begun in the last 24 hours: %llu (edits_per_day is %llu)",
 			(unsigned long long)in->edits_today, (unsigned long long)settings->edits_per_day);
+	if (settings->edits_per_program && in->edits_of_program >= settings->edits_per_program)
+		return verdict(
+			DECIDE_WAIT, ret,
+			"edits of this program begun in the last 24 hours: %llu (edits_per_program is %llu)",
+			(unsigned long long)in->edits_of_program,
+			(unsigned long long)settings->edits_per_program);
+	if (!in->is_roots && settings->edits_per_user && in->edits_of_user >= settings->edits_per_user)
+		return verdict(DECIDE_WAIT, ret,
+			       "edits of its owner's programs begun in the last 24 hours: %llu "
+			       "(edits_per_user is %llu)",
+			       (unsigned long long)in->edits_of_user,
+			       (unsigned long long)settings->edits_per_user);
+	if (in->store_full)
+		return verdict(DECIDE_WAIT, ret, "%s", in->store_full);
 	if (!in->idle)
 		return verdict(DECIDE_WAIT, ret, "%s", in->busy);
-	return verdict(DECIDE_EDIT, ret, "%llu new samples (%llu are enough) and the machine is idle",
-		       (unsigned long long)in->new_samples, (unsigned long long)enough);
+	if (in->new_others)
+		snprintf(others, sizeof(others), ", %llu of them of others",
+			 (unsigned long long)in->new_others);
+	return verdict(DECIDE_EDIT, ret, "%llu new samples%s (%llu are enough) and the machine is idle",
+		       (unsigned long long)in->new_samples, others, (unsigned long long)enough);
 }

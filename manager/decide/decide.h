@@ -25,14 +25,21 @@ struct decide_input {
 	bool carries;
 	const char *note;      /* when it does not carry: why; may be NULL */
 	const char *condemned; /* NULL: not */
+	const char *tuned;     /* what was measured of it here; NULL: nothing was */
 	const char *pinned;    /* the reason, or NULL; set only when all its paths are pinned */
 	bool has_target;
 	uint64_t samples, new_samples;
+	uint64_t others;	/* samples of others (priors.h), which make an edit possible */
+	uint64_t new_others;	/* the part of new_samples that is theirs: all of them before a first edit */
+	bool is_by_others;	/* the last edit was mostly by what others counted */
 	uint64_t needed;	/* new samples that the last attempt found missing; 0: none was */
 	int64_t since_edit_s;	/* < 0: never edited */
 	int64_t since_sample_s; /* since it was last sampled; < 0: the clock was set back */
 	uint64_t failures;	/* edits that failed in a row */
 	uint64_t edits_today;	/* of all programs, in the last 24 hours, that nobody asked for */
+	uint64_t edits_of_user, edits_of_program; /* the same of its owner's programs, of itself */
+	bool is_roots;				  /* no bound for its owner */
+	const char *store_full;			  /* why nothing more of it may be kept; NULL: it may */
 	uint64_t free_bytes;
 	bool idle;
 	const char *busy; /* why it is not idle */

@@ -150,6 +150,8 @@ bool machine_is_idle(const struct settings *settings, const struct machine_load 
 		snprintf(retwhy, size, "the machine's power profile saves power");
 	else if (load->is_hot)
 		snprintf(retwhy, size, "the machine is hot, and slows its CPUs down");
+	else if (load->used_by && *load->used_by && !settings->beside_user)
+		snprintf(retwhy, size, "somebody works at the machine (session %s)", load->used_by);
 	else if (load->pressure > settings->idle_pressure)
 		snprintf(retwhy, size, "the machine is busy (CPU pressure %.1f %%, allowed %.1f %%)",
 			 load->pressure, settings->idle_pressure);
@@ -159,80 +161,6 @@ bool machine_is_idle(const struct settings *settings, const struct machine_load 
 	else
 		return true;
 	return false;
-}
-
-/* First words of the names of flags that are instructions a compiler may choose. */
-static const char *const instruction_flags[] = {
-	"sse",	    "ssse",   "avx",	"fma",	   "f16c",	"bmi",		 "abm",	       "lzcnt",
-	"popcnt",   "movbe",  "adx",	"aes",	   "vaes",	"pclmulqdq",	 "vpclmul",    "sha_ni",
-	"sha512",   "sm3",    "sm4",	"gfni",	   "rdrand",	"rdseed",	 "fsgsbase",   "cx16",
-	"cx8",	    "cmov",   "mmx",	"lahf_lm", "prefetchw", "3dnowprefetch", "clflushopt", "clwb",
-	"cldemote", "movdir", "amx",	"xop",	   "tbm",	"rtm",		 "serialize",  "waitpkg",
-	"rdpid",    "apx",    "xsavec", "ptwrite", "lwp",	"mwaitx",	 "clzero"
-};
-
-static bool flag_is_instruction(const char *flag)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(instruction_flags); i++)
-		if (strncmp(flag, instruction_flags[i], strlen(instruction_flags[i])) == 0)
-			return true;
-	return false;
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Append the chosen words of @words, sorted. */
-static void flags_append(char *words, bool all, char *ret, size_t size)
-{
-	char *flags[512], *save = NULL;
-	size_t n = 0;
-
-	for (char *w = strtok_r(words, " \t", &save); w && n < ARRAY_SIZE(flags);
-	     w = strtok_r(NULL, " \t", &save))
-		if (all || flag_is_instruction(w))
-			flags[n++] = w;
-	qsort(flags, n, sizeof(flags[0]), compare_texts);
-	for (size_t i = 0; i < n; i++) {
-		size_t at = strlen(ret);
-
-		snprintf(ret + at, size - at, "%s%s", at ? " " : "", flags[i]);
-	}
-}
-
-int machine_cpu(const struct settings *settings, char ret[MANAGER_CPU_TEXT], struct fault *reterr)
-{
-	static const char *const identity[] = { "vendor_id",	   "cpu family", "model",
-						"CPU implementer", "CPU part",	 "CPU variant" };
-	_clean_(freep) char *text = malloc(1 << 20);
-	char *save = NULL;
-	ssize_t n = text ? root_read(settings, "/proc/cpuinfo", text, 1 << 20) : -ENOMEM;
-
-	if (n < 0)
-		return fault_errno(reterr, (int)n, "/proc/cpuinfo");
-	ret[0] = '\0';
-	/* The first CPU speaks for all; its paragraph ends at the first empty line. */
-	if (strstr(text, "\n\n"))
-		*strstr(text, "\n\n") = '\0';
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		char *colon = strchr(line, ':'), *end = colon;
-		size_t at = strlen(ret);
-
-		if (!colon)
-			continue;
-		while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
-			end--;
-		*end = '\0';
-		for (size_t i = 0; i < ARRAY_SIZE(identity); i++)
-			if (strcmp(line, identity[i]) == 0)
-				snprintf(ret + at, MANAGER_CPU_TEXT - at, "%s%s", at ? " " : "",
-					 colon + 1 + strspn(colon + 1, " "));
-		if (strcmp(line, "flags") == 0 || strcmp(line, "Features") == 0)
-			flags_append(colon + 1, strcmp(line, "Features") == 0, ret, MANAGER_CPU_TEXT);
-	}
-	return ret[0] ? 0 : fault_set(reterr, -ENODATA, "/proc/cpuinfo: does not name the CPU");
 }
 
 uint64_t machine_free_bytes(const char *path)

@@ -2,7 +2,7 @@
 #pragma once
 
 /**
- * machine.h - is the host idle, on mains power, which CPU has it, how much disk is free
+ * machine.h - is the host idle, on mains power, how much disk is free
  *
  * Reads /proc and /sys under settings->root, so that tests can show it any machine.
  */
@@ -19,6 +19,7 @@ struct machine_load {
 	double load;	 /* one-minute load average per CPU; < 0: unknown */
 	bool on_battery; /* there is a battery and no mains supply is online */
 	bool saves_power, is_hot; /* base/power.h */
+	const char *used_by;	  /* borrowed, the caller's to say: a session of logind; NULL, "": none */
 };
 
 /** machine_load_read() - what cannot be read is unknown, never an error */
@@ -33,16 +34,6 @@ bool machine_busy_us(const struct settings *settings, uint64_t *ret, unsigned *r
 /** machine_is_idle() - may an editor run now? If not, @retwhy gets the reason */
 bool machine_is_idle(const struct settings *settings, const struct machine_load *load, char *retwhy,
 		     size_t size);
-
-/**
- * machine_cpu() - what code compiled for this CPU depends on, as one line of text
- *
- * x86: vendor, family, model and those flags that name instructions; arm64: implementer, part and
- * features. Equal lines: code made for the one runs as well on the other. The kernel's own additions
- * to the flags (mitigations, virtualization), which change with its version, are left out.
- * Return: 0, -ENODATA when /proc/cpuinfo does not say; -errno.
- */
-int machine_cpu(const struct settings *settings, char ret[MANAGER_CPU_TEXT], struct fault *reterr);
 
 /** machine_free_bytes() - available to us on the file system of @path; UINT64_MAX when unknown */
 uint64_t machine_free_bytes(const char *path);

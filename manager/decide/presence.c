@@ -37,6 +37,7 @@ bool presence_is_busy(const struct settings *settings, struct presence *p, uint6
 		return true;
 	}
 	p->load.load = -1; /* the edit is in it */
+	p->load.used_by = p->used_by;
 	if (p->others >= 0 && p->others < NEXT_TO_NOTHING)
 		p->load.pressure = -1;
 	return !machine_is_idle(settings, &p->load, retwhy, size);

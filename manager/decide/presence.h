@@ -21,6 +21,7 @@ struct presence {
 	uint64_t slow_ns;		 /* when power and heat were looked at */
 	double others;			 /* CPUs that others used, as a share of all; < 0: unknown */
 	struct machine_load load;
+	const char *used_by; /* as in struct machine_load; the caller's to say before each look */
 };
 
 /**

@@ -15,7 +15,9 @@
 #include "manager/count/news.h"
 #include "manager/count/pending.h"
 #include "manager/count/tally.h"
+#include "manager/count/usage.h"
 #include "manager/intake/spool_file.h"
+#include "manager/keep/clock_step.h"
 #include "manager/keep/journal.h"
 #include "manager/keep/verified.h"
 #include "manager/program/examine.h"
@@ -31,6 +33,8 @@ static int log_check(const struct sample_log *log, struct fault *reterr)
 {
 	if (log->source == SAMPLE_SOURCE_EXACT)
 		return fault_set(reterr, -EBADMSG, "holds execution counts, not samples");
+	if (log->source == SAMPLE_SOURCE_FAULTS)
+		return fault_set(reterr, -EBADMSG, "holds page faults, not samples");
 	for (size_t i = 0; i < log->n_modules; i++)
 		if (log->modules[i].total > INTAKE_MAX_SAMPLES)
 			return fault_set(reterr, -EBADMSG, "%llu samples of %s cannot be",
@@ -259,6 +263,8 @@ static int take_samples(struct manager *m, const struct spool_file *file, const 
 
 	if (r == 0)
 		r = totals_take(m, log, reterr);
+	if (r == 0)
+		r = usage_add(m->state, log, m->settings.usage_days, reterr);
 	for (size_t i = 0; r == 0 && i < log->n_modules; i++)
 		r = module_take(m, log, &log->modules[i], serial, reterr);
 	return r;
@@ -359,11 +365,11 @@ static int is_spool_file(const struct dirent *entry)
 int intake_scan(struct manager *m, unsigned limit, struct fault *reterr)
 {
 	struct dirent **entries = NULL;
-	int n, done = 0;
+	int n = clock_step_look(m, reterr), done = 0;
 	bool full = false;
 
-	if (manager_monotonic_ns() < m->full_until_ns)
-		return 0;
+	if (n < 0 || manager_monotonic_ns() < m->full_until_ns)
+		return n;
 	n = scandir(m->spool, &entries, is_spool_file, alphasort);
 	if (n < 0)
 		return fault_errno(reterr, -errno, "%s: cannot read the spool directory", m->spool);

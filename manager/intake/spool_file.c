@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "manager/keep/journal.h"
+#include "manager/keep/path.h"
 
 void spool_file_done(struct spool_file *file)
 {
@@ -97,16 +99,22 @@ static void damaged_prune(int spool_fd)
 int spool_file_set_aside(struct manager *m, const struct spool_file *file, const struct fault *why,
 			 struct fault *reterr)
 {
-	char to[NAME_MAX + 16];
-	int r;
+	char to[NAME_MAX + 16], damaged[PATH_MAX];
+	int r = file_mkdirs(path_join(m->spool, SPOOL_DAMAGED, damaged), 0700, reterr);
 
+	if (r < 0)
+		return r;
 	snprintf(to, sizeof(to), SPOOL_DAMAGED "/%s", file->name);
-	if (mkdirat(file->dir_fd, SPOOL_DAMAGED, 0700) < 0 && errno != EEXIST)
-		return fault_errno(reterr, -errno, "%s/%s", m->spool, SPOOL_DAMAGED);
 	if (renameat(file->dir_fd, file->name, file->dir_fd, to) < 0)
 		return fault_errno(reterr, -errno, "%s/%s: damaged, and it cannot be moved to %s", m->spool,
 				   file->name, SPOOL_DAMAGED);
 	damaged_prune(file->dir_fd);
+	/* There before it is no longer here, and both before it is said: it is counted as damaged once. */
+	r = file_sync_directory(damaged, reterr);
+	if (r == 0)
+		r = file_sync_directory(m->spool, reterr);
+	if (r < 0)
+		return r;
 	r = journal_event(m->state, 0, NULL, EVENT_DAMAGED, reterr, "%s; moved to %s/%s", why->text, m->spool,
 			  to);
 	if (r == 0)

@@ -12,10 +12,11 @@
 #define MODULE_COLUMNS                                                                                  \
 	"id, key, path, note, llvm_version, condemned, verdict, kind, carries, samples, "               \
 	"activity_ns, age_ns, edit_samples, edit_ns, failures, needed, verdict_ns, first_ns, last_ns, " \
-	"carried, left_behind"
-#define GENERATION_COLUMNS                                                               \
-	"id, module, number, build_id, digest, state, cpu, llvm_version, reason, size, " \
-	"created_ns, samples, source, starts, crashes, gain, cost_s, profile_samples, rate_hz"
+	"carried, left_behind, coalesce(prior_edit, -1)"
+#define GENERATION_COLUMNS                                                                       \
+	"id, module, number, build_id, digest, state, cpu, llvm_version, reason, size, "         \
+	"created_ns, samples, source, starts, crashes, gain, cost_s, profile_samples, rate_hz, " \
+	"fleet_samples, package_samples"
 #define TARGET_COLUMNS                                                                          \
 	"path, module, generation, uid, gid, mode, mtime_ns, device, inode, size, changed_ns, " \
 	"activated_ns, watch_left_s, watch_crashes"
@@ -78,6 +79,7 @@ static void module_take(sqlite3_stmt *statement, struct module_row *row)
 	integers_take(statement, 7, values, ARRAY_SIZE(values));
 	row->carried = sqlite3_column_double(statement, 19);
 	row->left_behind = sqlite3_column_double(statement, 20);
+	row->prior_edit = sqlite3_column_int64(statement, 21);
 }
 
 static void generation_take(sqlite3_stmt *statement, struct generation_row *row)
@@ -97,6 +99,8 @@ static void generation_take(sqlite3_stmt *statement, struct generation_row *row)
 	row->cost_s = sqlite3_column_double(statement, 16);
 	row->profile_samples = sqlite3_column_double(statement, 17);
 	row->rate_hz = sqlite3_column_double(statement, 18);
+	row->fleet_samples = sqlite3_column_double(statement, 19);
+	row->package_samples = sqlite3_column_double(statement, 20);
 }
 
 static void target_take(sqlite3_stmt *statement, struct target_row *row)
@@ -218,11 +222,13 @@ int generation_add(struct state *state, const struct generation_row *row, int64_
 {
 	int r = state_do(state, reterr,
 			 "INSERT INTO generation(module, number, build_id, digest, state, cpu, "
-			 "llvm_version, reason, size, created_ns, gain, cost_s, profile_samples) "
-			 "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CASE WHEN ? THEN ? END, ?, ?)",
-			 "iittttttiiiddd", row->module, row->number, row->build_id, row->digest, row->state,
+			 "llvm_version, reason, size, created_ns, gain, cost_s, profile_samples, "
+			 "fleet_samples, package_samples) "
+			 "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CASE WHEN ? THEN ? END, ?, ?, ?, ?)",
+			 "iittttttiiiddddd", row->module, row->number, row->build_id, row->digest, row->state,
 			 row->cpu, row->llvm_version, row->reason, row->size, row->created_ns,
-			 (int64_t)row->gain_is_known, row->gain, row->cost_s, row->profile_samples);
+			 (int64_t)row->gain_is_known, row->gain, row->cost_s, row->profile_samples,
+			 row->fleet_samples, row->package_samples);
 
 	if (r == 0 && ret)
 		*ret = state_last_id(state);
@@ -258,12 +264,18 @@ int target_get(struct state *state, const char *path, struct target_row *ret, st
 
 int target_put(struct state *state, const struct target_row *row, struct fault *reterr)
 {
-	return state_do(state, reterr,
-			"INSERT OR REPLACE INTO target(" TARGET_COLUMNS
-			") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			"tiiiiiiiiiiiii", row->path, row->module, row->generation, row->uid, row->gid,
-			row->mode, row->mtime_ns, row->device, row->inode, row->size, row->changed_ns,
-			row->activated_ns, row->watch_left_s, row->watch_crashes);
+	int r = state_do(state, reterr,
+			 "INSERT OR REPLACE INTO target(" TARGET_COLUMNS
+			 ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			 "tiiiiiiiiiiiii", row->path, row->module, row->generation, row->uid, row->gid,
+			 row->mode, row->mtime_ns, row->device, row->inode, row->size, row->changed_ns,
+			 row->activated_ns, row->watch_left_s, row->watch_crashes);
+
+	return r < 0 ? r :
+		       state_do(state, reterr,
+				"INSERT INTO owner(module, uid) VALUES(?, ?) ON CONFLICT DO UPDATE SET uid = "
+				"excluded.uid",
+				"ii", row->module, row->uid);
 }
 
 int target_drop(struct state *state, const char *path, struct fault *reterr)

@@ -29,6 +29,7 @@ struct module_row {
 	int64_t verdict_ns, first_ns, last_ns;
 	double carried,
 		left_behind; /* samples of the build before: taken over, and in functions that changed */
+	int64_t prior_edit; /* value of samples at the last edit, if that was mostly by others' counts; else -1 */
 };
 
 struct generation_row {
@@ -36,6 +37,7 @@ struct generation_row {
 	char *build_id, *digest, *state, *cpu, *llvm_version, *reason;
 	int64_t size, created_ns, samples, source, starts, crashes;
 	double gain, cost_s, profile_samples, rate_hz;
+	double fleet_samples, package_samples; /* others' that the edit used, too (priors.h) */
 	bool gain_is_known;
 };
 

@@ -15,6 +15,28 @@ uint64_t manager_monotonic_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+#define WAIT_NS (60ull * 1000000000)
+#define WAIT_DOUBLINGS 8
+
+bool backoff_failed(struct backoff *b)
+{
+	b->until_ns = manager_monotonic_ns() + (WAIT_NS << MIN(b->failures, (unsigned)WAIT_DOUBLINGS));
+	return !b->failures++;
+}
+
+bool backoff_worked(struct backoff *b)
+{
+	bool ret = b->failures;
+
+	*b = (struct backoff){ 0 };
+	return ret;
+}
+
+bool backoff_waits(const struct backoff *b)
+{
+	return manager_monotonic_ns() < b->until_ns;
+}
+
 void manager_log_fault(struct manager *m, int code, const struct fault *fault)
 {
 	log_message(code == -EBADMSG ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, "%s", fault->text);

@@ -11,34 +11,49 @@
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
+#include "manager/keep/cpu.h"
 #include "manager/keep/settings.h"
 #include "manager/keep/state.h"
 
-#define MANAGER_CPU_TEXT 1024
+#define ARRIVALS_PLACES 256
 
+struct ask;
 struct fetch;
+struct fit;
 struct handover;
 struct queue;
+struct quota;
+
+/* Something that failed is tried again: a minute later, two, four, at last four hours. */
+struct backoff {
+	uint64_t until_ns; /* CLOCK_MONOTONIC */
+	unsigned failures;
+};
 
 struct manager {
 	struct settings settings;
 	struct state *state;				       /* owned */
 	sd_event *event;				       /* owned; NULL in tests that need no loop */
 	char store[PATH_MAX], work[PATH_MAX], spool[PATH_MAX]; /* under the root */
-	char cpu[MANAGER_CPU_TEXT];			       /* machine.h; "" when unknown */
-	struct fault bus_lack;	/* why there is no message bus; "": there is, or none is wanted */
-	char freezing[256];	/* how edits are frozen here, a sentence (job.h); "" where none can run */
-	bool metrics_failed;	/* said already */
-	bool freezes_well;	/* no better way is missing */
-	struct queue *queue;	/* owned; for those who take requests and report (queue.h) */
-	struct fetch *fetch;	/* owned; the one under way (fetch.h), or NULL */
-	bool mounts_are_synced; /* once since the start (mounts.h) */
-	uint64_t full_until_ns; /* CLOCK_MONOTONIC: the disk was full, leave the spool alone until then */
+	char cpu[CPU_TEXT];				       /* cpu.h; "" when unknown */
+	struct fault bus_lack; /* why there is no message bus; "": there is, or none is wanted */
+	char freezing[256];    /* how edits are frozen here, a sentence (job.h); "" where none can run */
+	char used_by[64]; /* the session of logind that somebody works in (sessions.h); "": none is known */
+	bool metrics_failed; /* said already */
+	bool freezes_well;   /* no better way is missing */
+	struct queue *queue; /* owned; for those who take requests and report (queue.h) */
+	struct quota *quota; /* owned; what the store held when it was last looked at (quota.h), or NULL */
+	struct fetch *fetch; /* owned; the one under way (fetch.h), or NULL */
+	int64_t clock_offset_ns; /* CLOCK_REALTIME - CLOCK_BOOTTIME, when last looked at (clock_step.h) */
+	bool mounts_are_synced;	 /* once since the start (mounts.h) */
+	uint64_t full_until_ns;	 /* CLOCK_MONOTONIC: the disk was full, leave the spool alone until then */
 
-	struct handover *handover; /* owned; the one under way (fleet.h), or NULL */
-	bool has_news;		   /* there are tables for it (news.h) */
-	uint64_t handover_ns;	   /* CLOCK_MONOTONIC: not before; the database was away */
-	unsigned handover_failures;
+	struct fit *fit;		      /* owned; the one under way (fit.h), or NULL */
+	int64_t arrivals_ns[ARRIVALS_PLACES]; /* when directories of sidecars had changed last (arrivals.h) */
+	struct handover *handover;	      /* owned; the one under way (fleet.h), or NULL */
+	bool has_news;			      /* there are tables for it (news.h) */
+	struct ask *ask;		      /* owned; the one under way (ask.h), or NULL */
+	struct backoff handing, asking; /* of the fleet's database: one may be refused, and the other not */
 };
 
 /** manager_mkdir() - make @path with @mode, whatever the umask; an existing directory keeps its own */
@@ -48,3 +63,10 @@ int manager_mkdir(const char *path, mode_t mode, struct fault *reterr);
 void manager_log_fault(struct manager *manager, int code, const struct fault *fault);
 
 uint64_t manager_monotonic_ns(void);
+
+/** backoff_failed() - once more. Return: was it the first time? */
+bool backoff_failed(struct backoff *backoff);
+/** backoff_worked() - it did. Return: had it failed before? */
+bool backoff_worked(struct backoff *backoff);
+/** backoff_waits() - not yet */
+bool backoff_waits(const struct backoff *backoff);

@@ -9,6 +9,8 @@
 
 #include "base/clock.h"
 
+#define GROUP_OF_NOTE 32 /* events */
+
 int64_t journal_now_ns(void)
 {
 	return (int64_t)clock_ns(CLOCK_REALTIME);
@@ -24,16 +26,23 @@ static int group_prune(struct state *state, int64_t module, const char *kind, in
 			"iti", module, kind, keep);
 }
 
-/* The largest group loses a quarter, so that counting all of them is rare. */
-static int largest_prune(struct state *state, struct fault *reterr)
+#define OWNER "coalesce((SELECT uid FROM owner WHERE module = e.module), -1)"
+
+/*
+ * Whoever owns the programs with most events gives way: of these the largest group loses a quarter. Where all groups are
+ * small, for there are thousands of programs, the owner's oldest quarter goes. So counting all of them is rare.
+ */
+static int heaviest_prune(struct state *state, struct fault *reterr)
 {
 	_clean_(statement_freep) sqlite3_stmt *statement = NULL;
 	_clean_(freep) char *kind = NULL;
-	int64_t module, n;
+	int64_t module, n, uid, all;
 	int r = state_prepare(
 		state, &statement, reterr,
-		"SELECT coalesce(module, 0), kind, count(*) AS n FROM event GROUP BY module, kind "
-		"ORDER BY n DESC LIMIT 1",
+		"WITH heaviest AS (SELECT " OWNER " AS uid, count(*) AS n FROM event e GROUP BY 1 ORDER BY "
+		"n DESC LIMIT 1) SELECT coalesce(e.module, 0), e.kind, count(*) AS n, h.uid, h.n FROM "
+		"event e, heaviest h WHERE " OWNER " = h.uid GROUP BY e.module, e.kind ORDER BY 3 DESC "
+		"LIMIT 1",
 		"");
 
 	if (r == 0)
@@ -42,11 +51,18 @@ static int largest_prune(struct state *state, struct fault *reterr)
 		return r;
 	module = sqlite3_column_int64(statement, 0);
 	n = sqlite3_column_int64(statement, 2);
+	uid = sqlite3_column_int64(statement, 3);
+	all = sqlite3_column_int64(statement, 4);
 	kind = statement_text(statement, 1);
 	if (!kind)
 		return fault_errno(reterr, -ENOMEM, "events");
 	sqlite3_reset(statement);
-	return group_prune(state, module, kind, n - n / 4 - 1, reterr);
+	if (n >= GROUP_OF_NOTE)
+		return group_prune(state, module, kind, n - n / 4 - 1, reterr);
+	return state_do(state, reterr,
+			"DELETE FROM event WHERE id IN (SELECT id FROM event e WHERE " OWNER
+			" = ? ORDER BY id LIMIT ?)",
+			"ii", uid, all / 4 + 1);
 }
 
 /* Numbers only grow, so every 64th event is often enough to look at all of them. */
@@ -60,7 +76,7 @@ static int events_prune(struct state *state, int64_t module, const char *kind, i
 		return r;
 	while (r == 0 && (r = state_integer(state, &n, reterr, "SELECT count(*) FROM event", "")) == 0 &&
 	       n > JOURNAL_EVENTS_MAX)
-		r = largest_prune(state, reterr);
+		r = heaviest_prune(state, reterr);
 	return r;
 }
 

@@ -12,7 +12,7 @@
 /*
  * Of all, and of one module's one kind (or, without a module, of one kind). Whoever makes one kind of event of
  * one program happen often, by killing his own processes of it, say, pushes out older ones of that kind and
- * program alone; when all are too many, the largest such group gives way.
+ * program alone; when all are too many, the largest such group of the owner with most gives way (quota.h).
  */
 #define JOURNAL_EVENTS_MAX 20000
 #define JOURNAL_GROUP_MAX 256
@@ -21,6 +21,7 @@
 #define EVENT_SEEN "seen"
 #define EVENT_DAMAGED "damaged"
 #define EVENT_FETCHED "fetched"
+#define EVENT_PRIOR "prior"
 #define EVENT_STARTED "started"
 #define EVENT_FAILED "failed"
 #define EVENT_BUILT "built"
@@ -29,6 +30,7 @@
 #define EVENT_UPGRADED "upgraded"
 #define EVENT_PINNED "pinned"
 #define EVENT_UNPINNED "unpinned"
+#define EVENT_LAPSED "lapsed"
 #define EVENT_CRASHED "crashed"
 #define EVENT_CONDEMNED "condemned"
 #define EVENT_PARDONED "pardoned"
@@ -37,7 +39,7 @@
 #define EVENT_DATABASE "database"
 #define EVENT_DROPPED "dropped"
 
-/** journal_now_ns() - CLOCK_REALTIME: for people only, since it may jump */
+/** journal_now_ns() - CLOCK_REALTIME, which may jump: see clock_step.h */
 int64_t journal_now_ns(void);
 
 /**

@@ -43,6 +43,15 @@
 	" watch_aborts INTEGER NOT NULL DEFAULT 0,"                                                        \
 	" PRIMARY KEY(generation, user)) WITHOUT ROWID;"
 
+/* Parts of programs that edits leave as they were shipped: version 5 (manager/keep/kept.h). */
+#define SCHEMA_KEPT                                                                   \
+	"CREATE TABLE kept("                                                          \
+	" path TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,"                \
+	" cfg_hash INTEGER NOT NULL DEFAULT 0," /* of a function; 0: not known yet */ \
+	" reason TEXT NOT NULL, time_ns INTEGER NOT NULL,"                            \
+	" lapsed TEXT," /* why it does not hold; null: it does */                     \
+	" PRIMARY KEY(path, kind, name)) WITHOUT ROWID;"
+
 /* What starts cost: version 4 (manager/count/cost.h). */
 #define SCHEMA_COST                                                                                       \
 	"CREATE TABLE cost("                                                                              \
@@ -62,6 +71,32 @@
 		    "ALTER TABLE generation ADD COLUMN measured_starts INTEGER NOT NULL DEFAULT 0;" \
 		    "ALTER TABLE generation ADD COLUMN measured_users INTEGER NOT NULL DEFAULT 0;"
 
+/* What others counted: version 6 (manager/program/priors.h). */
+#define SCHEMA_PRIOR                                                                                      \
+	"CREATE TABLE prior("                                                                             \
+	" module INTEGER NOT NULL REFERENCES module ON DELETE CASCADE,"                                   \
+	" source TEXT NOT NULL,"		 /* fleet, package */                                     \
+	" samples REAL NOT NULL DEFAULT 0,"	 /* of functions that the module has; 0: there is none */ \
+	" of_before INTEGER NOT NULL DEFAULT 0," /* 1: counted in the build before */                     \
+	" asked_ns INTEGER NOT NULL DEFAULT 0,"	 /* the fleet answered */                                 \
+	" stamp TEXT," /* of the package's file when it was looked at; '': there was none; null: never */ \
+	" waits_ns INTEGER," /* a profile waits to be fitted, not before; null: none */                   \
+	" origin INTEGER REFERENCES module ON DELETE SET NULL," /* it is this one's; null: our own */     \
+	" failures INTEGER NOT NULL DEFAULT 0,"                                                           \
+	" PRIMARY KEY(module, source)) WITHOUT ROWID;"
+#define SCHEMA_5_PRIOR                                                                          \
+	SCHEMA_PRIOR "ALTER TABLE module ADD COLUMN prior_edit INTEGER;"                        \
+		     "ALTER TABLE generation ADD COLUMN fleet_samples REAL NOT NULL DEFAULT 0;" \
+		     "ALTER TABLE generation ADD COLUMN package_samples REAL NOT NULL DEFAULT 0;"
+
+/* What somebody measured: version 7 (manager/act/tuned.h). */
+#define SCHEMA_TUNED                                                                      \
+	"CREATE TABLE tuned("                                                             \
+	" module INTEGER PRIMARY KEY REFERENCES module ON DELETE CASCADE,"                \
+	" generation INTEGER NOT NULL," /* number of the best one; 0: the shipped file */ \
+	" cpu TEXT NOT NULL,"		/* where that was measured */                     \
+	" text TEXT NOT NULL, time_ns INTEGER NOT NULL);"
+
 /*
  * What was sampled before nobody verified: it is forgotten, and so are crashes. Generations stay where they are; they are
  * made anew when there are enough samples again.
@@ -74,6 +109,26 @@
 	" WHERE condemned IS NOT NULL AND EXISTS (SELECT 1 FROM generation WHERE module = module.id AND " \
 	"state = 'condemned');"                                                                           \
 	"UPDATE generation SET samples = 0, starts = 0, crashes = 0;"
+
+/* Whose the programs are, also those that are gone (quota.h), and whose the time; beside the versions: made where they are missing. */
+static const char schema_beside[] =
+	"CREATE TABLE IF NOT EXISTS owner("
+	" module INTEGER PRIMARY KEY REFERENCES module ON DELETE CASCADE,"
+	" uid INTEGER NOT NULL,"		    /* of the shipped file, where it was last installed */
+	" store_bytes INTEGER NOT NULL DEFAULT 0);" /* when it was last looked at */
+	"INSERT OR IGNORE INTO owner(module, uid) SELECT module, uid FROM target;"
+	"CREATE TABLE IF NOT EXISTS usage_name(" /* whose time it was (manager/count/usage.h) */
+	" id INTEGER PRIMARY KEY, process TEXT NOT NULL, unit TEXT NOT NULL,"
+	" user INTEGER NOT NULL," /* -1: not known */
+	" UNIQUE(process, unit, user));"
+	"CREATE TABLE IF NOT EXISTS usage("
+	" hour INTEGER NOT NULL," /* since 1970 */
+	" name INTEGER NOT NULL REFERENCES usage_name,"
+	" samples INTEGER NOT NULL, cpu_us INTEGER NOT NULL,"
+	" PRIMARY KEY(hour, name)) WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS memo(" /* which the store has (manager/act/memos.h) */
+	" module INTEGER PRIMARY KEY REFERENCES module ON DELETE CASCADE,"
+	" digest TEXT NOT NULL);";
 
 static const char schema_sql[] =
 	"CREATE TABLE module("
@@ -98,8 +153,9 @@ static const char schema_sql[] =
 	" verdict_ns INTEGER NOT NULL DEFAULT 0,"
 	" first_ns INTEGER NOT NULL,"
 	" last_ns INTEGER NOT NULL,"
-	" carried REAL NOT NULL DEFAULT 0,"	 /* samples of the build before that were taken over */
-	" left_behind REAL NOT NULL DEFAULT 0);" /* and those in functions that have changed */
+	" carried REAL NOT NULL DEFAULT 0,"	/* samples of the build before that were taken over */
+	" left_behind REAL NOT NULL DEFAULT 0," /* and those in functions that have changed */
+	" prior_edit INTEGER);" /* value of samples at the last edit, if that was mostly by others' counts */
 	"CREATE TABLE generation("
 	" id INTEGER PRIMARY KEY,"
 	" module INTEGER NOT NULL REFERENCES module ON DELETE CASCADE,"
@@ -114,6 +170,7 @@ static const char schema_sql[] =
 	" gain REAL,"		 /* predicted: 0.1 is 10 % less executed; null: unknown */
 	" cost_s REAL,"		 /* CPU seconds of the edit */
 	" profile_samples REAL," /* aged samples that the edit used */
+	" fleet_samples REAL NOT NULL DEFAULT 0, package_samples REAL NOT NULL DEFAULT 0," /* and of others */
 	" samples INTEGER NOT NULL DEFAULT 0,"
 	" source INTEGER NOT NULL DEFAULT 0,"
 	" rate_hz REAL NOT NULL DEFAULT 0,"
@@ -122,7 +179,8 @@ static const char schema_sql[] =
 	" reason TEXT,"						 /* of its state */
 	" measured REAL, measured_low REAL, measured_high REAL," /* gain, and its interval; null: not known */
 	" measured_starts INTEGER NOT NULL DEFAULT 0, measured_users INTEGER NOT NULL DEFAULT 0,"
-	" UNIQUE(module, number));" SCHEMA_IDENTITY SCHEMA_COST "CREATE TABLE target("
+	" UNIQUE(module, number));" SCHEMA_IDENTITY SCHEMA_COST SCHEMA_PRIOR SCHEMA_TUNED
+	"CREATE TABLE target("
 	" path TEXT NOT NULL PRIMARY KEY,"
 	" module INTEGER NOT NULL REFERENCES module ON DELETE CASCADE,"
 	" generation INTEGER NOT NULL," /* number of the active one */
@@ -134,8 +192,7 @@ static const char schema_sql[] =
 	" watch_crashes INTEGER NOT NULL DEFAULT 0);"
 	"CREATE INDEX target_module ON target(module);"
 	"CREATE TABLE pin(path TEXT NOT NULL PRIMARY KEY, reason TEXT NOT NULL,"
-	" time_ns INTEGER NOT NULL);"
-	"CREATE TABLE swap(" /* replacements under way */
+	" time_ns INTEGER NOT NULL);" SCHEMA_KEPT "CREATE TABLE swap(" /* replacements under way */
 	" path TEXT NOT NULL PRIMARY KEY,"
 	" module INTEGER NOT NULL,"
 	" from_number INTEGER NOT NULL, to_number INTEGER NOT NULL,"
@@ -171,4 +228,7 @@ static const char *const schema_upgrades[STATE_VERSION - 1] = {
 	"ALTER TABLE module ADD COLUMN left_behind REAL NOT NULL DEFAULT 0;",
 	SCHEMA_2_GATE SCHEMA_2_IDENTITY,
 	SCHEMA_3_COST,
+	SCHEMA_KEPT,
+	SCHEMA_5_PRIOR,
+	SCHEMA_TUNED,
 };

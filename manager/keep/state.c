@@ -241,7 +241,9 @@ static int database_open(struct state *state, enum state_origin *retorigin, stru
 		 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
 		 "PRAGMA trusted_schema=OFF;",
 		 reterr);
-	return r < 0 ? r : schema_check(state, retorigin, reterr);
+	if (r == 0)
+		r = schema_check(state, retorigin, reterr);
+	return r < 0 ? r : exec(state, schema_beside, reterr);
 }
 
 /* Rename state.db and its companions to the first free state.db.damaged-N. */
@@ -264,7 +266,7 @@ static int set_aside(const char *directory, struct fault *reterr)
 	path_join(directory, "state.suspect", from);
 	if (unlink(from) < 0 && errno != ENOENT)
 		return fault_errno(reterr, -errno, "%s", from);
-	return 0;
+	return file_sync_directory(directory, reterr);
 }
 
 static int database_replace(struct state *state, enum state_origin *retorigin, struct fault *reterr)

@@ -19,7 +19,7 @@
 #include "base/fault.h"
 #include "base/macro.h"
 
-#define STATE_VERSION 4
+#define STATE_VERSION 7
 
 struct state;
 

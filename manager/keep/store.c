@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "manager/keep/store.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/percent.h"
 #include "manager/keep/path.h"
 #include "manager/keep/seal.h"
 #include "module/build_id.h"
@@ -127,15 +127,6 @@ int store_put_original(const char *store, const struct store_module *module, int
 	return describe(store_path(store, module->build_id, "module", path), module_keys, module, reterr);
 }
 
-static int directory_sync(const char *path, struct fault *reterr)
-{
-	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0 || (fsync(fd) < 0 && errno != EINVAL))
-		return fault_errno(reterr, -errno, "%s: cannot sync", path);
-	return 0;
-}
-
 /* Nobody changes a generation any more; where the file system can see to that, it does. */
 static int generation_seal(const char *binary, char retverity[DIGEST_TEXT], struct fault *reterr)
 {
@@ -184,8 +175,8 @@ int store_put_generation(const char *store, const char *build_id, const struct s
 	path_join(parent, name, temp);
 	store_generation_path(store, build_id, (int64_t)generation->number, "", final);
 	r = file_remove_tree(temp, reterr);
-	if (r == 0)
-		r = file_remove_tree(final, reterr); /* made before a crash, never entered in state.db */
+	if (r == 0) /* made before a crash, never entered in state.db */
+		r = store_drop_generation(store, build_id, (int64_t)generation->number, reterr);
 	if (r == 0)
 		r = generation_fill(temp, generation, from, files, reterr);
 	if (r == 0 && rename(temp, final) < 0)
@@ -194,7 +185,7 @@ int store_put_generation(const char *store, const char *build_id, const struct s
 		file_remove_tree(temp, NULL);
 		return r;
 	}
-	return directory_sync(parent, reterr);
+	return file_sync_directory(parent, reterr);
 }
 
 int store_update_generation(const char *store, const char *build_id,
@@ -212,18 +203,39 @@ int store_update_generation(const char *store, const char *build_id,
 	return r;
 }
 
+/* The directory @path goes, all of it or nothing: without its name first. Half of it would be damaged. */
+static int directory_drop(const char *path, struct fault *reterr)
+{
+	const char *name = strrchr(path, '/') + 1;
+	char temp[PATH_MAX];
+
+	snprintf(temp, sizeof(temp), "%.*s" TEMP_PREFIX "%s", (int)(name - path), path, name);
+	if (rename(path, temp) < 0) {
+		if (errno == ENOENT)
+			return 0;
+		if (errno != ENOTEMPTY && errno != EEXIST)
+			return fault_errno(reterr, -errno, "%s: cannot remove", path);
+		/* A removal of before, which was interrupted. */
+		if (file_remove_tree(temp, reterr) < 0 || rename(path, temp) < 0)
+			return fault_errno(reterr, -errno, "%s: cannot remove", path);
+	}
+	return file_remove_tree(temp, reterr);
+}
+
 int store_drop_generation(const char *store, const char *build_id, int64_t number, struct fault *reterr)
 {
-	char path[PATH_MAX];
+	char name[24], parent[PATH_MAX], path[PATH_MAX];
 
-	return file_remove_tree(store_generation_path(store, build_id, number, "", path), reterr);
+	snprintf(name, sizeof(name), "%lld", (long long)number);
+	return directory_drop(path_join(store_path(store, build_id, "generations", parent), name, path),
+			      reterr);
 }
 
 int store_drop_module(const char *store, const char *build_id, struct fault *reterr)
 {
 	char path[PATH_MAX];
 
-	return file_remove_tree(store_path(store, build_id, "", path), reterr);
+	return directory_drop(store_path(store, build_id, "", path), reterr);
 }
 
 static void target_path(const char *store, const char *build_id, const char *path, char ret[PATH_MAX])
@@ -233,43 +245,6 @@ static void target_path(const char *store, const char *build_id, const char *pat
 	digest_bytes(path, strlen(path), digest);
 	snprintf(suffix, sizeof(suffix), "targets/%s", digest);
 	store_path(store, build_id, suffix, ret);
-}
-
-/* Blanks, control characters and '%' become %XX: the description is one line of text a key. */
-static char *percent_encode(const char *path)
-{
-	char *ret = malloc(3 * strlen(path) + 1), *to = ret;
-
-	if (!ret)
-		return NULL;
-	for (; *path; path++) {
-		unsigned char c = (unsigned char)*path;
-
-		if (c <= ' ' || c == '%' || c == 0x7f)
-			to += sprintf(to, "%%%02x", c);
-		else
-			*to++ = (char)c;
-	}
-	*to = '\0';
-	return ret;
-}
-
-static void percent_decode(char *text)
-{
-	char *to = text;
-
-	for (; *text; text++) {
-		unsigned c;
-
-		if (*text == '%' && isxdigit((unsigned char)text[1]) && isxdigit((unsigned char)text[2]) &&
-		    sscanf(text + 1, "%2x", &c) == 1 && c) {
-			*to++ = (char)c;
-			text += 2;
-		} else {
-			*to++ = *text;
-		}
-	}
-	*to = '\0';
 }
 
 int store_put_target(const char *store, const char *build_id, const struct store_target *target,
@@ -313,6 +288,26 @@ static int each_entry(const char *directory, int (*visit)(void *userdata, const 
 	if (dir)
 		closedir(dir);
 	return r < 0 ? r : 0;
+}
+
+static int add_bytes(void *userdata, const char *path, _unused_ const char *name)
+{
+	uint64_t *sum = userdata;
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return 0;
+	*sum += (uint64_t)st.st_blocks * 512;
+	return S_ISDIR(st.st_mode) ? each_entry(path, add_bytes, userdata) : 0;
+}
+
+uint64_t store_module_bytes(const char *store, const char *build_id)
+{
+	char path[PATH_MAX];
+	uint64_t ret = 0;
+
+	each_entry(store_path(store, build_id, "", path), add_bytes, &ret);
+	return ret;
 }
 
 struct walk {
@@ -368,6 +363,31 @@ static int walk_target(void *userdata, const char *path, _unused_ const char *na
 	return r;
 }
 
+static int add_one(void *userdata, _unused_ const char *path, _unused_ const char *name)
+{
+	size_t *count = userdata;
+
+	*count += 1;
+	return 0;
+}
+
+/* Neither described nor used: store_put_original() was cut off, or is under way. */
+static bool is_half_put(const char *path)
+{
+	static const char *const descriptions[] = { "module", "carried" };
+	static const char *const uses[] = { "generations", "targets" };
+	char file[PATH_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(descriptions); i++) {
+		if (access(path_join(path, descriptions[i], file), F_OK) == 0 || errno != ENOENT)
+			return false;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(uses); i++)
+		each_entry(path_join(path, uses[i], file), add_one, &n);
+	return n == 0;
+}
+
 static int walk_module(void *userdata, const char *path, const char *name)
 {
 	struct store_module module = { 0 };
@@ -381,7 +401,7 @@ static int walk_module(void *userdata, const char *path, const char *name)
 	if (r == 0 && (!module.build_id || strcmp(module.build_id, id) != 0 || !module.digest ||
 		       digest_is_old(module.digest)))
 		r = fault_set(&fault, -EBADMSG, "%s: incomplete", file);
-	if (r == -ENOENT && access(path_join(path, "carried", file), F_OK) == 0) {
+	if (r == -ENOENT && (access(path_join(path, "carried", file), F_OK) == 0 || is_half_put(path))) {
 		r = 0; /* never edited: the row is made, and the file found, when it is seen again */
 	} else if (r < 0) {
 		walk_damaged(walk, path, &fault);
@@ -416,25 +436,35 @@ int store_walk(const char *store, const struct store_visitor *visitor, struct fa
 	return r < 0 ? fault_errno(reterr, r, "%s: cannot read the store", store) : 0;
 }
 
-static int clean_module(_unused_ void *userdata, const char *path, _unused_ const char *name)
+/* What has a temporary name in @directory. */
+static void clean_directory(const char *directory)
 {
-	char generations[PATH_MAX], temp[PATH_MAX];
 	struct dirent *entry;
-	DIR *dir;
+	DIR *dir = opendir(directory);
+	char temp[PATH_MAX];
 
-	dir = opendir(path_join(path, "generations", generations));
 	while (dir && (entry = readdir(dir))) {
 		if (strncmp(entry->d_name, TEMP_PREFIX, strlen(TEMP_PREFIX)) == 0)
-			file_remove_tree(path_join(generations, entry->d_name, temp), NULL);
+			file_remove_tree(path_join(directory, entry->d_name, temp), NULL);
 	}
 	if (dir)
 		closedir(dir);
-	return 0;
+}
+
+static int clean_module(_unused_ void *userdata, const char *path, _unused_ const char *name)
+{
+	char generations[PATH_MAX];
+
+	clean_directory(path_join(path, "generations", generations));
+	return is_half_put(path) ? directory_drop(path, NULL) : 0;
 }
 
 static int clean_first(void *userdata, const char *path, const char *name)
 {
-	return strlen(name) == 2 ? each_entry(path, clean_module, userdata) : 0;
+	if (strlen(name) != 2)
+		return 0;
+	clean_directory(path);
+	return each_entry(path, clean_module, userdata);
 }
 
 int store_clean(const char *store, struct fault *reterr)

@@ -4,6 +4,7 @@
 /**
  * store.h - the artefacts that morphd keeps, in directories by build ID (docs/format-store.md)
  *
+ *	STORE/version				of what is below
  *	STORE/ab/cdef.../original		the shipped file
  *	STORE/ab/cdef.../module			its description, key = value
  *	STORE/ab/cdef.../targets/HASH		one installed path: where, and whose the file was
@@ -65,10 +66,13 @@ int store_put_generation(const char *store, const char *build_id, const struct s
 /** store_update_generation() - write the description again: its state changed */
 int store_update_generation(const char *store, const char *build_id,
 			    const struct store_generation *generation, struct fault *reterr);
-/** store_drop_generation() - delete one generation's directory */
+/** store_drop_generation() - delete one generation's directory, all of it or nothing, whoever is killed meanwhile */
 int store_drop_generation(const char *store, const char *build_id, int64_t number, struct fault *reterr);
-/** store_drop_module() - delete everything about a module */
+/** store_drop_module() - delete everything about a module, likewise */
 int store_drop_module(const char *store, const char *build_id, struct fault *reterr);
+
+/** store_module_bytes() - what everything about a module takes on the disk; 0: there is nothing. Cost: a stat() of each file */
+uint64_t store_module_bytes(const char *store, const char *build_id);
 
 int store_put_target(const char *store, const char *build_id, const struct store_target *target,
 		     struct fault *reterr);
@@ -97,5 +101,5 @@ int store_walk(const char *store, const struct store_visitor *visitor, struct fa
 int store_renew(const char *store, void (*damaged)(void *userdata, const char *path, const struct fault *why),
 		void *userdata, struct fault *reterr);
 
-/** store_clean() - delete what an interrupted put left behind */
+/** store_clean() - delete what an interrupted put or drop left behind */
 int store_clean(const char *store, struct fault *reterr);

@@ -134,9 +134,10 @@ int mount_record_drop(const char *directory, const char *path, struct fault *ret
 {
 	char file[PATH_MAX];
 
-	if (unlink(mount_record_file(directory, path, MOUNT_RECORD_SUFFIX, file)) < 0 && errno != ENOENT)
-		return fault_errno(reterr, -errno, "%s", file);
-	return 0;
+	if (unlink(mount_record_file(directory, path, MOUNT_RECORD_SUFFIX, file)) < 0)
+		return errno == ENOENT ? 0 : fault_errno(reterr, -errno, "%s", file);
+	/* After a power cut it would be mounted again, whyever it was taken away. */
+	return file_sync_directory(directory, reterr);
 }
 
 void mount_record_forget(const char *directory, const char *path)

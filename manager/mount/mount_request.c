@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/macro.h"
 #include "manager/mount/mount_record.h"
 
@@ -32,7 +33,8 @@ bool mount_request_parse(const char *text, char retpath[PATH_MAX])
 /* One line without its end; -EBADMSG when it is too long or never ends, -ETIMEDOUT when it takes longer than that. */
 static int line_read(int fd, char *ret, size_t size, time_t seconds)
 {
-	const time_t end = time(NULL) + seconds;
+	/* Not the time of day: somebody may set it meanwhile. */
+	const double end_s = clock_s(CLOCK_MONOTONIC) + (double)seconds;
 
 	for (size_t n = 0; n + 1 < size;) {
 		ssize_t got = read(fd, ret + n, size - 1 - n);
@@ -41,7 +43,7 @@ static int line_read(int fd, char *ret, size_t size, time_t seconds)
 			continue;
 		if (got <= 0)
 			return got < 0 ? -errno : -EBADMSG;
-		if (time(NULL) > end)
+		if (clock_s(CLOCK_MONOTONIC) > end_s)
 			return -ETIMEDOUT;
 		n += (size_t)got;
 		ret[n] = '\0';

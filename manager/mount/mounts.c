@@ -122,7 +122,7 @@ static int file_put(const struct manager *m, const struct replacement *packaged,
 	fd = open(temp, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	for (size_t i = 0; fd >= 0 && i < ARRAY_SIZE(signatures); i++)
 		fremovexattr(fd, signatures[i]);
-	r = seal_file(temp, reterr);
+	r = fd < 0 || fsync(fd) < 0 ? fault_errno(reterr, -errno, "%s", temp) : seal_file(temp, reterr);
 	mount_record_file(directory, of, "", path);
 	if (r >= 0 && (rename(temp, path) < 0 || fsync(dir_fd) < 0))
 		r = fault_errno(reterr, -errno, "%s", path);

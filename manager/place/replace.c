@@ -363,7 +363,9 @@ int replacement_prepare(const struct replacement *r, int from_fd, const char *di
 
 void replacement_discard(const struct replacement *r)
 {
-	unlinkat(r->dir_fd, r->temp, 0);
+	/* Whoever then forgets that it was there would not find it again after a power cut. */
+	if (unlinkat(r->dir_fd, r->temp, 0) == 0)
+		fsync(r->dir_fd);
 }
 
 /* Is the file under @name the one that was opened, with the same bytes? */

@@ -69,7 +69,7 @@ int replacement_prepare(const struct replacement *replacement, int from_fd, cons
 /** replacement_commit() - step 4; -ESTALE when the file changed in between, which then stays as it is */
 int replacement_commit(struct replacement *replacement, struct fault *reterr);
 
-/** replacement_discard() - delete what replacement_prepare() made */
+/** replacement_discard() - delete what replacement_prepare() made; after a power cut, too, it is gone */
 void replacement_discard(const struct replacement *replacement);
 
 /** replacement_temp() - the temporary name for the last component @name of a path */

@@ -16,6 +16,8 @@
 #include "manager/mount/mounts.h"
 #include "manager/place/place.h"
 #include "manager/program/carryover.h"
+#include "manager/program/priors.h"
+#include "manager/shadow/shadow.h"
 #include "profiles/samples/sample_log.h"
 
 void installed_done(struct installed *installed)
@@ -108,14 +110,16 @@ static int generation_find(struct manager *m, struct installed *in, struct fault
 }
 
 /* A generation keeps the shipped file's owner, mode and time, so a @new row may take them from it. */
-static void target_fill(struct installed *in, bool new)
+static void target_fill(struct installed *in, bool new, bool shadowed)
 {
 	const struct stat *st = &in->examination.file.st;
 	struct target_row *t = &in->target;
 
 	t->module = in->module.id;
-	t->generation = in->generation.number;
 	target_take_stat(t, st);
+	if (shadowed)
+		return;
+	t->generation = in->generation.number;
 	if (in->generation.number == 0 || new) {
 		t->uid = st->st_uid;
 		t->gid = st->st_gid;
@@ -146,17 +150,40 @@ static bool is_below(const struct manager *m, const struct installed *in)
 	       mounts_has(m, in->target.path) == in->target.generation;
 }
 
+/* Is it the packaged file of a generation that stands beside it? */
+static bool is_shadowed(const struct manager *m, const struct installed *in)
+{
+	return in->target.module == in->module.id && in->generation.number == 0 &&
+	       shadow_has(m, in->target.path, in->target.generation);
+}
+
+/* The generation that is found by name is the one that counts, though the file at the path is as shipped. */
+static int shadow_count(struct manager *m, struct installed *in, struct fault *reterr)
+{
+	struct generation_row row = { 0 };
+	int r = generation_get(m->state, in->module.id, in->target.generation, &row, reterr);
+
+	if (r < 0)
+		return r;
+	generation_row_done(&in->generation);
+	in->generation = row;
+	return 0;
+}
+
 /* The row for a path whose file is known: new, moved to another module, or only looked at again. */
 static int target_settle(struct manager *m, struct installed *in, bool known, struct fault *reterr)
 {
 	int64_t module = in->target.module, generation = in->target.generation;
 	char carried[512], text[640];
+	bool shadowed = known && is_shadowed(m, in);
 	int r = 0;
 
 	if (!known && !(in->target.path = strdup(in->examination.file.path)))
 		return fault_errno(reterr, -ENOMEM, "%s", in->examination.file.path);
 	if (known && module != in->module.id) {
 		r = carryover_make(m, module, in, carried, sizeof(carried), reterr);
+		if (r == 0)
+			r = prior_inherit(m->state, module, in->module.id, reterr);
 		snprintf(text, sizeof(text), "replaced by another build; %s", carried);
 		if (r == 0)
 			r = upgrade_note(m, &in->target, text, reterr);
@@ -164,16 +191,18 @@ static int target_settle(struct manager *m, struct installed *in, bool known, st
 		known = false;
 	} else if (known && is_below(m, in)) {
 		return 0; /* the generation will be over it again when the packages are installed */
-	} else if (known && generation >= 0 && generation != in->generation.number) {
+	} else if (known && generation >= 0 && generation != in->generation.number && !shadowed) {
 		r = journal_event(m->state, in->module.id, in->target.path, EVENT_UPGRADED, reterr,
 				  "generation %lld was replaced by generation %lld, not by morphd",
 				  (long long)generation, (long long)in->generation.number);
 	}
 	if (r < 0)
 		return r;
-	target_fill(in, !known);
+	target_fill(in, !known, shadowed);
 	r = target_put(m->state, &in->target, reterr);
-	return r < 0 ? r : verified_put(m->state, in->generation.id, in->examination.file.fd, reterr);
+	if (r == 0)
+		r = verified_put(m->state, in->generation.id, in->examination.file.fd, reterr);
+	return r == 0 && shadowed ? shadow_count(m, in, reterr) : r;
 }
 
 /* The file at a known path cannot be optimized any more. */

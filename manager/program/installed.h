@@ -17,7 +17,8 @@ struct installed {
 	struct examination examination; /* the file is open in it */
 	struct target_row target;
 	struct module_row module;
-	struct generation_row generation; /* the one whose bytes stand there */
+	struct generation_row
+		generation; /* the one whose bytes stand there, or that is found by name instead (shadow.h) */
 };
 
 /**

@@ -16,6 +16,7 @@
 #include "manager/talk/peers.h"
 #include "manager/talk/polkit.h"
 #include "manager/talk/report.h"
+#include "manager/talk/sessions.h"
 #include "manager/talk/utf8.h"
 
 /* How long one answer of the message bus may take, and how often to look for it: more and more rarely. */
@@ -27,12 +28,13 @@
 #define LOCAL_PATH "/org/freedesktop/DBus/Local"
 
 struct bus {
-	struct manager *manager; /* borrowed */
-	sd_bus *bus;		 /* owned; NULL: no message bus */
-	const char *address;	 /* borrowed; of the message bus; NULL: the system bus if there is one */
-	sd_event_source *retry;	 /* owned */
-	uint64_t retry_s;	 /* until the next look at the message bus */
-	struct peers *peers;	 /* owned: the socket */
+	struct manager *manager;   /* borrowed */
+	sd_bus *bus;		   /* owned; NULL: no message bus */
+	const char *address;	   /* borrowed; of the message bus; NULL: the system bus if there is one */
+	sd_event_source *retry;	   /* owned */
+	uint64_t retry_s;	   /* until the next look at the message bus */
+	struct sessions *sessions; /* owned; on the message bus, or NULL */
+	struct peers *peers;	   /* owned: the socket */
 	struct allowance allowance;
 };
 
@@ -189,6 +191,30 @@ static int on_reoptimize(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	return 1;
 }
 
+static int on_tuned(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	struct bus *bus = userdata;
+	struct fault fault = { "" };
+	const char *path, *directory, *text;
+	int r = may_change(bus, m, error);
+
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	r = sd_bus_message_read(m, "sss", &path, &directory, &text);
+	if (r < 0)
+		return r;
+	r = request_tuned(bus->manager, path, directory, text, reoptimize_done, sd_bus_message_ref(m),
+			  &fault);
+	if (r != 0)
+		sd_bus_message_unref(m);
+	if (r < 0)
+		return reply_fault(error, &fault);
+	if (r > 0)
+		return sd_bus_reply_method_return(m, "s", *directory ? "it stays" : "as shipped stays");
+	queue_run(bus->manager->queue);
+	return 1;
+}
+
 static int on_rollback(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
 	struct bus *bus = userdata;
@@ -258,6 +284,38 @@ static int change_at(sd_bus_message *m, struct bus *bus,
 	return r < 0 ? reply_fault(error, &fault) : sd_bus_reply_method_return(m, "");
 }
 
+static int on_pin_part(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	struct bus *bus = userdata;
+	struct kept_row part = { 0 };
+	struct fault fault = { "" };
+	int r = may_change(bus, m, error);
+
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	r = sd_bus_message_read(m, "sssts", &part.path, &part.kind, &part.name, &part.cfg_hash, &part.reason);
+	if (r < 0)
+		return r;
+	r = request_pin_part(bus->manager, &part, &fault);
+	return r < 0 ? reply_fault(error, &fault) : sd_bus_reply_method_return(m, "");
+}
+
+static int on_unpin_part(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	struct bus *bus = userdata;
+	const char *path, *kind, *name;
+	struct fault fault = { "" };
+	int r = may_change(bus, m, error);
+
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	r = sd_bus_message_read(m, "sss", &path, &kind, &name);
+	if (r < 0)
+		return r;
+	r = request_unpin_part(bus->manager, path, kind, name, &fault);
+	return r < 0 ? reply_fault(error, &fault) : sd_bus_reply_method_return(m, "");
+}
+
 static int on_unpin(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
 	return change_at(m, userdata, request_unpin, error);
@@ -272,19 +330,22 @@ static int on_pardon(sd_bus_message *m, void *userdata, sd_bus_error *error)
 
 static const sd_bus_vtable vtable[] = {
 	SD_BUS_VTABLE_START(0),
-	METHOD("Status", "", "a{sv}aa{sv}aa{sv}", on_status),
+	METHOD("Status", "", "a{sv}aa{sv}aa{sv}aa{sv}", on_status),
 	METHOD("Explain", "s", "a{sv}aa{sv}aa{sv}aa{sv}", on_explain),
 	METHOD("History", "s", "aa{sv}aa{sv}", on_history),
 	METHOD("Pins", "", "aa{sv}", on_pins),
-	METHOD("StatusAll", "", "a{sv}aa{sv}aa{sv}", on_status),
+	METHOD("StatusAll", "", "a{sv}aa{sv}aa{sv}aa{sv}", on_status),
 	METHOD("ExplainAll", "s", "a{sv}aa{sv}aa{sv}aa{sv}", on_explain),
 	METHOD("HistoryAll", "s", "aa{sv}aa{sv}", on_history),
 	METHOD("PinsAll", "", "aa{sv}", on_pins),
 	METHOD("Reoptimize", "s", "s", on_reoptimize),
+	METHOD("Tuned", "sss", "s", on_tuned),
 	METHOD("Rollback", "sx", "s", on_rollback),
 	METHOD("RollbackAll", "", "u", on_rollback_all),
 	METHOD("Pin", "ss", "", on_pin),
 	METHOD("Unpin", "s", "", on_unpin),
+	METHOD("PinPart", "sssts", "", on_pin_part),
+	METHOD("UnpinPart", "sss", "", on_unpin_part),
 	METHOD("Pardon", "s", "", on_pardon),
 	SD_BUS_VTABLE_END,
 };
@@ -300,6 +361,7 @@ static int retry_arm(struct bus *bus)
 
 static void bus_leave(struct bus *bus)
 {
+	sessions_free(TAKE(bus->sessions));
 	if (bus->bus)
 		polkit_forget(bus->bus);
 	bus->bus = sd_bus_flush_close_unref(bus->bus);
@@ -341,6 +403,8 @@ static int bus_join(struct bus *bus, struct fault *reterr)
 	if (r < 0)
 		return fault_errno(reterr, r, "message bus");
 	bus->bus = TAKE(joined);
+	if (sessions_open(bus->manager, bus->bus, &bus->sessions) < 0)
+		log_warning("nobody tells of sessions; what others use of the CPUs must do");
 	bus->manager->bus_lack = (struct fault){ "" };
 	return 0;
 }
@@ -350,6 +414,7 @@ static int on_retry(_unused_ sd_event_source *source, _unused_ uint64_t usec, vo
 	struct bus *bus = userdata;
 
 	bus_leave(bus);
+	bus->manager->used_by[0] = '\0';
 	if (bus_join(bus, &bus->manager->bus_lack) == 0) {
 		log_info("joined the message bus");
 		return 0;

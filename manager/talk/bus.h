@@ -7,7 +7,8 @@
  * The same object is served on both. The socket (RUNTIME/socket) speaks D-Bus directly between two
  * processes, so that morphd is usable where no bus runs: in containers, in a rescue shell, in tests.
  *
- *	Status()	    -> a{sv} daemon, aa{sv} modules with Morph data, aa{sv} others (most samples)
+ *	Status()	    -> a{sv} daemon, aa{sv} modules with Morph data, aa{sv} others (most samples),
+ *			       aa{sv} owners: what their programs take (all of them in StatusAll(); nobody else's here)
  *	Explain(s path)	    -> a{sv} target and module, aa{sv} generations, aa{sv} decisions, aa{sv} events
  *	History(s path)	    -> aa{sv} generations, aa{sv} events; "": events of all modules
  *	Pins()		    -> aa{sv}
@@ -15,6 +16,7 @@
  *	Reoptimize(s path)  -> s what happened; answers when the edit has ended
  *	Rollback(s path, x generation) -> s
  *	RollbackAll()	    -> u how many
+ *	Tuned(s path, s directory, s text) -> s what happened (request_tuned())
  *	Pin(s path, s reason), Unpin(s path), Pardon(s path)
  *
  * Anybody may read what belongs to the system and to the caller (audience.h), a bounded number of times a second

@@ -13,10 +13,28 @@
 #include "manager/keep/catalog.h"
 #include "manager/act/measure.h"
 #include "manager/act/queue.h"
+#include "manager/act/quota.h"
 #include "manager/talk/utf8.h"
 
 #define OTHERS_MAX INT64_C(50)
 #define EVENTS_MAX INT64_C(200)
+
+/* What others counted of it, and whether they did in the build before. */
+#define PRIOR_OF(source)                                                                                  \
+	"(SELECT nullif(samples, 0) FROM prior WHERE module = m.id AND source = '" source "') AS " source \
+	"_samples, (SELECT nullif(of_before, 0) FROM prior WHERE module = m.id AND source = '" source     \
+	"' AND samples > 0) AS " source "_of_before, "
+#define PRIORS_REPORT PRIOR_OF("fleet") PRIOR_OF("package")
+
+#define OWNER_REPORT                                                                                         \
+	"SELECT o.uid AS user, count(*) AS programs, sum(o.store_bytes) AS store_bytes, (SELECT count(*) "   \
+	"FROM event "                                                                                        \
+	"e JOIN owner p ON p.module = e.module WHERE p.uid = o.uid) AS events, (SELECT count(*) FROM "       \
+	"decision d JOIN "                                                                                   \
+	"owner p ON p.module = d.module WHERE p.uid = o.uid AND d.trigger = 'automatic' AND d.time_ns > "    \
+	"CAST(strftime('%s', 'now') AS INTEGER) * 1000000000 - 86400000000000) AS edits_today FROM owner o " \
+	"WHERE "                                                                                             \
+	"?1 GROUP BY o.uid ORDER BY o.uid"
 
 #define MODULE_REPORT                                                                                 \
 	"SELECT t.path AS path, m.key AS build_id, CASE WHEN sees(m.path) THEN m.path END AS "        \
@@ -30,10 +48,12 @@
 	"nullif(g.measured_users, 0) AS measured_users, t.activated_ns AS activated_ns, "             \
 	"max(t.watch_left_s, 0) AS watch_left_s, t.watch_crashes AS watch_crashes, "                  \
 	"nullif(m.carried, 0) AS carried_samples, "                                                   \
-	"m.carried / nullif(m.carried + m.left_behind, 0) AS carried_share, "                         \
+	"m.carried / nullif(m.carried + m.left_behind, 0) AS carried_share, " PRIORS_REPORT           \
 	"m.llvm_version AS llvm_version, m.failures AS failed_edits, m.condemned AS condemned, "      \
 	"nullif(m.condemned_ns, 0) AS condemned_ns, "                                                 \
-	"m.verdict AS verdict, p.reason AS pinned, f.reason AS refused, m.carries AS carries, "       \
+	"m.verdict AS verdict, p.reason AS pinned, "                                                  \
+	"(SELECT group_concat(k.kind || ' ' || k.name, ', ') FROM kept k WHERE k.path = t.path AND "  \
+	"k.lapsed IS NULL) AS kept_as_shipped, f.reason AS refused, m.carries AS carries, "           \
 	"m.note AS note, m.first_ns AS first_seen_ns, "                                               \
 	"m.last_ns AS last_seen_ns "                                                                  \
 	"FROM module m LEFT JOIN target t ON t.module = m.id "                                        \
@@ -41,12 +61,14 @@
 	"LEFT JOIN pin p ON p.path = t.path "                                                         \
 	"LEFT JOIN refusal f ON f.path = coalesce(t.path, m.path) "
 
-#define GENERATION_REPORT                                                                                 \
-	"SELECT number AS generation, state, reason, build_id, digest AS sha256, size AS size_bytes, "    \
-	"created_ns, "                                                                                    \
-	"gain AS predicted_gain, measured AS measured_gain, measured_low, measured_high, "                \
-	"nullif(measured_starts, 0) AS measured_starts, cost_s AS edit_cpu_s, profile_samples, samples, " \
-	"crashes, "                                                                                       \
+#define GENERATION_REPORT                                                                              \
+	"SELECT number AS generation, state, reason, build_id, digest AS sha256, size AS size_bytes, " \
+	"created_ns, "                                                                                 \
+	"gain AS predicted_gain, measured AS measured_gain, measured_low, measured_high, "             \
+	"nullif(measured_starts, 0) AS measured_starts, cost_s AS edit_cpu_s, profile_samples, "       \
+	"nullif(fleet_samples, 0) AS fleet_samples, nullif(package_samples, 0) AS package_samples, "   \
+	"samples, "                                                                                    \
+	"crashes, "                                                                                    \
 	"llvm_version FROM generation WHERE module = ? ORDER BY number"
 
 static int entry_append(sd_bus_message *into, const char *key, const char *type, ...)
@@ -148,6 +170,32 @@ static int editing_append(struct manager *m, const struct audience *audience, sd
 	return r;
 }
 
+static int quotas_append(struct manager *m, sd_bus_message *into)
+{
+	const struct settings *s = &m->settings;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} entries[] = { { "edits_per_day", s->edits_per_day },
+			{ "edits_per_user", s->edits_per_user },
+			{ "edits_per_program", s->edits_per_program },
+			{ "programs_per_user", s->programs_per_user },
+			{ "store_bytes", quota_store_bytes(m) },
+			{ "store_size", s->store_bytes },
+			{ "store_per_user", s->store_user_bytes },
+			{ "store_per_program", s->store_program_bytes },
+			{ "history_per_user", s->history_per_user },
+			{ "history_per_program", s->history_per_program } };
+	struct quota_edits edits;
+	int r = quota_edits(m, 0, &edits, NULL);
+
+	if (r == 0)
+		r = entry_append(into, "edits_today", "x", (int64_t)edits.all);
+	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(entries); i++)
+		r = entry_append(into, entries[i].key, "x", (int64_t)entries[i].value);
+	return r;
+}
+
 static int daemon_append(struct manager *m, const struct audience *audience, sd_bus_message *into)
 {
 	struct machine_load load;
@@ -157,6 +205,7 @@ static int daemon_append(struct manager *m, const struct audience *audience, sd_
 	int r = sd_bus_message_open_container(into, 'a', "{sv}");
 
 	machine_load_read(&m->settings, &load);
+	load.used_by = m->used_by;
 	idle = machine_is_idle(&m->settings, &load, busy, sizeof(busy));
 	if (r >= 0)
 		r = entry_append(into, "version", "s", MORPH_VERSION);
@@ -168,6 +217,10 @@ static int daemon_append(struct manager *m, const struct audience *audience, sd_
 		r = text_append(into, "spool_directory", m->settings.spool_directory);
 	if (r >= 0)
 		r = text_append(into, "activation", m->settings.activation);
+	if (r >= 0 && settings_shadows(&m->settings))
+		r = text_append(into, "shadow_directory", m->settings.shadow_directory);
+	if (r >= 0 && settings_shadows(&m->settings))
+		r = text_append(into, "shadow_path", m->settings.shadow_path);
 	if (r >= 0)
 		r = text_append(into, "worker_users", m->settings.worker_users);
 	if (r >= 0)
@@ -192,6 +245,8 @@ static int daemon_append(struct manager *m, const struct audience *audience, sd_
 		r = entry_append(into, "freezes_well", "x", (int64_t)m->freezes_well);
 	if (r >= 0 && measure_calibration(m->state, &factor, NULL) == 0)
 		r = entry_append(into, "prediction_factor", "d", factor);
+	if (r >= 0)
+		r = quotas_append(m, into);
 	if (r >= 0)
 		r = editing_append(m, audience, into);
 	if (r >= 0)
@@ -225,11 +280,12 @@ int report_status(struct manager *m, const struct audience *audience, _unused_ c
 			"t", 0, NULL);
 	if (r < 0)
 		return r;
-	return rows_append(m, into, reterr,
-			   "SELECT path, key AS build_id, samples, note, last_ns AS last_seen_ns, "
-			   "CAST(samples AS REAL) / nullif((SELECT sum(samples) FROM module), 0) AS share "
-			   "FROM module WHERE carries <> 1 AND sees(path) ORDER BY samples DESC LIMIT ?",
-			   "i", OTHERS_MAX, NULL);
+	r = rows_append(m, into, reterr,
+			"SELECT path, key AS build_id, samples, note, last_ns AS last_seen_ns, "
+			"CAST(samples AS REAL) / nullif((SELECT sum(samples) FROM module), 0) AS share "
+			"FROM module WHERE carries <> 1 AND sees(path) ORDER BY samples DESC LIMIT ?",
+			"i", OTHERS_MAX, NULL);
+	return r < 0 ? r : rows_append(m, into, reterr, OWNER_REPORT, "i", audience->sees_all, NULL);
 }
 
 /* The module installed at @path, or sampled there; 0 when there is none that may be spoken of. */
@@ -330,8 +386,13 @@ int report_pins(struct manager *m, const struct audience *audience, _unused_ con
 	int r = audience_set(m, audience, reterr);
 
 	return r < 0 ? r :
-		       rows_append(m, into, reterr,
-				   "SELECT path, reason, time_ns FROM pin WHERE ? IS NULL AND sees(path) "
-				   "ORDER BY path",
-				   "t", 0, NULL);
+		       rows_append(
+			       m, into, reterr,
+			       "SELECT path, NULL AS part, NULL AS name, NULL AS cfg_hash, reason, NULL AS "
+			       "lapsed, "
+			       "time_ns FROM pin WHERE ? IS NULL AND sees(path) UNION ALL "
+			       "SELECT path, kind, name, CASE WHEN cfg_hash THEN printf('%016x', cfg_hash) "
+			       "END, "
+			       "reason, lapsed, time_ns FROM kept WHERE sees(path) ORDER BY path, part, name",
+			       "t", 0, NULL);
 }

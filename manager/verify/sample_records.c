@@ -7,6 +7,7 @@
 #include <math.h>
 #include <sqlite3.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "manager/verify/records_database.h"
 
@@ -28,6 +29,11 @@
 	" FROM generation g JOIN module m ON m.id = g.module LEFT JOIN target t ON t.module = m.id "         \
 	"WHERE EXISTS (SELECT 1 FROM generation o WHERE o.module = m.id AND o.number > 0) "                  \
 	"ORDER BY path, g.number"
+
+#define HOUR_NS 3600000000000ll
+#define USAGE                                                                                        \
+	"SELECT n.process, n.unit, n.user, sum(u.samples), sum(u.cpu_us), min(u.hour), max(u.hour) " \
+	"FROM usage u JOIN usage_name n ON n.id = u.name WHERE u.hour BETWEEN ? AND ? GROUP BY n.id"
 
 /* Rows end with SQLITE_DONE; what a reader refuses is kept in @retrefused. */
 static int totals_read(sqlite3 *db, const struct sample_records_reader *reader, int *retrefused)
@@ -125,6 +131,37 @@ static int generations_read(sqlite3 *db, const struct sample_records_reader *rea
 	return r;
 }
 
+/* A database that no newer morphd has opened yet has no such table: it knows nothing of that. */
+static int usage_read(sqlite3 *db, const struct sample_records_reader *reader, int *retrefused)
+{
+	int64_t last = reader->until_ns ? (int64_t)(reader->until_ns / HOUR_NS) : INT64_MAX / HOUR_NS;
+	sqlite3_stmt *row = NULL;
+	int r;
+
+	if (sqlite3_table_column_metadata(db, NULL, "usage", "hour", NULL, NULL, NULL, NULL, NULL) !=
+	    SQLITE_OK)
+		return SQLITE_DONE;
+	r = sqlite3_prepare_v2(db, USAGE, -1, &row, NULL);
+	if (r == SQLITE_OK)
+		r = sqlite3_bind_int64(row, 1, (int64_t)(reader->since_ns / HOUR_NS));
+	if (r == SQLITE_OK)
+		r = sqlite3_bind_int64(row, 2, last);
+	while (r == SQLITE_OK && (r = sqlite3_step(row)) == SQLITE_ROW) {
+		struct usage_record record = { .process = record_column(row, 0),
+					       .unit = record_column(row, 1),
+					       .user = sqlite3_column_int64(row, 2),
+					       .samples = sqlite3_column_int64(row, 3),
+					       .cpu_us = sqlite3_column_int64(row, 4),
+					       .first_ns = sqlite3_column_int64(row, 5) * HOUR_NS,
+					       .last_ns = (sqlite3_column_int64(row, 6) + 1) * HOUR_NS };
+
+		*retrefused = reader->usage(reader->userdata, &record);
+		r = *retrefused < 0 ? SQLITE_ABORT : SQLITE_OK;
+	}
+	sqlite3_finalize(row);
+	return r;
+}
+
 int sample_records_read(const char *state_directory, const struct sample_records_reader *reader,
 			struct fault *reterr)
 {
@@ -139,6 +176,8 @@ int sample_records_read(const char *state_directory, const struct sample_records
 		r = files_read(db, reader, &refused);
 	if (r == SQLITE_DONE && reader->generation)
 		r = generations_read(db, reader, &refused);
+	if (r == SQLITE_DONE && reader->usage)
+		r = usage_read(db, reader, &refused);
 	if (refused < 0)
 		r = fault_errno(reterr, refused, "%s", path);
 	else

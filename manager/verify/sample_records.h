@@ -32,6 +32,14 @@ struct generation_record {
 	double measured, measured_low, measured_high; /* gain and its interval; NAN: not measured */
 };
 
+/* Whose time it was, in all hours that were asked for. */
+struct usage_record {
+	const char *process, *unit; /* "": not known */
+	int64_t user;		    /* -1: not known */
+	int64_t samples, cpu_us;
+	int64_t first_ns, last_ns; /* of the hours it is in: the first's begin, the last's end */
+};
+
 /* Those that are NULL are not told. Each may return a negative code, which ends the reading. All texts are borrowed. */
 struct sample_records_reader {
 	void *userdata;
@@ -40,6 +48,8 @@ struct sample_records_reader {
 	int (*file)(void *userdata, const struct sample_record *record);
 	int (*place)(void *userdata, int64_t offset, double weight);		   /* of that file */
 	int (*generation)(void *userdata, const struct generation_record *record); /* by path, then number */
+	int (*usage)(void *userdata, const struct usage_record *record);
+	uint64_t since_ns, until_ns; /* of usage: hours that touch this time; 0: all before, all behind */
 };
 
 /** sample_records_read() - all of @state_directory/state.db; -ENOENT, -EACCES, -EUCLEAN, ... with @reterr */

@@ -138,6 +138,8 @@ static __always_inline bool mapping_read(struct mm_struct *mm, u64 ip, u64 mappi
 	ret->base =
 		ret->start - (KERNEL_READ(mapping, struct vm_area_struct, vm_pgoff) << control.page_shift);
 	ret->file = KERNEL_READ(mapping, struct vm_area_struct, vm_file);
+	ret->is_code = !bpf_core_field_exists(struct vm_area_struct, vm_flags) ||
+		       KERNEL_READ(mapping, struct vm_area_struct, vm_flags) & MAPPING_EXEC;
 	return ip >= ret->start && ip < ret->end && KERNEL_READ(mapping, struct vm_area_struct, vm_mm) == mm;
 }
 

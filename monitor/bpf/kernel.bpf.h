@@ -149,6 +149,7 @@ struct vm_area_struct {
 	unsigned long vm_start, vm_end, vm_pgoff;
 	struct mm_struct *vm_mm;
 	struct file *vm_file;
+	unsigned long vm_flags;
 	u32 vm_lock_seq; /* since 6.4, with CONFIG_PER_VMA_LOCK */
 } __kernel_layout;
 
@@ -187,6 +188,27 @@ struct mm_struct___6_4 {
 	int mm_lock_seq;
 } __kernel_layout;
 
+struct kernfs_node {
+	const char *name;
+} __kernel_layout;
+
+/* Its directory: since 6.15, before. */
+struct kernfs_node___6_15 {
+	struct kernfs_node *__parent;
+} __kernel_layout;
+
+struct kernfs_node___old {
+	struct kernfs_node *parent;
+} __kernel_layout;
+
+struct cgroup {
+	struct kernfs_node *kn;
+} __kernel_layout;
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+} __kernel_layout;
+
 struct task_struct {
 	int pid, tgid;
 	struct mm_struct *mm;
@@ -196,6 +218,7 @@ struct task_struct {
 	struct cred *cred;
 	struct nsproxy *nsproxy;
 	struct pid *thread_pid;
+	struct css_set *cgroups;
 } __kernel_layout;
 
 struct linux_binprm {

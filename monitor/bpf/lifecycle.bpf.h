@@ -28,6 +28,13 @@ static __always_inline bool has_room(u32 user)
 	return user < FIRST_PERSON || bpf_ringbuf_query(&life_events, BPF_RB_AVAIL_DATA) < LIFE_RESERVE_BYTES;
 }
 
+/* Nobody waits for what is only counted: it is read at the next drain, or before the ring gets full. */
+static __always_inline u64 wake_flag(void)
+{
+	return bpf_ringbuf_query(&life_events, BPF_RB_AVAIL_DATA) < LIFE_WAKE_BYTES ? BPF_RB_NO_WAKEUP :
+										      BPF_RB_FORCE_WAKEUP;
+}
+
 static __always_inline void lifecycle_submit(const struct sampler_event *filled)
 {
 	struct sampler_share *share = share_of(filled->user);
@@ -41,7 +48,7 @@ static __always_inline void lifecycle_submit(const struct sampler_event *filled)
 		return;
 	}
 	*event = *filled;
-	bpf_ringbuf_submit(event, 0);
+	bpf_ringbuf_submit(event, wake_flag());
 }
 
 SEC("tp_btf/sched_process_exec")
@@ -168,7 +175,8 @@ static __always_inline void death_submit(struct task_struct *task, struct mm_str
 		event->event.fault.size = size_of(place.file);
 		event->event.fault_offset = ip - place.base;
 	}
-	bpf_ringbuf_submit(event, 0);
+	/* The ring itself wakes only who has read all that was there before. */
+	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 }
 
 SEC("raw_tp/signal_deliver")

@@ -167,6 +167,7 @@ static __always_inline void cached_fill(struct sampler_cached *cached, u64 proce
 	cached->module = module;
 	cached->user = place->user;
 	cached->base = place->base;
+	cached->is_code = place->is_code;
 }
 
 /* Steps 2a to 2c. Return: SAMPLER_ATTRIBUTED with @key filled, or the cause. */
@@ -189,6 +190,7 @@ static __always_inline u32 module_find(struct run *run, u64 ip, struct sampler_k
 			key->module = cached[way].module;
 			key->user = cached[way].user;
 			key->offset = ip - cached[way].base;
+			run->is_code = cached[way].is_code;
 			return SAMPLER_ATTRIBUTED;
 		}
 	/* First, so that the CPU need not wait for these lines of memory and for the mapping's one after the other. */
@@ -199,6 +201,7 @@ static __always_inline u32 module_find(struct run *run, u64 ip, struct sampler_k
 	key->module = place.kind ? place.kind : module_number(&place, run->counts, task->tgid);
 	key->user = place.user;
 	key->offset = ip - place.base;
+	run->is_code = place.is_code;
 	/* A file that nobody could be told of is tried again. */
 	if (key->module != SAMPLER_UNTOLD)
 		cached_fill(&cached[run->state->n_cached++ & 1], process, &place, key->module);

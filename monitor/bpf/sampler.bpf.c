@@ -11,12 +11,13 @@
  *	   c. believe it only if nobody is writing to this mapping, before and after; this is what the
  *	      kernel's page fault handler does before it takes a mapping's own lock
  *	3. add one to the table row (device, inode, generation, offset); some samples leave their registers
+ *	4. where asked for: add one to the row of whose time it was; leave the calls that led here
  *
  * A tick finds every cache cold, so what counts is how many lines and pages are touched: tables are per
  * CPU and flat, kernel structures are read in place.
  *
- * No helper used here takes a lock that can wait, sends an interrupt, or reads user memory. Every way
- * out counts exactly one cause, so that the law in sampler.h holds at any moment between two events.
+ * No helper used here takes a lock that can wait or sends an interrupt; none but step 4's, for calls, reads user memory.
+ * Every way out counts exactly one cause, so that the law in sampler.h holds at any moment between two events.
  *
  * Tables and counters exist twice; `epoch` says which of the two an event uses, from its beginning to its
  * end. To drain, the loader changes the epoch and then updates a map of maps, which makes it wait for an
@@ -25,7 +26,8 @@
  */
 
 #include "monitor/bpf/lifecycle.bpf.h"
-#include "monitor/bpf/rows.bpf.h"
+#include "monitor/bpf/owners.bpf.h"
+#include "monitor/bpf/stacks.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -52,8 +54,17 @@ static __always_inline bool run_begin(u32 table, struct run *run)
 	return true;
 }
 
-/* Steps 1 to 3. */
-static __always_inline int sample(struct run *run, bool is_user, u64 ip)
+/* Step 4. */
+static __always_inline void sample_further(struct run *run, void *context, bool is_main, bool is_user, u64 ip)
+{
+	if (takes_owners)
+		owner_sample(run);
+	if (takes_stacks && is_main)
+		stack_take(run, context, is_user, ip);
+}
+
+/* Steps 1 to 4. */
+static __always_inline int sample(struct run *run, void *context, bool is_main, bool is_user, u64 ip)
 {
 	run->counts->n[SAMPLER_FIRED]++;
 	if (is_user) {
@@ -68,6 +79,8 @@ static __always_inline int sample(struct run *run, bool is_user, u64 ip)
 		run->counts->n[SAMPLER_KERNEL_MODE]++;
 		kernel_sample(run, ip);
 	}
+	if (is_user || run->task->pid)
+		sample_further(run, context, is_main, is_user, ip);
 	if (run->start_ns) {
 		run->counts->n[SAMPLER_TIMED]++;
 		run->counts->n[SAMPLER_TIMED_NS] += bpf_ktime_get_ns() - run->start_ns;
@@ -85,7 +98,8 @@ int on_clock(struct bpf_perf_event_data *context)
 
 	if (!run_begin(control.clock_table, &run))
 		return 0;
-	return sample(&run, REGS_MODE_IS_USER(CONTEXT_MODE(&context->regs)), CONTEXT_IP(&context->regs));
+	return sample(&run, context, control.clock_table == SAMPLER_MAIN,
+		      REGS_MODE_IS_USER(CONTEXT_MODE(&context->regs)), CONTEXT_IP(&context->regs));
 }
 
 /*
@@ -152,5 +166,5 @@ int on_tick(u64 *context)
 	run.task = (void *)bpf_get_current_task_btf();
 	if (!control.irq_regs_distance || !irq_regs_read(timer, &run.registers, &ip, &is_user))
 		task_regs_read(run.task, &run.registers, &ip, &is_user);
-	return sample(&run, is_user, ip);
+	return sample(&run, context, true, is_user, ip);
 }

@@ -24,6 +24,9 @@ enum sampler_kind {
 	SAMPLER_VDSO = 2,      /* offset: from the start of the vdso */
 	SAMPLER_ANONYMOUS = 3, /* offset and rest: the 16 bytes of the process' name */
 	SAMPLER_UNTOLD = 4,    /* a file that there was no room to tell the loader of; offset 0 */
+	SAMPLER_OWNER =
+		5, /* whose time it was: offset and rest are the process' name, user the number of a group */
+	SAMPLER_KERNEL_OWNER = 6, /* the same of a thread of the kernel's own */
 	SAMPLER_FIRST_FILE = 16,
 };
 
@@ -37,6 +40,13 @@ struct sampler_key {
 	__u32 module; /* number of the file, or enum sampler_kind */
 	__u32 user;   /* whose process it was */
 };
+
+/* What one user runs in one cgroup. The loader is told of it once, by a number; 0: there was no room to tell. */
+struct sampler_group {
+	__u64 cgroup; /* of the unified hierarchy */
+	__u32 user, unused;
+};
+#define SAMPLER_MAX_GROUPS 4096u
 
 /*
  * DCPI's hash table (Anderson et al. 1997, section 4.2.1): per CPU, so nothing is shared; a bucket is one
@@ -66,11 +76,28 @@ struct sampler_snapshot {
 };
 
 /*
+ * The calls that led to a sample of the main clock, innermost first: the kernel's, then those that the user's frame pointers
+ * tell of. Of all but the interrupted instruction it is the last byte of the call. Anything may stand in a user's memory:
+ * what lies in no code ends the stack.
+ */
+#define SAMPLER_FRAMES 62u
+
+struct sampler_stack {
+	char comm[16];
+	__u32 user, n;
+	__u32 cut; /* enum stack_cut (stacks.h); 0: whole */
+	__u32 unused;
+	__u64 offsets[SAMPLER_FRAMES]; /* as in a key; 0 in memory without a name */
+	__u32 modules[SAMPLER_FRAMES]; /* as in a key */
+};
+
+/*
  * Per CPU, table and epoch; zeroed when drained.
  *	fired = idle + kernel + user
  *	user = attributed + anonymous + no_mapping + race + user_full
  *	attributed, anonymous, kernel_stored = sums of the counts of their keys
  *	kernel = kernel_stored + kernel_full
+ *	user + kernel = sums of the counts of owners' keys + owner_full, where owners are told
  */
 enum sampler_counter {
 	/* Those that nearly every sample touches come first: one cache line. */
@@ -90,6 +117,8 @@ enum sampler_counter {
 	SAMPLER_EVENTS_LOST, /* ring buffer full, or the user's share of it */
 	SAMPLER_TIMED,	     /* now and then a run times itself ... */
 	SAMPLER_TIMED_NS,    /* ... into this sum */
+	SAMPLER_OWNER_FULL,
+	SAMPLER_STACKS_LOST, /* no room for it */
 	SAMPLER_COUNTERS
 };
 
@@ -106,19 +135,28 @@ struct sampler_cached {
 	__u32 sequence, flushes;
 	__u32 module, user; /* as in the key */
 	__u64 base;	    /* address of the file's byte 0 */
-	__u64 unused;
+	__u32 is_code, unused;
 };
 
 #define SAMPLER_CACHED 128u /* in sets of two */
+
+/* The group of a process that had these credentials and cgroups: one half of a cache line. */
+struct sampler_owner_cached {
+	__u64 process;		    /* as above */
+	__u64 credentials, cgroups; /* addresses */
+	__u32 group, flushes;
+};
+
+#define SAMPLER_OWNERS_CACHED 32u
 
 /* What a CPU needs for one table, together, so that an event touches few pages. */
 struct sampler_state {
 	struct sampler_counters counters[SAMPLER_EPOCHS];
 	__u64 ticks;
 	__u64 n_cached; /* filled so far: chooses the way */
-	__u64 n_snapshots[SAMPLER_EPOCHS];
-	__u64 unused[4];
+	__u64 n_snapshots[SAMPLER_EPOCHS], n_stacks[SAMPLER_EPOCHS];
 	struct sampler_cached cache[SAMPLER_CACHED];
+	struct sampler_owner_cached owners[SAMPLER_OWNERS_CACHED];
 };
 
 /*
@@ -183,8 +221,10 @@ struct sampler_control {
 	__u32 moved_base[SAMPLER_TABLES * SAMPLER_EPOCHS];
 	/* Snapshots per CPU and epoch of the main table (0: none), and which user samples leave one: number & mask == 0 */
 	__u32 n_snapshots, snapshot_mask, snapshot_base[SAMPLER_EPOCHS];
-	__u32 tick_divisor;  /* take every n-th tick; 0 and 1: all */
-	__u32 cache_flushes; /* entries of the cache from before the last one are not used */
+	__u32 n_stacks, stack_mask,
+		stack_base[SAMPLER_EPOCHS]; /* likewise, of samples in any mode but idle */
+	__u32 tick_divisor;		    /* take every n-th tick; 0 and 1: all */
+	__u32 cache_flushes;		    /* entries of the cache from before the last one are not used */
 	__u32 epoch[SAMPLER_TABLES];
 };
 
@@ -193,6 +233,7 @@ enum sampler_event_type {
 	SAMPLER_EVENT_EXEC,	  /* a watched program was started */
 	SAMPLER_EVENT_EXIT,	  /* ... ended */
 	SAMPLER_EVENT_SIGNAL,	  /* any program is about to die of a fault, or has given up (abort(3)) */
+	SAMPLER_EVENT_GROUP,	  /* a cgroup in which a user's process was sampled for the first time */
 };
 
 #define SAMPLER_PATH_BYTES 1024u
@@ -212,12 +253,12 @@ struct sampler_event {
 	__s32 code;	  /* SIGNAL: si_code */
 	__u32 exit_code;  /* EXIT: as in waitpid(2) */
 	__u32 user;	  /* who started the program, if that was seen; else whose process it is */
-	__u32 number;	  /* MODULE: what stands for it in keys */
+	__u32 number;	  /* MODULE, GROUP: what stands for it in keys */
 	char comm[SAMPLER_COMM_BYTES];
 	__u32 unused;
 };
 
-/* MODULE and SIGNAL events carry the names of the file and its directories, file first, NUL after each. */
+/* MODULE, SIGNAL and GROUP events carry the names of the file (the cgroup) and its directories, file first, NUL after each. */
 struct sampler_module_event {
 	struct sampler_event event;
 	__u32 path_bytes; /* 0: could not be told, e.g. too long */

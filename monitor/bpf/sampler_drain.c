@@ -120,6 +120,26 @@ static size_t snapshots_take(struct sampler *sampler, uint32_t epoch)
 	return n;
 }
 
+/* The same of stacks. */
+static size_t stacks_take(struct sampler *sampler, uint32_t epoch)
+{
+	size_t per_cpu = sampler->options.n_stacks, n = 0;
+
+	for (size_t cpu = 0; cpu < (size_t)sampler->n_possible; cpu++) {
+		uint64_t *n_here =
+			(uint64_t *)&sampler->states[cpu * SAMPLER_TABLES + SAMPLER_MAIN].n_stacks[epoch];
+		struct sampler_stack *from =
+			sampler->stacks + (epoch * (size_t)sampler->n_possible + cpu) * per_cpu;
+		size_t used = MIN((size_t)*n_here, per_cpu);
+
+		memcpy(sampler->stacks_taken + n, from, used * sizeof(*from));
+		memset(from, 0, used * sizeof(*from));
+		*n_here = 0;
+		n += used;
+	}
+	return n;
+}
+
 static void counters_zero(struct sampler *sampler, uint32_t set)
 {
 	for (int cpu = 0; cpu < sampler->n_possible; cpu++)
@@ -163,6 +183,9 @@ int sampler_drain(struct sampler *sampler, enum sampler_table table, struct samp
 	if (table == SAMPLER_MAIN) {
 		drained.snapshots = sampler->taken;
 		drained.n_snapshots = snapshots_take(sampler, set % SAMPLER_EPOCHS);
+		drained.stacks = sampler->stacks_taken;
+		drained.stack_every = MAX(sampler->options.stack_every, 1u);
+		drained.n_stacks = stacks_take(sampler, set % SAMPLER_EPOCHS);
 	}
 	*ret = drained;
 	return 0;
@@ -180,16 +203,19 @@ static int law(const char *equation, uint64_t left, uint64_t right, struct fault
 int sampler_check(const struct sampler_drained *drained, struct fault *reterr)
 {
 	const __u64 *n = drained->counters.n;
-	uint64_t files = 0, anonymous = 0, kernel = 0;
+	uint64_t files = 0, anonymous = 0, kernel = 0, owned = 0;
 	int r;
 
 	for (size_t i = 0; i < drained->n_rows; i++) {
 		const struct sampler_row *row = &drained->rows[i];
 
-		if (row->key.module == SAMPLER_VDSO || row->key.module >= SAMPLER_UNTOLD)
+		if (row->key.module == SAMPLER_VDSO || row->key.module == SAMPLER_UNTOLD ||
+		    row->key.module >= SAMPLER_FIRST_FILE)
 			files += row->count;
 		else if (row->key.module == SAMPLER_KERNEL)
 			kernel += row->count;
+		else if (row->key.module == SAMPLER_OWNER || row->key.module == SAMPLER_KERNEL_OWNER)
+			owned += row->count;
 		else
 			anonymous += row->count;
 	}
@@ -209,6 +235,9 @@ int sampler_check(const struct sampler_drained *drained, struct fault *reterr)
 	if (r == 0)
 		r = law("kernel = stored + table full", n[SAMPLER_KERNEL_MODE],
 			n[SAMPLER_KERNEL_STORED] + n[SAMPLER_KERNEL_FULL], reterr);
+	if (r == 0 && (owned || n[SAMPLER_OWNER_FULL]))
+		r = law("user + kernel = owned + table full", n[SAMPLER_USER_MODE] + n[SAMPLER_KERNEL_MODE],
+			owned + n[SAMPLER_OWNER_FULL], reterr);
 	return r;
 }
 

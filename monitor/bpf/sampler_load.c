@@ -81,18 +81,25 @@ static void layout(struct sampler *sampler)
 		if (table == SAMPLER_REFERENCE && !has_reference)
 			rows = BUCKETS_PER_ROW;
 		sampler->bpf->bss->control.n_buckets[table] = rows / BUCKETS_PER_ROW;
+		/* A sample makes a row of its place, and one of its owner. */
+		if (options->owners)
+			rows *= 2;
 		sampler->bpf->bss->control.n_moved[table] = rows;
 		for (uint32_t epoch = 0; epoch < SAMPLER_EPOCHS; epoch++) {
 			sampler->bpf->bss->control.bucket_base[table * SAMPLER_EPOCHS + epoch] = n_buckets;
 			sampler->bpf->bss->control.moved_base[table * SAMPLER_EPOCHS + epoch] = n_moved;
-			n_buckets += n_cpus * (rows / BUCKETS_PER_ROW);
+			n_buckets += n_cpus * sampler->bpf->bss->control.n_buckets[table];
 			n_moved += n_cpus * rows;
 		}
 	}
 	sampler->bpf->bss->control.n_snapshots = options->n_snapshots;
 	sampler->bpf->bss->control.snapshot_mask = MAX(options->snapshot_every, 1u) - 1;
-	for (uint32_t epoch = 0; epoch < SAMPLER_EPOCHS; epoch++)
+	sampler->bpf->bss->control.n_stacks = options->n_stacks;
+	sampler->bpf->bss->control.stack_mask = MAX(options->stack_every, 1u) - 1;
+	for (uint32_t epoch = 0; epoch < SAMPLER_EPOCHS; epoch++) {
 		sampler->bpf->bss->control.snapshot_base[epoch] = epoch * n_cpus * options->n_snapshots;
+		sampler->bpf->bss->control.stack_base[epoch] = epoch * n_cpus * options->n_stacks;
+	}
 	sampler->n_all_buckets = n_buckets;
 	sampler->n_all_moved = n_moved;
 }
@@ -101,6 +108,11 @@ static void layout(struct sampler *sampler)
 static size_t n_all_snapshots(const struct sampler *sampler)
 {
 	return MAX((size_t)sampler->n_possible * SAMPLER_EPOCHS * sampler->options.n_snapshots, (size_t)1);
+}
+
+static size_t n_all_stacks(const struct sampler *sampler)
+{
+	return MAX((size_t)sampler->n_possible * SAMPLER_EPOCHS * sampler->options.n_stacks, (size_t)1);
 }
 
 /* Init's mount namespace is the host's; a service manager may have given us one of our own. */
@@ -130,6 +142,8 @@ static int configure(struct sampler *sampler, struct fault *reterr)
 	bpf->bss->control.clock_table = is_tick ? SAMPLER_REFERENCE : SAMPLER_MAIN;
 	bpf->bss->control.page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	bpf->bss->control.no_cache = options->no_cache;
+	bpf->rodata->takes_owners = options->owners;
+	bpf->rodata->takes_stacks = options->n_stacks > 0;
 	bpf->bss->control.host_space = host_space();
 	bpf_program__set_autoload(bpf->progs.on_tick, is_tick);
 	bpf_program__set_autoload(bpf->progs.on_clock, !is_tick || options->has_reference);
@@ -142,7 +156,8 @@ static int configure(struct sampler *sampler, struct fault *reterr)
 	if (bpf_map__set_max_entries(bpf->maps.states, (uint32_t)sampler->n_possible * SAMPLER_TABLES) < 0 ||
 	    bpf_map__set_max_entries(bpf->maps.buckets, (uint32_t)sampler->n_all_buckets) < 0 ||
 	    bpf_map__set_max_entries(bpf->maps.moved, (uint32_t)sampler->n_all_moved) < 0 ||
-	    bpf_map__set_max_entries(bpf->maps.snapshots, (uint32_t)n_all_snapshots(sampler)) < 0)
+	    bpf_map__set_max_entries(bpf->maps.snapshots, (uint32_t)n_all_snapshots(sampler)) < 0 ||
+	    bpf_map__set_max_entries(bpf->maps.stacks, (uint32_t)n_all_stacks(sampler)) < 0)
 		r = -EINVAL;
 	return r < 0 ? fault_errno(reterr, r, "size of the sampler's tables") : 0;
 }
@@ -165,7 +180,9 @@ static int memory_reserve(struct sampler *sampler)
 	sampler->per_cpu = calloc((size_t)sampler->n_possible, sizeof(*sampler->per_cpu));
 	sampler->taken = calloc((size_t)sampler->n_possible * sampler->options.n_snapshots + 1,
 				sizeof(*sampler->taken));
-	if (!sampler->clocks || !sampler->per_cpu || !sampler->taken)
+	sampler->stacks_taken = calloc((size_t)sampler->n_possible * sampler->options.n_stacks + 1,
+				       sizeof(*sampler->stacks_taken));
+	if (!sampler->clocks || !sampler->per_cpu || !sampler->taken || !sampler->stacks_taken)
 		return -ENOMEM;
 	for (unsigned i = 0; i < sampler->n_clocks; i++)
 		sampler->clocks[i] = -1;
@@ -184,13 +201,18 @@ static int on_event(void *context, void *data, size_t size)
 static int load(struct sampler *sampler, struct fault *reterr)
 {
 	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	/*
+	 * Types that this kernel does not have are looked for in its modules otherwise, and libbpf before 1.5 gives up when it
+	 * may not: that takes CAP_SYS_ADMIN, which morph-monitor.service has not got.
+	 */
+	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = "/sys/kernel/btf/vmlinux");
 	int r;
 
 	/* Before 5.11 map memory counted against this limit; refusal is no harm on newer kernels. */
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
 	explanation[0] = '\0';
 	libbpf_set_print(explain);
-	sampler->bpf = sampler_bpf__open();
+	sampler->bpf = sampler_bpf__open_opts(&options);
 	if (!sampler->bpf)
 		return refusal(-errno, "open the sampler's programs", reterr);
 	r = configure(sampler, reterr);
@@ -209,7 +231,10 @@ static int load(struct sampler *sampler, struct fault *reterr)
 	sampler->moved = map_memory(sampler->bpf->maps.moved, sampler->n_all_moved, sizeof(*sampler->moved));
 	sampler->snapshots = map_memory(sampler->bpf->maps.snapshots, n_all_snapshots(sampler),
 					sizeof(*sampler->snapshots));
-	if (!sampler->states || !sampler->buckets || !sampler->moved || !sampler->snapshots)
+	sampler->stacks =
+		map_memory(sampler->bpf->maps.stacks, n_all_stacks(sampler), sizeof(*sampler->stacks));
+	if (!sampler->states || !sampler->buckets || !sampler->moved || !sampler->snapshots ||
+	    !sampler->stacks)
 		return refusal(-errno, "map the sampler's tables", reterr);
 	sampler->ring = ring_buffer__new(bpf_map__fd(sampler->bpf->maps.events), on_event, sampler, NULL);
 	if (!sampler->ring)
@@ -299,11 +324,14 @@ void sampler_free(struct sampler *sampler)
 		munmap(sampler->moved, sampler->n_all_moved * sizeof(*sampler->moved));
 	if (sampler->snapshots)
 		munmap(sampler->snapshots, n_all_snapshots(sampler) * sizeof(*sampler->snapshots));
+	if (sampler->stacks)
+		munmap(sampler->stacks, n_all_stacks(sampler) * sizeof(*sampler->stacks));
 	if (sampler->bpf)
 		sampler_bpf__destroy(sampler->bpf);
 	free(sampler->clocks);
 	free(sampler->per_cpu);
 	free(sampler->taken);
+	free(sampler->stacks_taken);
 	free(sampler->rows);
 	free(sampler);
 }

@@ -26,6 +26,9 @@ struct sampler_options {
 	uint32_t n_main_rows, n_reference_rows;
 	uint32_t n_snapshots;	 /* per CPU, of registers, between two drains; a power of two, or 0 */
 	uint32_t snapshot_every; /* so many user samples leave one; a power of two */
+	bool owners;		 /* tell whose time it was, too */
+	uint32_t n_stacks;	 /* per CPU, of calls, between two drains; 0: none */
+	uint32_t stack_every;	 /* so many samples leave one; a power of two */
 	bool no_cache;		 /* for measurements */
 	bool no_lifecycle;	 /* no exec, exit and signal events */
 };
@@ -41,6 +44,9 @@ struct sampler_drained {
 	size_t n_rows;				  /* the same key may come more than once */
 	const struct sampler_snapshot *snapshots; /* borrowed until the next drain; of the main table only */
 	size_t n_snapshots;
+	const struct sampler_stack *stacks; /* borrowed until the next drain; of the main table only */
+	size_t n_stacks;
+	uint32_t stack_every;			/* samples that one stands for */
 	double fill;				/* 0 to 1: of the CPU whose table was fullest */
 	const struct sampler_counters *per_cpu; /* borrowed; sampler_n_cpus() of them */
 };

@@ -31,7 +31,9 @@ struct sampler {
 	struct sampler_bucket *buckets;
 	struct sampler_moved *moved;
 	struct sampler_snapshot *snapshots;
-	struct sampler_snapshot *taken; /* owned; of the last drain */
+	struct sampler_snapshot *taken;	    /* owned; of the last drain */
+	struct sampler_stack *stacks;	    /* the kernel's own, mapped */
+	struct sampler_stack *stacks_taken; /* owned; of the last drain */
 	size_t n_all_buckets, n_all_moved;
 	void (*each)(const struct sampler_event *event, size_t size, void *closure);
 	void *closure;

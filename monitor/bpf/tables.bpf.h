@@ -17,13 +17,15 @@
 #define EVENT_RING_BYTES (256 * 1024)
 #define LIFE_RING_BYTES (256 * 1024)
 #define LIFE_RESERVE_BYTES (LIFE_RING_BYTES / 2) /* for root's and system accounts' programs alone */
-#define MAX_SPACES 32				 /* user namespaces inside each other, as in the kernel */
-#define MAX_ANCESTORS 4				 /* in which the start of a program is looked for */
-#define FIRST_PERSON 1000u			 /* accounts below are the system's */
+#define LIFE_WAKE_BYTES (LIFE_RING_BYTES / 8)
+#define MAX_SPACES 32	   /* user namespaces inside each other, as in the kernel */
+#define MAX_ANCESTORS 4	   /* in which the start of a program is looked for */
+#define FIRST_PERSON 1000u /* accounts below are the system's */
 #define MODE_BACKING \
 	(3u << 24) /* FMODE_BACKING of file.f_mode: bit 25, lately 24; the other means other things */
 #define NAMESPACE_INTERNAL (-22l)   /* MNT_NS_INTERNAL: a mount that is in nobody's tree */
 #define SUPER_KERNEL (1ul << 22)    /* SB_KERNMOUNT: memfd and the like */
+#define MAPPING_EXEC 4ul	    /* VM_EXEC */
 #define CHANGED_NS_MASK 0x3fffffffu /* the kernel keeps a flag above */
 
 /* include/linux/maple_tree.h: type in bits 3..6 of a node pointer, nodes aligned to 256 bytes */
@@ -36,6 +38,9 @@
 #define LOWEST_POINTER 4096
 
 volatile struct sampler_control control = { 0 };
+
+/* Of what nobody asked for there is no code left when the programs are loaded. */
+const volatile bool takes_owners = false, takes_stacks = false;
 
 /*
  * Buckets and lists of all sets and CPUs, one after the other, mapped by the loader. A set is a table in
@@ -65,6 +70,30 @@ struct {
 	__type(key, u32);
 	__type(value, struct sampler_snapshot);
 } snapshots SEC(".maps");
+
+/* Likewise. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* the loader decides */
+	__type(key, u32);
+	__type(value, struct sampler_stack);
+} stacks SEC(".maps");
+
+/* Addresses of one stack, before it is known where they are. The kernel's begin with how the clock itself came to us. */
+#define RAW_USER (SAMPLER_FRAMES + 1)
+#define RAW_KERNEL 96
+
+struct raw_stack {
+	u64 user[RAW_USER], kernel[RAW_KERNEL];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct raw_stack);
+} raw_stacks SEC(".maps");
 
 /* Holds nothing; updating it is how the loader waits until no program uses the old epoch. */
 struct fence_inner {
@@ -103,6 +132,16 @@ struct {
 
 /* The last number of a file that was given to one. */
 __u32 last_number = SAMPLER_FIRST_FILE;
+
+/* Groups that the loader was told of, and their numbers. LRU: a forgotten one gets a new number. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, SAMPLER_MAX_GROUPS);
+	__type(key, struct sampler_group);
+	__type(value, u32);
+} groups SEC(".maps");
+
+__u32 last_group = 0;
 
 /* What each user has caused. A full one tells of no more users until the loader empties it. */
 struct {
@@ -152,6 +191,7 @@ struct run {
 	u64 start_ns;  /* 0: this run is not timed */
 	u64 registers; /* address of the interrupted ones; 0: not known */
 	u32 epoch;
+	u32 is_code; /* may the mapping that was found last be executed? */
 	u32 n_buckets, n_moved, bucket_base, moved_base; /* of this set */
 };
 
@@ -163,6 +203,7 @@ struct place {
 	u64 base;
 	struct file *file;
 	u32 lock_sequence, sequence; /* of the mapping; of the address space, before we looked */
+	u32 is_code;
 };
 
 /* --- step 2: which mapping? ----------------------------------------------------------------------- */

@@ -24,6 +24,7 @@ void perf_attr_fill(const struct perf_options *options, struct perf_event_attr *
 	attr.type = options->clock == PERF_CLOCK_CYCLES ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
 	attr.config = options->clock == PERF_CLOCK_CYCLES ? PERF_COUNT_HW_CPU_CYCLES :
 		      options->clock == PERF_CLOCK_CPU	  ? PERF_COUNT_SW_CPU_CLOCK :
+		      options->clock == PERF_CLOCK_FAULTS ? PERF_COUNT_SW_PAGE_FAULTS :
 							    PERF_COUNT_SW_DUMMY;
 	attr.sample_period = options->clock == PERF_CLOCK_NONE ? 0 : options->period;
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;

@@ -22,6 +22,7 @@
 enum perf_clock {
 	PERF_CLOCK_CPU,	   /* PERF_COUNT_SW_CPU_CLOCK; period in ns */
 	PERF_CLOCK_CYCLES, /* PMU cycles; period in cycles */
+	PERF_CLOCK_FAULTS, /* no clock: PERF_COUNT_SW_PAGE_FAULTS; period in page faults */
 	PERF_CLOCK_NONE,   /* PERF_COUNT_SW_DUMMY: side-band records only */
 };
 

@@ -192,7 +192,10 @@ void support_probe(const char *root, struct support *ret)
 void support_monitor_print(const struct support *support, FILE *out)
 {
 	if (!support->monitor_runs) {
-		fputs("monitor     not running (systemctl start morph-monitor)\n", out);
+		fputs("monitor     not running (systemctl start morph-monitor; with --user: systemctl --user "
+		      "start "
+		      "morph-monitor)\n",
+		      out);
 		return;
 	}
 	fprintf(out, "monitor     samples by %s at %.4g Hz%s%s", support->monitor_source, support->main_hz,

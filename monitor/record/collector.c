@@ -10,7 +10,10 @@
 #include "monitor/identify/kernel_map.h"
 #include "monitor/identify/mapped_file.h"
 #include "monitor/identify/resolver.h"
+#include "monitor/identify/unopened.h"
 #include "monitor/observe/observer.h"
+#include "monitor/record/callers.h"
+#include "monitor/record/units.h"
 
 #define BOTH_TABLES (1u << SAMPLER_MAIN | 1u << SAMPLER_REFERENCE)
 
@@ -20,6 +23,7 @@ struct part {
 	struct sampler_counters counters;
 	uint64_t unresolved;   /* attributed by the kernel side, but to a module nobody could open */
 	uint64_t reclassified; /* ... to memory that has an inode, yet is no file (memfd) */
+	struct owners owners;
 };
 
 struct collector {
@@ -28,6 +32,9 @@ struct collector {
 	struct kernel_map *kernel; /* owned */
 	struct part parts[SAMPLER_TABLES];
 	struct histogram branches;
+	struct stacks stacks;
+	struct units *units;	   /* owned */
+	struct unopened *unopened; /* owned */
 	struct agreement agreement;
 	struct finder *finder; /* borrowed */
 	size_t n_synchronous;
@@ -41,13 +48,18 @@ static int modules_init(struct collector *collector)
 		return -ENOMEM;
 	collector->resolver = resolver_new(collector->finder, collector->catalog);
 	collector->kernel = kernel_map_new("", collector->catalog);
-	return collector->resolver && collector->kernel ? 0 : -ENOMEM;
+	collector->units = units_new();
+	collector->unopened = unopened_new();
+	return collector->resolver && collector->kernel && collector->units && collector->unopened ? 0 :
+												     -ENOMEM;
 }
 
 static void modules_done(struct collector *collector)
 {
 	resolver_free(TAKE(collector->resolver));
 	kernel_map_free(TAKE(collector->kernel));
+	units_free(TAKE(collector->units));
+	unopened_free(TAKE(collector->unopened));
 	catalog_free(TAKE(collector->catalog));
 	agreement_done(&collector->agreement);
 }
@@ -69,18 +81,35 @@ void collector_free(struct collector *collector)
 	if (!collector)
 		return;
 	modules_done(collector);
-	for (unsigned i = 0; i < SAMPLER_TABLES; i++)
+	for (unsigned i = 0; i < SAMPLER_TABLES; i++) {
 		histogram_done(&collector->parts[i].histogram);
+		owners_done(&collector->parts[i].owners);
+	}
 	histogram_done(&collector->branches);
+	stacks_done(&collector->stacks);
 	free(collector);
 }
 
-bool collector_event(struct collector *collector, const struct sampler_event *event, size_t size)
+bool collector_event(struct collector *collector, const struct sampler_event *event, size_t size,
+		     struct sampler_file *retforget)
 {
-	if (event->type != SAMPLER_EVENT_MODULE)
+	const struct sampler_module_event *module = (const struct sampler_module_event *)event;
+	const struct sampler_file *file = &event->module;
+
+	if (event->type == SAMPLER_EVENT_GROUP)
+		units_announce(collector->units, module, size);
+	/* All are announced again when the catalog was made anew. */
+	if (event->type != SAMPLER_EVENT_MODULE || unopened_waits(collector->unopened, file, event->time_ns))
 		return true;
-	return resolver_announce(collector->resolver, (const struct sampler_module_event *)event, size) !=
-	       CATALOG_NONE;
+	if (resolver_announce(collector->resolver, module, size) == CATALOG_NONE)
+		return !unopened_failed(collector->unopened, file, event->time_ns, retforget);
+	unopened_found(collector->unopened, file);
+	return true;
+}
+
+bool collector_due(struct collector *collector, uint64_t now_ns, struct sampler_file *ret)
+{
+	return unopened_due(collector->unopened, now_ns, ret);
 }
 
 /* --- step 2 --------------------------------------------------------------------------------------- */
@@ -122,6 +151,18 @@ static int file_row(struct collector *collector, struct part *part, const struct
 	return histogram_add(&part->histogram, module, row->key.offset, 0, row->count);
 }
 
+/* "kworker/3:1-events" and "ksoftirqd/3" are what they do, on whichever CPU. */
+static int owner_row(struct collector *collector, struct part *part, const struct sampler_row *row)
+{
+	char comm[SAMPLER_COMM_BYTES + 1] = "";
+	struct unit_of_group group = units_find(collector->units, row->key.user);
+
+	memcpy(comm, &row->key, SAMPLER_COMM_BYTES);
+	if (row->key.module == SAMPLER_KERNEL_OWNER)
+		comm[strcspn(comm, "/")] = '\0';
+	return owners_add(&part->owners, comm, group.unit, group.user, row->count);
+}
+
 static int row_add(struct collector *collector, struct part *part, const struct sampler_row *row)
 {
 	uint32_t vdso;
@@ -130,6 +171,8 @@ static int row_add(struct collector *collector, struct part *part, const struct 
 		return file_row(collector, part, row);
 	switch (row->key.module) {
 	case SAMPLER_KERNEL: return kernel_row(collector, part, row);
+	case SAMPLER_OWNER:
+	case SAMPLER_KERNEL_OWNER: return owner_row(collector, part, row);
 	case SAMPLER_UNTOLD: part->unresolved += row->count; return 0;
 	case SAMPLER_VDSO:
 		vdso = catalog_vdso(collector->catalog);
@@ -176,6 +219,11 @@ int collector_add(struct collector *collector, enum sampler_table table,
 		r = row_add(collector, part, &drained->rows[i]);
 	if (r == 0 && drained->n_snapshots)
 		r = snapshots_look(collector, drained);
+	if (r == 0 && drained->n_stacks) {
+		struct callers callers = { collector->catalog, collector->resolver, collector->kernel };
+
+		r = callers_add(&callers, drained, &collector->stacks);
+	}
 	if (r < 0)
 		return fault_errno(reterr, r, "samples");
 	for (unsigned i = 0; i < SAMPLER_COUNTERS; i++)
@@ -290,8 +338,12 @@ static int log_fill(struct collector *collector, const struct collector_head *he
 		if (head->tables == BOTH_TABLES && n_reference)
 			worth = i == SAMPLER_MAIN ? 0 : (double)(n_main + n_reference) / (double)n_reference;
 		r = part_merge(collector, &collector->parts[i], worth, &sum, log);
+		if (r == 0)
+			r = owners_merge(&log->owners, &collector->parts[i].owners);
 		part_account(&collector->parts[i], log);
 	}
+	if (r == 0 && head->tables >> SAMPLER_MAIN & 1)
+		r = stacks_merge(&log->stacks, &collector->stacks, 0);
 	if (r == 0)
 		r = catalog_log(collector->catalog, &sum,
 				head->tables >> SAMPLER_MAIN & 1 ? &collector->branches : NULL, log);
@@ -314,10 +366,13 @@ static void parts_reset(struct collector *collector, unsigned tables)
 		if (!(tables >> i & 1))
 			continue;
 		histogram_clear(&histogram);
+		owners_done(&part->owners);
 		*part = (struct part){ .histogram = histogram };
 	}
-	if (tables >> SAMPLER_MAIN & 1)
+	if (tables >> SAMPLER_MAIN & 1) {
 		histogram_clear(&collector->branches);
+		stacks_done(&collector->stacks);
+	}
 }
 
 /* No sample refers to a module any more: what nobody runs can be forgotten. */

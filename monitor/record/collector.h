@@ -8,7 +8,8 @@
  *	2. rows become (module, offset) counts; rows of unknown modules become a named loss. Snapshots of registers
  *	   become branches (observer.h)
  *	3. what tick and reference saw is compared; tick-synchronous modules take the reference's
- *	4. one log with the sums of both clocks, which must obey the law
+ *	4. one log with the sums of both clocks, which must obey the law; with whose time it was, and stacks of the main clock,
+ *	   where these were asked for
  *
  * Memory: the modules that were sampled lately (catalog.h bounds them) plus one drain's rows.
  */
@@ -25,8 +26,15 @@ struct collector *collector_new(struct finder *finder);
 void collector_free(struct collector *collector); /* accepts NULL */
 DEFINE_CLEANUP(struct collector *, collector_free);
 
-/** collector_event() - a MODULE event; true: resolved; false: let it be announced again */
-bool collector_event(struct collector *collector, const struct sampler_event *event, size_t size);
+/**
+ * collector_event() - a MODULE event, or a GROUP
+ * Return: true: resolved, or it will not be for a while (unopened.h); false: let @retforget be announced again.
+ */
+bool collector_event(struct collector *collector, const struct sampler_event *event, size_t size,
+		     struct sampler_file *retforget);
+
+/** collector_due() - true: a file that was not resolved, and that is to be announced again now; ask until there is none */
+bool collector_due(struct collector *collector, uint64_t now_ns, struct sampler_file *ret);
 
 /** collector_add() - one drained table; 0, -ENOMEM, or -ERANGE when the kernel's counters broke the law */
 int collector_add(struct collector *collector, enum sampler_table table,

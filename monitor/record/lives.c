@@ -7,9 +7,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "monitor/identify/identity.h"
 #include "monitor/identify/resolver.h"
 
@@ -17,6 +19,10 @@
 #define MAX_OF_USER 256u /* events of one user that wait to be written: others' must find room, too */
 
 struct watched {
+	struct seen {
+		uint64_t device, inode, size;
+		int64_t changed_ns;
+	} seen;			    /* what stat(2) says: while that is the same, so is the rest */
 	struct sampler_inode inode; /* device 0 */
 	struct file_identity file;
 	struct build_id build_id;
@@ -51,14 +57,21 @@ void lives_free(struct lives *lives)
 	free(lives);
 }
 
-static const struct watched *watched_find(const struct watched *watched, size_t n,
-					  const struct sampler_inode *inode)
+static bool is_inode(const struct watched *watched, const struct sampler_inode *inode)
 {
+	return watched->inode.inode == inode->inode && watched->inode.generation == inode->generation;
+}
+
+/* Most stand where they stood before. */
+static bool watched_find(const struct watched *watched, size_t n, const struct sampler_inode *inode,
+			 size_t likely)
+{
+	if (likely < n && is_inode(&watched[likely], inode))
+		return true;
 	for (size_t i = 0; i < n; i++)
-		if (watched[i].inode.inode == inode->inode &&
-		    watched[i].inode.generation == inode->generation)
-			return &watched[i];
-	return NULL;
+		if (is_inode(&watched[i], inode))
+			return true;
+	return false;
 }
 
 /* Is it the very file that stood in the list? Another may have its inode's number, on another device. */
@@ -70,14 +83,21 @@ static const struct watched *watched_file(const struct lives *lives, const struc
 	return NULL;
 }
 
+static struct seen seen_of(const struct stat *st)
+{
+	return (struct seen){ st->st_dev, st->st_ino, (uint64_t)st->st_size, stat_changed_ns(st) };
+}
+
 static bool watched_fill(const char *path, struct watched *ret)
 {
 	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct identity identity;
+	struct stat st;
 
-	if (path[0] != '/' || fd < 0 || identity_of_fd(fd, &identity) < 0 ||
+	if (path[0] != '/' || fd < 0 || fstat(fd, &st) < 0 || identity_of_fd(fd, &identity) < 0 ||
 	    file_identity_of_fd(fd, &ret->file) < 0 || resolver_inode_of(path, &ret->inode) < 0)
 		return false;
+	ret->seen = seen_of(&st);
 	/* What the kernel maps, not what stat(2) says. */
 	ret->inode.inode = ret->file.inode;
 	ret->build_id = identity.build_id;
@@ -85,25 +105,76 @@ static bool watched_fill(const char *path, struct watched *ret)
 	return ret->path;
 }
 
-static int list_read(const char *list, struct watched **ret, size_t *retn, struct fault *reterr)
+/* As it was in the last list, which is mostly the same one. */
+static struct watched *watched_before(const struct lives *lives, const char *path, size_t likely)
 {
-	struct watched *watched = calloc(MAX_WATCHED, sizeof(*watched));
+	if (likely < lives->n_watched && lives->watched[likely].path &&
+	    strcmp(lives->watched[likely].path, path) == 0)
+		return &lives->watched[likely];
+	for (size_t i = 0; i < lives->n_watched; i++)
+		if (lives->watched[i].path && strcmp(lives->watched[i].path, path) == 0)
+			return &lives->watched[i];
+	return NULL;
+}
+
+static bool is_unchanged(const struct watched *before)
+{
+	struct stat st;
+	struct seen now;
+
+	if (stat(before->path, &st) < 0)
+		return false;
+	now = seen_of(&st);
+	return memcmp(&now, &before->seen, sizeof(now)) == 0;
+}
+
+/* Files are opened only when they are others than before. */
+static bool watched_take(struct lives *lives, const char *path, size_t likely, struct watched *ret)
+{
+	struct watched *before = watched_before(lives, path, likely);
+
+	if (!before || !is_unchanged(before))
+		return watched_fill(path, ret);
+	*ret = *before;
+	before->path = NULL;
+	return true;
+}
+
+static int room_for_one(struct watched **watched, size_t n, size_t *capacity)
+{
+	size_t wanted = *capacity ? 2 * *capacity : 16;
+	struct watched *grown;
+
+	if (n < *capacity)
+		return 0;
+	grown = reallocarray(*watched, wanted, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	*watched = grown;
+	*capacity = wanted;
+	return 0;
+}
+
+static int list_read(struct lives *lives, const char *list, struct watched **ret, size_t *retn,
+		     struct fault *reterr)
+{
 	FILE *file = fopen(list, "re");
+	struct watched *watched = NULL;
 	_clean_(freep) char *line = NULL;
-	size_t size = 0, n = 0;
+	size_t size = 0, n = 0, capacity = 0;
+	int r = file || errno == ENOENT ? 0 : -errno;
 
-	if (!watched || (!file && errno != ENOENT)) {
-		int r = watched ? -errno : -ENOMEM;
-
-		free(watched);
-		return fault_errno(reterr, r, "%s", list);
-	}
-	while (file && n < MAX_WATCHED && getline(&line, &size, file) > 0) {
+	while (r == 0 && file && n < MAX_WATCHED && getline(&line, &size, file) > 0) {
+		r = room_for_one(&watched, n, &capacity);
 		line[strcspn(line, "\n")] = '\0';
-		n += watched_fill(line, &watched[n]);
+		n += r == 0 && watched_take(lives, line, n, &watched[n]);
 	}
 	if (file)
 		fclose(file);
+	if (r < 0) {
+		watched_done(watched, n);
+		return fault_errno(reterr, r, "%s", list);
+	}
 	*ret = watched;
 	*retn = n;
 	return 0;
@@ -113,15 +184,16 @@ int lives_watch(struct lives *lives, struct sampler *sampler, const char *list, 
 {
 	struct watched *watched = NULL;
 	size_t n = 0;
-	int r = list_read(list, &watched, &n, reterr);
+	int r = list_read(lives, list, &watched, &n, reterr);
 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < lives->n_watched; i++)
-		if (!watched_find(watched, n, &lives->watched[i].inode))
+		if (!watched_find(watched, n, &lives->watched[i].inode, i))
 			sampler_watch(sampler, &lives->watched[i].inode, false);
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = sampler_watch(sampler, &watched[i].inode, true);
+		if (!watched_find(lives->watched, lives->n_watched, &watched[i].inode, i))
+			r = sampler_watch(sampler, &watched[i].inode, true);
 	watched_done(lives->watched, lives->n_watched);
 	lives->watched = watched;
 	lives->n_watched = n;

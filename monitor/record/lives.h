@@ -23,7 +23,8 @@ DEFINE_CLEANUP(struct lives *, lives_free);
 
 /**
  * lives_watch() - make the files named in @list (a path, which may be missing) the watched ones
- * Files that cannot be opened are skipped. Return: how many are watched; -errno.
+ * Files that cannot be opened are skipped; those that are as they were are not opened again, so that it may be done often.
+ * Return: how many are watched; -errno.
  */
 int lives_watch(struct lives *lives, struct sampler *sampler, const char *list, struct fault *reterr);
 

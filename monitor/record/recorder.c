@@ -77,6 +77,8 @@ static uint64_t period_of(const struct recorder_options *options)
 {
 	double unit = options->clock == PERF_CLOCK_CYCLES ? cpu_hz() : 1e9;
 
+	if (options->clock == PERF_CLOCK_FAULTS)
+		return 1; /* each one */
 	return (uint64_t)(unit / options->rate_hz + 0.5);
 }
 
@@ -174,7 +176,8 @@ void recorder_free(struct recorder *recorder)
 	free(recorder);
 }
 
-bool recorder_is_stale(const struct recorder *recorder)
+/* Events of one process go on when a CPU comes back, those of all processes do not. */
+bool recorder_is_stale(struct recorder *recorder)
 {
 	struct cpu_list online;
 	unsigned n_known = 0;
@@ -182,7 +185,10 @@ bool recorder_is_stale(const struct recorder *recorder)
 	cpu_list_online(&online);
 	for (size_t i = 0; i < recorder->set.n_cpus; i++)
 		n_known += cpu_list_has(&online, recorder->set.cpus[i].cpu);
-	return recorder->is_stale || n_known < online.n;
+	if (recorder->target != RECORDER_TASKS)
+		recorder->was_away |= n_known < recorder->set.n_cpus;
+	return recorder->is_stale || n_known < online.n ||
+	       (recorder->was_away && n_known == recorder->set.n_cpus);
 }
 
 int recorder_wait(struct recorder *recorder, int fd, int timeout_ms, struct fault *reterr)
@@ -207,8 +213,12 @@ static void head_fill(struct recorder *recorder, struct sample_log *log)
 	const struct recorder_counters *counters = &recorder->counters;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-	log->source = recorder->clock == PERF_CLOCK_CYCLES ? SAMPLE_SOURCE_CYCLES : SAMPLE_SOURCE_CPU_CLOCK;
-	log->rate_hz = recorder->rate_hz;
+	bool counts_faults = recorder->clock == PERF_CLOCK_FAULTS;
+
+	log->source = counts_faults			   ? SAMPLE_SOURCE_FAULTS :
+		      recorder->clock == PERF_CLOCK_CYCLES ? SAMPLE_SOURCE_CYCLES :
+							     SAMPLE_SOURCE_CPU_CLOCK;
+	log->rate_hz = counts_faults ? 0 : recorder->rate_hz;
 	log->start_ns = recorder->start_ns;
 	log->duration_ns = now - recorder->since_ns;
 	log->n_cpus = (uint32_t)recorder->set.n_cpus;

@@ -64,9 +64,9 @@ int recorder_add_own(struct recorder *recorder, struct fault *reterr);
 
 /**
  * recorder_is_stale() - does it miss something, until it is opened anew?
- * A CPU that came online; children of watched processes whose records were lost; room for more processes.
+ * A CPU that came online, for the first time or again (if it was away when this was asked before); children of watched processes whose records were lost; room for more processes.
  */
-bool recorder_is_stale(const struct recorder *recorder);
+bool recorder_is_stale(struct recorder *recorder);
 
 /**
  * recorder_wait() - sleep until a ring fills, @fd becomes readable, or @timeout_ms passes; then work

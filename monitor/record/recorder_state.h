@@ -43,6 +43,7 @@ struct recorder {
 	struct recorder_counters counters;
 	bool band_lost; /* side-band records were lost: the spaces are stale */
 	bool is_stale;
+	bool was_away;		     /* a CPU of the set was offline: its events never fire again */
 	bool is_full;		     /* there were no descriptors for all processes */
 	uint64_t start_ns, since_ns; /* CLOCK_REALTIME, CLOCK_MONOTONIC of this period */
 };

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 
 #define DIRECTORY_MODE 0770 /* the manager's group takes files away */
@@ -21,6 +21,7 @@
 #define TEMPORARY ".writing-"
 #define LOCK_NAME ".lock"
 #define FILE_OVERHEAD_BYTES 4096u
+#define SECONDS_MAX 10000000000u /* since 1970: what says more was not named by us */
 
 static bool has_suffix(const char *name, const char *suffix)
 {
@@ -71,6 +72,22 @@ static void remove_unfinished(const struct spool *spool)
 		closedir(dir);
 }
 
+/* The time in the newest file's name; 0: there is none. */
+static uint64_t newest_find(const struct spool *spool)
+{
+	DIR *dir = opendir(spool->directory);
+	struct dirent *entry;
+	uint64_t s, ns, ret = 0;
+
+	while (dir && (entry = readdir(dir)))
+		if (is_ours(entry->d_name) &&
+		    sscanf(entry->d_name, "%12" SCNu64 "-%9" SCNu64 "-", &s, &ns) == 2 && s < SECONDS_MAX)
+			ret = MAX(ret, s * 1000000000 + ns);
+	if (dir)
+		closedir(dir);
+	return ret;
+}
+
 int spool_open(const char *directory, uint64_t limit_bytes, struct spool *ret, struct fault *reterr)
 {
 	struct spool spool = { .lock = -1, .limit_bytes = limit_bytes };
@@ -90,6 +107,7 @@ int spool_open(const char *directory, uint64_t limit_bytes, struct spool *ret, s
 		return r;
 	}
 	remove_unfinished(&spool);
+	spool.named_ns = newest_find(&spool);
 	spool.used_bytes = limit_bytes; /* unknown: count at the first file */
 	*ret = spool;
 	return 0;
@@ -120,7 +138,7 @@ static int write_file(const char *path, const struct buffer *bytes)
 			return -errno;
 		done += (size_t)n;
 	}
-	return 0;
+	return fsync(fd) < 0 ? -errno : 0;
 }
 
 /* The oldest file by name (names begin with the time), and the bytes of all. */
@@ -166,13 +184,13 @@ static void make_room(struct spool *spool, uint64_t bytes)
 static int put(struct spool *spool, const char *suffix, const struct buffer *bytes, struct fault *reterr)
 {
 	char temporary[PATH_MAX], path[PATH_MAX];
-	struct timespec now;
 	int r;
 
-	clock_gettime(CLOCK_REALTIME, &now);
+	spool->named_ns = MAX(clock_ns(CLOCK_REALTIME), spool->named_ns + 1);
 	snprintf(temporary, sizeof(temporary), "%s/" TEMPORARY "%d", spool->directory, getpid());
-	if (snprintf(path, sizeof(path), "%s/%012" PRId64 "-%09ld-%06u%s", spool->directory,
-		     (int64_t)now.tv_sec, now.tv_nsec, spool->n_written++, suffix) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/%012" PRIu64 "-%09" PRIu64 "-%06u%s", spool->directory,
+		     spool->named_ns / 1000000000, spool->named_ns % 1000000000, spool->n_written++,
+		     suffix) >= (int)sizeof(path))
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", spool->directory);
 	make_room(spool, bytes->size);
 	r = write_file(temporary, bytes);

@@ -4,8 +4,9 @@
 /**
  * spool.h - the directory through which sample logs and events reach the manager
  *
- * Files appear whole, by rename; names that begin with a dot are not finished. Nothing is fsynced: a
- * log is worth less than a disk that may sleep, and a reader refuses what a power failure cut short.
+ * Files appear whole, by rename; names that begin with a dot are not finished. A file is synced before it gets its name,
+ * so that a power failure leaves none that is cut short. The name itself is not: to lose it is to have lost power a few
+ * seconds earlier, and whoever takes the file syncs anyway.
  * One monitor at a time owns a spool (a lock on DIR/.lock). When nobody takes the files away, the
  * oldest are removed so that they never take more than the limit.
  */
@@ -24,8 +25,10 @@ struct spool {
 	int lock;	 /* -1: none */
 	uint64_t limit_bytes;
 	uint64_t used_bytes; /* at most; counted anew when it seems too much */
-	unsigned n_written;  /* files, for their names */
-	uint64_t n_dropped;  /* files removed unread, since we started */
+	uint64_t
+		named_ns; /* the time in the newest name: names go on from there when the clock is set back */
+	unsigned n_written; /* files, for their names */
+	uint64_t n_dropped; /* files removed unread, since we started */
 };
 
 /**

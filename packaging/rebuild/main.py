@@ -78,9 +78,10 @@ def is_done(state, wanted, options):
 
 
 def last_line(path):
-    """Why a build failed is near the end of its log; for the report."""
+    """Why a build failed is near the end of its log; for the report. apt's last line only says that it has said which file."""
     with open(path, encoding="utf-8", errors="replace") as file:
         lines = [line.strip() for line in file.read()[-4096:].splitlines() if line.strip()]
+    lines = [line for line in lines if line != "E: Failed to fetch some archives."] or lines
     return "".join(c if c.isprintable() else "?" for c in lines[-1][:200]) if lines else ""
 
 

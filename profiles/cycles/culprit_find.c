@@ -17,7 +17,11 @@
  *	front-end	the first of a block that is jumped to and would run as fast as it is fetched; two cycles at most
  *	unit		it, or what it awaits, divides or is a copy by microcode
  *	serialize	it, or one of the two before it, waits for all others
- *	page-fault	it loads or stores, and the kernel had as much time as the stall: of a fault, most is the kernel's
+ *	page-fault	it loads or stores, and the kernel had as much time as the stall: of a fault, most is the kernel's. Where
+ *			faults were counted: as many at it as explain a tenth of the stall. If it, or what comes behind it,
+ *			faults every fourth time or more, it is nothing else's: the kernel has just written the page, so it
+ *			is in the cache, and has run, so the code is not. (A clock's interrupt that came meanwhile is told of
+ *			the instruction that faulted, and so charged to the one before it.)
  *
  *     One suspect: certain. Several: each may be it. None: unknown. So is what chance explains.
  *
@@ -32,6 +36,7 @@
 #include <math.h>
 
 #include "base/macro.h"
+#include "profiles/cycles/page_faults.h"
 #include "profiles/cycles/schedule.h"
 
 #define BIT(id) (1u << CULPRIT_##id)
@@ -45,10 +50,13 @@
 #define STALL_LEAST 0.5	     /* cycles: less may be the schedule's error */
 #define STALL_LEAST_PART 0.2 /* of the best case, likewise */
 #define IN_FLIGHT 224u /* instructions: the smallest reorder buffer of Zen 2 and later, Skylake and later */
-#define SAMPLES_THAT_SAY 8.0 /* with fewer, chance would explain everything */
-#define AWAITED 4u	     /* results that wait for one another */
-#define SAMPLES_SMOOTH 64.0  /* so many samples, and what falls between them, are looked at together */
-#define STORE_WINDOW 16u     /* instructions that a store waits for its cache */
+#define SAMPLES_THAT_SAY 8.0	 /* with fewer, chance would explain everything */
+#define AWAITED 4u		 /* results that wait for one another */
+#define SAMPLES_SMOOTH 64.0	 /* so many samples, and what falls between them, are looked at together */
+#define FAULT_CYCLES_MOST 2000.0 /* that a fault costs its program itself */
+#define FAULT_EXPLAINS 0.1	 /* of a stall: less is not worth a suspicion */
+#define FAULT_EACH 0.25		 /* faults an execution */
+#define STORE_WINDOW 16u	 /* instructions that a store waits for its cache */
 
 struct entry {
 	uint32_t
@@ -220,7 +228,8 @@ static enum forwarding forwarding_of(const struct finder *f, uint32_t i)
 		return FORWARD_NOTHING;
 	for (uint32_t k = insn_before(f, i), n = 0; k != UINT32_MAX && n < STORE_WINDOW; n++) {
 		const struct insn *store = &code->insns[k];
-		int64_t before = load->offset - store->offset;
+		/* Addresses wrap around, and so does what is between them. */
+		int64_t before = (int64_t)((uint64_t)load->offset - (uint64_t)store->offset);
 
 		if (store->class == INSN_CALL)
 			return FORWARD_NOTHING;
@@ -230,9 +239,9 @@ static enum forwarding forwarding_of(const struct finder *f, uint32_t i)
 		    store->index != load->index || (changed & load->addresses) ||
 		    (store->index != INSN_NO_REGISTER && before))
 			continue;
-		if (before >= 0 && before + load->width <= store->width)
+		if (before >= 0 && before <= store->width - load->width)
 			return FORWARD_WHOLE;
-		if (before < store->width && before + load->width > 0)
+		if (before < store->width && before > -load->width)
 			return FORWARD_PART;
 	}
 	return FORWARD_NOTHING;
@@ -268,16 +277,29 @@ static bool stores_elsewhere(const struct finder *f, uint32_t b)
 	return false;
 }
 
+/* BIT(FAULT) beside others, or 0; @retonly: nothing else. */
+static uint32_t suspect_of_fault(const struct finder *f, uint32_t i, double stall, double stall_samples,
+				 bool *retonly)
+{
+	double faults = page_faults_near(f->cycles, f->options, f->blocks[i], i, f->addresses[i]);
+
+	*retonly = faults >= FAULT_EACH;
+	if (!isnan(faults))
+		return faults * FAULT_CYCLES_MOST >= FAULT_EXPLAINS * stall ? BIT(FAULT) : 0;
+	return stall_samples <= f->options->kernel_samples &&
+			       (f->cycles->code.insns[i].flags & (INSN_LOADS | INSN_STORES)) ?
+		       BIT(FAULT) :
+		       0;
+}
+
 /* Its own memory's, and of the loads that it awaits, also through others. */
-static uint32_t suspects_of_memory(const struct finder *f, uint32_t i, double stall_samples)
+static uint32_t suspects_of_memory(const struct finder *f, uint32_t i)
 {
 	const struct insn *insn = &f->cycles->code.insns[i];
 	uint32_t ret = suspects_of_load(f, i);
 
 	if ((insn->flags & INSN_STORES) && (!is_of_stack(insn) || stores_elsewhere(f, f->blocks[i])))
 		ret |= BIT(STORE);
-	if (stall_samples <= f->options->kernel_samples && (insn->flags & (INSN_LOADS | INSN_STORES)))
-		ret |= BIT(FAULT);
 	for (uint32_t k = f->cycles->insns[i].awaits, n = 0; k != UINT32_MAX && n < AWAITED; n++) {
 		ret |= suspects_of_load(f, k);
 		k = f->cycles->insns[k].awaits;
@@ -345,8 +367,12 @@ static uint32_t suspects_of(const struct finder *f, uint32_t b, uint32_t i, doub
 	uint32_t awaits = f->cycles->insns[i].awaits;
 	double whole = insn_cycles(f, b, i),
 	       samples = f->slower[b] > 0 ? f->pooled[b] : f->cycles->insns[i].samples;
-	uint32_t ret =
-		suspects_of_memory(f, i, samples * stall / whole) | suspects_of_flow(f, b, block, i, stall);
+	bool only;
+	uint32_t fault = suspect_of_fault(f, i, stall, samples * stall / whole, &only),
+		 ret = suspects_of_memory(f, i) | suspects_of_flow(f, b, block, i, stall) | fault;
+
+	if (fault && only)
+		return fault;
 
 	for (uint32_t k = i, n = 0; n < 3; n++, k--) {
 		if (serializes(&code->insns[k]))

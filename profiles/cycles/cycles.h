@@ -33,6 +33,9 @@ struct cycles_options {
 	const struct cycles_anchor *anchors;
 	size_t n_anchors;
 	double kernel_samples; /* of the log: what a page fault costs the program is less than what it costs the kernel */
+	bool knows_faults;		    /* page faults were counted: */
+	const struct sample_module *faults; /* at which instructions; NULL: at none of this file */
+	double fault_worth;		    /* of one of these, in faults of the time that was sampled */
 	double hot_lines; /* lines of 64 bytes that hold 99 % of all samples of the log; 0: not known */
 };
 

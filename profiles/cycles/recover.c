@@ -466,7 +466,7 @@ static int called_read(struct recovery *r)
 
 static int recover(struct recovery *r, struct recover_left *left, struct fault *reterr)
 {
-	int result = recover_ranges(r->image, &r->ranges, &r->n_ranges);
+	int result = recover_ranges(r->image, r->question->symbols, &r->ranges, &r->n_ranges);
 
 	if (result == 0)
 		result = question_take(r);

@@ -28,7 +28,8 @@ struct recover_question {
 	size_t n_addresses;
 	const struct recover_jump *jumps; /* that were seen */
 	size_t n_jumps;
-	size_t most_insns; /* 0: RECOVER_INSNS */
+	const struct image *symbols; /* as for recover_ranges() */
+	size_t most_insns;	     /* 0: RECOVER_INSNS */
 };
 
 #define RECOVER_INSNS 4000000u /* 1 GB in an analysis; 16 MB of code as compilers make it */
@@ -52,11 +53,16 @@ int block_map_recover(const struct image *image, const struct recover_question *
 /* A function's place, without its blocks. */
 struct recover_range {
 	uint64_t start, end;
-	const char *name; /* borrowed from the image; NULL: none */
+	const char *name; /* borrowed from where the symbols are; NULL: none */
+	uint8_t binding;  /* of that symbol */
 };
 
-/** recover_ranges() - all functions of the file, sorted, apart from each other; @ret is freed by the caller; 0 or -ENOMEM */
-int recover_ranges(const struct image *image, struct recover_range **ret, size_t *retn);
+/**
+ * recover_ranges() - all functions of the file, sorted, apart from each other; @ret is freed by the caller; 0 or -ENOMEM
+ * @symbols: the file's debug file, which has its symbols, and must outlive @ret; NULL: its own are used
+ */
+int recover_ranges(const struct image *image, const struct image *symbols, struct recover_range **ret,
+		   size_t *retn);
 
 /** recover_range_at() - the one that holds @address, or NULL */
 const struct recover_range *recover_range_at(const struct recover_range *ranges, size_t n, uint64_t address);

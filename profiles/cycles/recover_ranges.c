@@ -30,11 +30,11 @@ static const struct image_section *section_of(const struct image *image, uint64_
 }
 
 /* @end 0: not known yet. */
-static int range_add(struct ranges *ranges, uint64_t start, uint64_t end, const char *name)
+static int range_add(struct ranges *ranges, uint64_t start, uint64_t end, const char *name, uint8_t binding)
 {
 	if (!array_reserve(ranges->list, ranges->n, &ranges->capacity))
 		return -ENOMEM;
-	ranges->list[ranges->n++] = (struct recover_range){ start, end, name };
+	ranges->list[ranges->n++] = (struct recover_range){ start, end, name, binding };
 	return 0;
 }
 
@@ -49,7 +49,7 @@ static int symbols_add(const struct image *image, struct ranges *ranges)
 		if ((s->type != STT_FUNC && s->type != STT_GNU_IFUNC) ||
 		    __builtin_add_overflow(s->address, s->size, &end))
 			continue;
-		r = range_add(ranges, s->address, s->size ? end : 0, s->name);
+		r = range_add(ranges, s->address, s->size ? end : 0, s->name, s->binding);
 	}
 	return r;
 }
@@ -77,7 +77,8 @@ static int unwinder_add(const struct image *image, struct ranges *ranges)
 		return 0;
 	n = MIN((uint64_t)(uint32_t)i32_at(s->data + 8), (s->size - 12) / 8);
 	for (uint64_t i = 0; r == 0 && i < n; i++)
-		r = range_add(ranges, s->address + (uint64_t)(int64_t)i32_at(s->data + 12 + 8 * i), 0, NULL);
+		r = range_add(ranges, s->address + (uint64_t)(int64_t)i32_at(s->data + 12 + 8 * i), 0, NULL,
+			      0);
 	return r;
 }
 
@@ -89,12 +90,12 @@ static int sections_add(const struct image *image, struct ranges *ranges)
 		const struct image_section *s = image_section_at(image, i);
 
 		if ((s->flags & SHF_EXECINSTR) && s->data && s->size)
-			r = range_add(ranges, s->address, 0, NULL);
+			r = range_add(ranges, s->address, 0, NULL, 0);
 	}
 	return r;
 }
 
-/* By start; what has a name, then what has a length, comes first. */
+/* By start; of several the one that says most comes first, then the name that others call it by: as `morph report` does. */
 static int compare(const void *pa, const void *pb)
 {
 	const struct recover_range *a = pa, *b = pb;
@@ -103,8 +104,10 @@ static int compare(const void *pa, const void *pb)
 		return a->start < b->start ? -1 : 1;
 	if (!a->name != !b->name)
 		return a->name ? -1 : 1;
-	if (!a->end != !b->end)
-		return a->end ? -1 : 1;
+	if (a->end != b->end)
+		return a->end > b->end ? -1 : 1;
+	if ((a->binding == STB_GLOBAL) != (b->binding == STB_GLOBAL))
+		return a->binding == STB_GLOBAL ? -1 : 1;
 	return a->name && b->name ? strcmp(a->name, b->name) : 0;
 }
 
@@ -139,10 +142,11 @@ static void ranges_settle(const struct image *image, struct ranges *ranges)
 	ranges->n = kept;
 }
 
-int recover_ranges(const struct image *image, struct recover_range **ret, size_t *retn)
+int recover_ranges(const struct image *image, const struct image *symbols, struct recover_range **ret,
+		   size_t *retn)
 {
 	struct ranges ranges = { 0 };
-	int r = symbols_add(image, &ranges);
+	int r = symbols_add(symbols ? symbols : image, &ranges);
 
 	if (r == 0)
 		r = unwinder_add(image, &ranges);

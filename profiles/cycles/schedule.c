@@ -15,6 +15,7 @@
 
 #define ROUNDS 8u	 /* times round the loop that a way began in */
 #define WAY_INSNS 20000u /* and no longer than that */
+#define WINDOW 512.0	 /* instructions that have not retired; Zen 5: 448, Golden Cove: 512 */
 #define UNIT_SHARE 3.0	 /* a divider takes the next one after a third of its latency */
 
 struct pipeline {
@@ -60,8 +61,8 @@ static void insn_run(struct pipeline *p, const struct insn *insn, uint32_t i, st
 	}
 	end = start + latency;
 	p->retired = fmax(p->retired + 1 / SCHEDULE_WIDTH, end);
-	/* No window is endless: what is 512 instructions behind the oldest waits. */
-	p->issued = fmax(p->issued, p->retired - 512 / SCHEDULE_WIDTH);
+	/* No window is endless: what is so many instructions behind the oldest waits. */
+	p->issued = fmax(p->issued, p->retired - WINDOW / SCHEDULE_WIDTH);
 	for (uint64_t left = insn->writes; left; left &= left - 1) {
 		p->ready[__builtin_ctzll(left)] = end;
 		p->writer[__builtin_ctzll(left)] = i + 1;
@@ -91,13 +92,14 @@ static uint32_t likely_next(const struct code *code, const struct estimate *esti
 /*
  * Ends where another way has been. @seen: the way that came by, by its first block + 1.
  * The registers of a call's callee are not known; what it leaves is taken to be there.
+ * @lead: cycles until all that is before the way has retired. Return: it goes round
  */
-static void way_follow(const struct code *code, const struct estimate *estimate, uint32_t first,
-		       struct scheduled *ret, uint32_t *seen)
+static bool way_run(const struct code *code, const struct estimate *estimate, uint32_t first, double lead,
+		    struct scheduled *ret, uint32_t *seen)
 {
 	const uint32_t way = first + 1;
 	const struct arch *arch = arch_of(image_machine(code->image));
-	struct pipeline pipeline = { .nobody_waits = arch ? arch->stack_pointer : 0 };
+	struct pipeline pipeline = { .retired = lead, .nobody_waits = arch ? arch->stack_pointer : 0 };
 	unsigned rounds = 0, n = 0;
 
 	for (uint32_t b = first; b != BLOCK_NONE && n < WAY_INSNS; b = likely_next(code, estimate, b)) {
@@ -110,6 +112,18 @@ static void way_follow(const struct code *code, const struct estimate *estimate,
 		for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++)
 			insn_run(&pipeline, &code->insns[i], i, &ret[i]);
 	}
+	return rounds > 1;
+}
+
+/*
+ * Round a loop a chain leads from turn to turn, and its latency shows. A way that is gone through once begins while as much
+ * as the window holds is still before it: its latencies pass meanwhile, and show only where they are longer.
+ */
+static void way_follow(const struct code *code, const struct estimate *estimate, uint32_t first,
+		       struct scheduled *ret, uint32_t *seen)
+{
+	if (!way_run(code, estimate, first, 0, ret, seen))
+		(void)way_run(code, estimate, first, WINDOW / SCHEDULE_WIDTH, ret, seen);
 }
 
 struct hot {

@@ -25,12 +25,26 @@ struct export_place {
 	uint64_t address, procedure_offset; /* in the file before relocation; 0: not known */
 	const char *user, *log;
 	uint64_t samples;
-	double seconds; /* of a CPU */
+	double seconds;	 /* of a CPU */
+	bool is_process; /* of calls: what a stack begins with; image is its name */
+};
+
+#define EXPORT_OUTERMOST UINT32_MAX
+
+/* A place in a tree of calls, callers first; samples and seconds are those that end here. */
+struct export_call {
+	uint32_t place;	 /* in export_places.list */
+	uint32_t parent; /* its caller, in export_places.calls; EXPORT_OUTERMOST */
+	uint64_t samples;
+	double seconds;
 };
 
 struct export_places {
 	const struct export_place *list;
 	size_t n;
+	const struct export_call
+		*calls; /* NULL: no stacks; else samples and seconds are here, and not in the list */
+	size_t n_calls;
 	uint64_t start_ns, duration_ns; /* 0: not known */
 	bool has_seconds;		/* false: no clock took the samples */
 };
@@ -51,7 +65,7 @@ struct place_exporter {
 // clang-format off: a table
 #define PLACE_EXPORTERS(exporter) \
 	exporter(pprof)		/* profile.proto, gzip: pprof and what speaks it */ \
-	exporter(folded)	/* "user;image;procedure samples": flame graph tools */ \
+	exporter(folded)	/* "user;image;procedure samples", or "process;caller;callee samples": flame graph tools */ \
 	exporter(speedscope)	/* JSON: speedscope.app */ \
 	exporter(script)	/* what `perf script` prints, a sample for each place */
 // clang-format on
@@ -66,5 +80,7 @@ const struct place_exporter *place_exporter_find(const char *name, struct fault 
 
 /** place_frame_put() - a name as one frame of a text form: `;`, blanks if @one_word, and control characters become `_` */
 void place_frame_put(struct buffer *out, const char *name, bool one_word);
+/** place_name() - of a frame: the procedure's, else the image's */
+const char *place_name(const struct export_place *place);
 /** place_base() - the last part of the image's path */
 const char *place_base(const struct export_place *place);

@@ -22,11 +22,11 @@ enum {
 	STRING_NANOSECONDS,
 	STRING_USER,
 	STRING_LOG,
+	STRING_PROCESS,
 	STRING_FIRST
 };
-static const char *const strings[STRING_FIRST] = {
-	"", "samples", "count", "cpu", "nanoseconds", "user", "log"
-};
+static const char *const strings[STRING_FIRST] = { "",	   "samples", "count",	"cpu", "nanoseconds",
+						   "user", "log",     "process" };
 
 struct pprof {
 	const struct export_places *places;
@@ -71,8 +71,9 @@ static int by_image(const void *pa, const void *pb)
 {
 	const struct export_place *a = *(const struct export_place *const *)pa,
 				  *b = *(const struct export_place *const *)pb;
-	int order = strcmp(a->image, b->image);
+	int order = a->is_process - b->is_process;
 
+	order = order ? order : strcmp(a->image, b->image);
 	return order ? order : memcmp(&a->build_id, &b->build_id, sizeof(a->build_id));
 }
 
@@ -93,6 +94,8 @@ static int mappings_put(struct pprof *pprof)
 		const struct export_place *place = pprof->order[i];
 		char text[BUILD_ID_MAX_TEXT];
 
+		if (place->is_process)
+			break; /* they are the last ones */
 		if (!i || by_image(&pprof->order[i - 1], &pprof->order[i]) != 0) {
 			put_number(&pprof->message, MAPPING_ID, ++id);
 			put_number(&pprof->message, MAPPING_LIMIT, INT64_MAX);
@@ -117,12 +120,11 @@ static void label_put(struct pprof *pprof, uint64_t key, const char *text)
 	put_message(&pprof->message, SAMPLE_LABEL, &pprof->nested);
 }
 
-/* Function, location and sample of one place have its number. */
+/* Function and location of one place have its number. */
 static void place_put(struct pprof *pprof, size_t i)
 {
 	const struct export_place *place = &pprof->places->list[i];
-	uint64_t id = i + 1,
-		 name = string_put(pprof, place->procedure ? place->procedure : place_base(place));
+	uint64_t id = i + 1, name = string_put(pprof, place_name(place));
 
 	put_number(&pprof->message, FUNCTION_ID, id);
 	put_number(&pprof->message, FUNCTION_NAME, name);
@@ -137,15 +139,47 @@ static void place_put(struct pprof *pprof, size_t i)
 	put_number(&pprof->message, LOCATION_ADDRESS, place->address);
 	put_message(&pprof->message, LOCATION_LINE, &pprof->nested);
 	put_message(&pprof->out, PROFILE_LOCATION, &pprof->message);
+}
 
-	buffer_uleb(&pprof->nested, id);
+/* What @samples and @seconds belong to is in pprof->nested: locations, innermost first. */
+static void sample_put(struct pprof *pprof, uint64_t samples, double seconds)
+{
 	put_message(&pprof->message, SAMPLE_LOCATION, &pprof->nested);
-	buffer_uleb(&pprof->nested, MIN(place->samples, (uint64_t)INT64_MAX));
+	buffer_uleb(&pprof->nested, MIN(samples, (uint64_t)INT64_MAX));
 	if (pprof->places->has_seconds)
-		buffer_uleb(&pprof->nested, (uint64_t)(MIN(place->seconds * 1e9, 0x1p62) + 0.5));
+		buffer_uleb(&pprof->nested, (uint64_t)(MIN(seconds * 1e9, 0x1p62) + 0.5));
 	put_message(&pprof->message, SAMPLE_VALUE, &pprof->nested);
+}
+
+static void place_sample_put(struct pprof *pprof, size_t i)
+{
+	const struct export_place *place = &pprof->places->list[i];
+
+	buffer_uleb(&pprof->nested, i + 1);
+	sample_put(pprof, place->samples, place->seconds);
 	label_put(pprof, STRING_USER, place->user);
 	label_put(pprof, STRING_LOG, place->log);
+	put_message(&pprof->out, PROFILE_SAMPLE, &pprof->message);
+}
+
+/* The process is no location, but a label. */
+static void call_sample_put(struct pprof *pprof, const struct export_call *call)
+{
+	const struct export_places *places = pprof->places;
+	const char *process = NULL;
+
+	for (const struct export_call *at = call;; at = &places->calls[at->parent]) {
+		const struct export_place *place = &places->list[at->place];
+
+		if (place->is_process)
+			process = place->image;
+		else
+			buffer_uleb(&pprof->nested, at->place + 1);
+		if (at->parent == EXPORT_OUTERMOST)
+			break;
+	}
+	sample_put(pprof, call->samples, call->seconds);
+	label_put(pprof, STRING_PROCESS, process);
 	put_message(&pprof->out, PROFILE_SAMPLE, &pprof->message);
 }
 
@@ -161,7 +195,13 @@ static int pprof_run(const struct export_places *places, struct buffer *ret)
 	if (mappings_put(&pprof) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < places->n; i++)
-		place_put(&pprof, i);
+		if (!places->list[i].is_process)
+			place_put(&pprof, i);
+	for (size_t i = 0; !places->calls && i < places->n; i++)
+		place_sample_put(&pprof, i);
+	for (size_t i = 0; i < places->n_calls; i++)
+		if (places->calls[i].samples)
+			call_sample_put(&pprof, &places->calls[i]);
 	pprof.out.bad |= pprof.strings.bad;
 	buffer_bytes(&pprof.out, pprof.strings.data, pprof.strings.size);
 	put_number(&pprof.out, PROFILE_TIME_NS, places->start_ns);

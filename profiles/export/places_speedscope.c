@@ -2,7 +2,8 @@
 
 /*
  * speedscope's own format (https://www.speedscope.app/file-format-schema.json): frames, and for each sample a stack of
- * them, outermost first, with a weight. Frames of one name are one frame: images stand apart, as they come sorted.
+ * them, outermost first, with a weight. Frames of one name are one frame: images stand apart, as they come sorted. A
+ * procedure's caller is its image where there are no stacks.
  */
 
 #define _GNU_SOURCE
@@ -62,6 +63,12 @@ static int frames_make(const struct export_places *places, struct frames *ret)
 	for (size_t i = 0; i < places->n; i++) {
 		const struct export_place *p = &places->list[i];
 
+		if (places->calls) { /* a frame for each place */
+			ret->list[n++] = (struct frame){
+				place_name(p), p->procedure ? p->image : NULL, p->file, p->line, i, 0
+			};
+			continue;
+		}
 		ret->list[n++] = (struct frame){ .name = p->image, .place = i };
 		if (p->procedure)
 			ret->list[n++] = (struct frame){ p->procedure, p->image, p->file, p->line, i, 0 };
@@ -96,13 +103,49 @@ static void shared_write(struct json *json, const struct frames *frames)
 	json_object_end(json);
 }
 
+/* Of place @i, or of call @i where there are calls. */
 static double weight_of(const struct export_places *places, size_t i)
 {
-	return places->has_seconds ? places->list[i].seconds : (double)places->list[i].samples;
+	uint64_t samples = places->calls ? places->calls[i].samples : places->list[i].samples;
+
+	if (!places->has_seconds)
+		return (double)samples;
+	return places->calls ? places->calls[i].seconds : places->list[i].seconds;
+}
+
+static void callers_write(struct json *json, const struct export_places *places, const struct frames *frames,
+			  uint32_t call)
+{
+	const struct export_call *this = &places->calls[call];
+	bool has_procedure = places->list[this->place].procedure;
+
+	if (this->parent != EXPORT_OUTERMOST)
+		callers_write(json, places, frames, this->parent);
+	json_u64(json, NULL, (has_procedure ? frames->procedures : frames->images)[this->place]);
+}
+
+static bool is_sampled(const struct export_places *places, size_t i)
+{
+	return !places->calls || places->calls[i].samples;
+}
+
+static void stack_write(struct json *json, const struct export_places *places, const struct frames *frames,
+			size_t i)
+{
+	json_array_begin(json, NULL);
+	if (places->calls) {
+		callers_write(json, places, frames, (uint32_t)i);
+	} else {
+		json_u64(json, NULL, frames->images[i]);
+		if (places->list[i].procedure)
+			json_u64(json, NULL, frames->procedures[i]);
+	}
+	json_array_end(json);
 }
 
 static void profile_write(struct json *json, const struct export_places *places, const struct frames *frames)
 {
+	size_t n = places->calls ? places->n_calls : places->n;
 	double sum = 0;
 
 	json_object_begin(json, NULL);
@@ -110,16 +153,14 @@ static void profile_write(struct json *json, const struct export_places *places,
 	json_string(json, "name", "morph");
 	json_string(json, "unit", places->has_seconds ? "seconds" : "none");
 	json_array_begin(json, "samples");
-	for (size_t i = 0; i < places->n; i++) {
-		json_array_begin(json, NULL);
-		json_u64(json, NULL, frames->images[i]);
-		if (places->list[i].procedure)
-			json_u64(json, NULL, frames->procedures[i]);
-		json_array_end(json);
-	}
+	for (size_t i = 0; i < n; i++)
+		if (is_sampled(places, i))
+			stack_write(json, places, frames, i);
 	json_array_end(json);
 	json_array_begin(json, "weights");
-	for (size_t i = 0; i < places->n; i++) {
+	for (size_t i = 0; i < n; i++) {
+		if (!is_sampled(places, i))
+			continue;
 		sum += weight_of(places, i);
 		json_double(json, NULL, weight_of(places, i));
 	}

@@ -81,3 +81,11 @@ int estimate_blocks(const struct block_map *map, const struct image *image,
  */
 int estimate_profile(const struct block_map *map, const struct estimate *estimate, struct profile *profile,
 		     struct fault *reterr);
+
+/**
+ * estimate_seen() - what @profile has only seen (seen.h) becomes counts, as if one machine had seen it all
+ * @map, @image: of the shipped file. Counts that are there already, of generations, are added, brought to the same scale.
+ * Return: 0, also where nothing was seen; -EXDEV: @image is of another build; else as estimate_blocks(). Unchanged unless 0.
+ */
+int estimate_seen(const struct block_map *map, const struct image *image, struct profile *profile,
+		  struct fault *reterr);

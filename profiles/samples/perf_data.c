@@ -17,14 +17,12 @@
 
 #include "base/file.h"
 #include "profiles/samples/address_space.h"
-#include "profiles/samples/perf_file.h"
+#include "profiles/samples/perf_sample.h"
+#include "profiles/samples/perf_stacks.h"
 
 #define NO_MODULE SIZE_MAX
 #define PID_KERNEL UINT32_MAX
-#define BRANCH_ENTRY_BYTES 24u
 #define KERNEL_HALF (1ull << 63)
-#define MISC_BRANCH_HW_INDEX (1u << 17) /* PERF_SAMPLE_BRANCH_HW_INDEX */
-#define READ_FORMAT_LOST (1u << 4)
 
 /* A mapped file, met in an mmap record. */
 struct mapped_file {
@@ -43,16 +41,10 @@ struct import {
 	uint32_t *table; /* owned; hash of the name -> index in files[] + 1; a power of two */
 	size_t n_table;
 	struct sample_log *log;
+	struct perf_stacks *stacks;
 	struct import_summary summary;
 	uint64_t first_ns, last_ns; /* of the samples taken */
 	uint64_t lost_records, lost_samples;
-};
-
-/* What one sample says. */
-struct sample {
-	uint64_t ip;
-	uint32_t pid;
-	struct reader branches; /* empty, or the entries of the branch stack */
 };
 
 enum event_class { CLASS_CYCLES, CLASS_CPU_CLOCK, CLASS_TASK_CLOCK, CLASS_REF_CYCLES, CLASS_NONE };
@@ -258,76 +250,22 @@ static int fork_apply(struct import *import, const struct perf_record *record)
 	/* Written by perf for a process that was there before: its mmap records follow. */
 	if (in.bad || (record->misc & PERF_RECORD_MISC_FORK_EXEC))
 		return in.bad ? -EBADMSG : 0;
+	if (perf_stacks_fork(import->stacks, pid, parent) < 0)
+		return -ENOMEM;
 	return address_spaces_fork(import->spaces, pid, parent);
 }
 
-static int exec_apply(struct import *import, const struct perf_record *record)
+static int comm_apply(struct import *import, const struct perf_record *record)
 {
 	struct reader in = perf_record_reader(import->file, record);
-	uint32_t pid = reader_u32(&in);
+	uint32_t pid = reader_u32(&in), thread = reader_u32(&in);
 
+	/* A thread may have a name of its own; the process is called as its first one. */
+	if (pid == thread && perf_stacks_name(import->stacks, pid, (const char *)in.at, reader_left(&in)) < 0)
+		return -ENOMEM;
 	if (in.bad || !(record->misc & PERF_RECORD_MISC_COMM_EXEC))
 		return in.bad ? -EBADMSG : 0;
 	return address_spaces_exec(import->spaces, pid);
-}
-
-static void read_skip(const struct perf_event *event, struct reader *in)
-{
-	uint64_t format = event->read_format, n = 1, words;
-
-	words = 1 + !!(format & PERF_FORMAT_ID) + !!(format & READ_FORMAT_LOST);
-	if (format & PERF_FORMAT_GROUP)
-		n = reader_u64(in);
-	words = n > reader_left(in) ? UINT64_MAX / 8 : n * words;
-	words += !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) + !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
-	reader_bytes(in, words * 8);
-}
-
-static void words_skip(struct reader *in)
-{
-	uint64_t n = reader_u64(in);
-
-	reader_bytes(in, n > reader_left(in) ? UINT64_MAX : n * 8);
-}
-
-static void branches_get(const struct perf_event *event, struct reader *in, struct sample *sample)
-{
-	uint64_t n = reader_u64(in);
-
-	if (event->branch_sample_type & MISC_BRANCH_HW_INDEX)
-		reader_u64(in);
-	sample->branches = reader_sub(in, n > reader_left(in) ? UINT64_MAX : n * BRANCH_ENTRY_BYTES);
-}
-
-/* Fields in the order of perf_event_open(2), "PERF_RECORD_SAMPLE". */
-static int sample_get(const struct import *import, const struct perf_record *record, struct sample *ret)
-{
-	static const uint64_t between[] = { PERF_SAMPLE_TIME,	   PERF_SAMPLE_ADDR, PERF_SAMPLE_ID,
-					    PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,  PERF_SAMPLE_PERIOD };
-	struct reader in = perf_record_reader(import->file, record);
-	const struct perf_event *event = &import->file->events[record->event];
-	uint64_t type = event->sample_type;
-
-	*ret = (struct sample){ 0 };
-	if (type & PERF_SAMPLE_IDENTIFIER)
-		reader_u64(&in);
-	if (type & PERF_SAMPLE_IP)
-		ret->ip = reader_u64(&in);
-	if (type & PERF_SAMPLE_TID)
-		ret->pid = (uint32_t)reader_u64(&in); /* the thread is the upper half */
-	for (size_t i = 0; i < ARRAY_SIZE(between); i++)
-		if (type & between[i])
-			reader_u64(&in);
-	if (type & PERF_SAMPLE_BRANCH_STACK) {
-		if (type & PERF_SAMPLE_READ)
-			read_skip(event, &in);
-		if (type & PERF_SAMPLE_CALLCHAIN)
-			words_skip(&in);
-		if (type & PERF_SAMPLE_RAW)
-			reader_bytes(&in, reader_u32(&in));
-		branches_get(event, &in, ret);
-	}
-	return in.bad ? -EBADMSG : 0;
 }
 
 /* NULL: out of memory. The pointer is valid until the next call. */
@@ -356,7 +294,7 @@ static bool is_kernel(const struct perf_record *record, uint64_t address)
 	return mode != PERF_RECORD_MISC_USER;
 }
 
-static int ip_count(struct import *import, const struct perf_record *record, const struct sample *sample)
+static int ip_count(struct import *import, const struct perf_record *record, const struct perf_sample *sample)
 {
 	const struct address_mapping *mapping;
 	struct sample_log *log = import->log;
@@ -401,14 +339,14 @@ static int branch_count(struct import *import, uint32_t pid, uint64_t from, uint
 
 static int sample_count(struct import *import, const struct perf_record *record)
 {
-	struct sample sample;
+	struct perf_sample sample;
 	int r;
 
 	if (record->event >= import->file->n_events) {
 		import->summary.others++;
 		return 0;
 	}
-	if (sample_get(import, record, &sample) < 0)
+	if (perf_sample_get(import->file, record, &sample) < 0)
 		return -EBADMSG;
 	while (reader_left(&sample.branches)) {
 		uint64_t from = reader_u64(&sample.branches), to = reader_u64(&sample.branches);
@@ -427,7 +365,25 @@ static int sample_count(struct import *import, const struct perf_record *record)
 	if (!import->summary.samples++)
 		import->first_ns = record->time_ns;
 	import->last_ns = record->time_ns;
-	return ip_count(import, record, &sample);
+	r = perf_stacks_add(import->stacks, sample.pid, &sample.chain, is_kernel(record, sample.ip));
+	return r < 0 ? r : ip_count(import, record, &sample);
+}
+
+/* perf_stacks_new()'s function. */
+static bool stack_address_find(void *closure, uint32_t pid, uint64_t address, struct sample_module *ret,
+			       uint64_t *retoffset)
+{
+	struct import *import = closure;
+	const struct address_mapping *mapping = address_spaces_find(import->spaces, pid, address);
+	const struct mapped_file *file = mapping ? &import->files[mapping->file] : NULL;
+
+	if (!file)
+		return false;
+	ret->kind = file->kind;
+	ret->path = (char *)(file->kind == SAMPLE_MODULE_ANONYMOUS ? "[anon]" : file->name);
+	ret->build_id = file->build_id;
+	*retoffset = file->kind == SAMPLE_MODULE_ANONYMOUS ? 0 : address - mapping->start + mapping->offset;
+	return true;
 }
 
 static void lost_count(struct import *import, const struct perf_record *record)
@@ -449,7 +405,7 @@ static int record_apply(struct import *import, const struct perf_record *record)
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2: return mmap_apply(import, record);
 	case PERF_RECORD_FORK: return fork_apply(import, record);
-	case PERF_RECORD_COMM: return exec_apply(import, record);
+	case PERF_RECORD_COMM: return comm_apply(import, record);
 	case PERF_RECORD_SAMPLE: return sample_count(import, record);
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES: lost_count(import, record); return 0;
@@ -514,6 +470,7 @@ static void totals_set(struct import *import, uint64_t end_ns)
 static void import_done(struct import *import)
 {
 	address_spaces_free(import->spaces);
+	perf_stacks_free(import->stacks);
 	sample_log_free(import->log);
 	free(import->files);
 	free(import->table);
@@ -533,7 +490,9 @@ int perf_data_decode(const void *bytes, size_t size, const char *event, uint64_t
 		return r;
 	import.spaces = address_spaces_new();
 	import.log = sample_log_new();
-	if (!import.spaces || !import.log)
+	if (import.log)
+		import.stacks = perf_stacks_new(&import.log->stacks, stack_address_find, &import);
+	if (!import.spaces || !import.log || !import.stacks)
 		return fault_errno(reterr, -ENOMEM, "samples");
 	r = records_apply(&import, reterr);
 	if (r < 0)

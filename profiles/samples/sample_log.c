@@ -13,11 +13,11 @@
 
 #include "base/search.h"
 
-static const char *const source_names[] = { [SAMPLE_SOURCE_TICK] = "tick",
-					    [SAMPLE_SOURCE_CPU_CLOCK] = "cpu-clock",
-					    [SAMPLE_SOURCE_CYCLES] = "cycles",
-					    [SAMPLE_SOURCE_IMPORT] = "import",
-					    [SAMPLE_SOURCE_EXACT] = "exact" };
+static const char *const source_names[] = {
+	[SAMPLE_SOURCE_TICK] = "tick",	   [SAMPLE_SOURCE_CPU_CLOCK] = "cpu-clock",
+	[SAMPLE_SOURCE_CYCLES] = "cycles", [SAMPLE_SOURCE_IMPORT] = "import",
+	[SAMPLE_SOURCE_EXACT] = "exact",   [SAMPLE_SOURCE_FAULTS] = "page-faults"
+};
 
 static const char *const kind_names[] = {
 	[SAMPLE_MODULE_FILE] = "file",
@@ -83,6 +83,8 @@ void sample_log_free(struct sample_log *log)
 	for (size_t i = 0; i < log->n_modules; i++)
 		module_done(&log->modules[i]);
 	free(log->modules);
+	stacks_done(&log->stacks);
+	owners_done(&log->owners);
 	free(log);
 }
 
@@ -394,7 +396,9 @@ int sample_log_merge(struct sample_log *into, const struct sample_log *from)
 	}
 	head_merge(into, from);
 	modules_sort(into);
-	return 0;
+	if (stacks_merge(&into->stacks, &from->stacks, 0) < 0)
+		return -ENOMEM;
+	return owners_merge(&into->owners, &from->owners);
 }
 
 int sample_log_unite(struct sample_log *log)
@@ -480,6 +484,7 @@ int sample_log_check(const struct sample_log *log, struct fault *reterr)
 {
 	uint64_t kernel = sum_of_kind(log, SAMPLE_MODULE_KERNEL);
 	uint64_t anonymous = sum_of_kind(log, SAMPLE_MODULE_ANONYMOUS);
+	uint64_t owned = owners_total(&log->owners), busy = add(log->kernel, log->user);
 	int r;
 
 	r = law("fired = idle + kernel + user", log->fired, add(add(log->idle, log->kernel), log->user),
@@ -497,5 +502,8 @@ int sample_log_check(const struct sample_log *log, struct fault *reterr)
 	if (r == 0)
 		r = law("counts of anonymous memory are at most anonymous", MAX(anonymous, log->anonymous),
 			log->anonymous, reterr);
+	if (r == 0)
+		r = law("samples that have an owner are at most kernel + user", MAX(owned, busy), busy,
+			reterr);
 	return r;
 }

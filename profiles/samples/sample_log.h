@@ -29,8 +29,11 @@
 #include "base/macro.h"
 #include "module/build_id.h"
 #include "module/file_identity.h"
+#include "profiles/samples/owners.h"
+#include "profiles/samples/stacks.h"
 
-#define SAMPLE_LOG_VERSION 2u /* 1 is read, too; it does not know which file, and whose, the samples are */
+/* 1 and 2 are read, too; 1 does not know which file, and whose, the samples are, neither knows call stacks and owners. */
+#define SAMPLE_LOG_VERSION 3u
 #define SAMPLE_USER_UNKNOWN UINT32_MAX
 
 enum sample_source {
@@ -39,6 +42,8 @@ enum sample_source {
 	SAMPLE_SOURCE_CYCLES = 3,    /* PMU */
 	SAMPLE_SOURCE_IMPORT = 4,    /* perf.data */
 	SAMPLE_SOURCE_EXACT = 5,     /* execution counts per instruction address, not samples */
+	SAMPLE_SOURCE_FAULTS = 6,    /* page faults per instruction address, each one: neither */
+	SAMPLE_SOURCE_LAST = SAMPLE_SOURCE_FAULTS,
 };
 
 enum sample_module_kind {
@@ -101,6 +106,8 @@ struct sample_log {
 	uint64_t lost[SAMPLE_LOSS_END];
 	struct sample_module *modules; /* owned */
 	size_t n_modules, capacity;
+	struct stacks stacks; /* of some or all samples, where they were asked for */
+	struct owners owners; /* whose samples of both modes these were, where that was asked for */
 };
 
 const char *sample_source_name(enum sample_source source); /* "tick", "cpu-clock", ... */
@@ -140,7 +147,7 @@ uint64_t sample_log_drained(const struct sample_log *log);
  * Branches of logs that see both ways and of such that do not cannot be added: a module's first ones stay.
  */
 int sample_log_merge(struct sample_log *into, const struct sample_log *from);
-/** sample_log_unite() - forget files, mount namespaces and users: one module for each build; 0 or -ENOMEM */
+/** sample_log_unite() - forget files, mount namespaces and users of modules: one for each build; 0 or -ENOMEM */
 int sample_log_unite(struct sample_log *log);
 /** sample_log_sees_both_ways() - do the branches of this log tell of conditional jumps that were not taken, too? */
 bool sample_log_sees_both_ways(const struct sample_log *log);

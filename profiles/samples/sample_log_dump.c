@@ -74,6 +74,60 @@ static const struct sample_module **by_weight(const struct sample_log *log)
 	return order;
 }
 
+static void stacks_dump(const struct sample_log *log, FILE *out)
+{
+	const struct stacks *stacks = &log->stacks;
+
+	if (!stacks->n_nodes && !stacks->n_lost)
+		return;
+	fprintf(out,
+		"\nstacks      of %" PRIu64 " samples, %zu frames in a tree; %" PRIu64 " found no room\n",
+		stacks->n_samples, stacks->n_nodes, stacks->n_lost);
+}
+
+static int owner_heavier(const void *pa, const void *pb)
+{
+	const struct owner *a = *(const struct owner *const *)pa, *b = *(const struct owner *const *)pb;
+
+	if (a->count != b->count)
+		return a->count < b->count ? 1 : -1;
+	return (a > b) - (a < b);
+}
+
+/* Pointers to them, most samples first; NULL when there are none or memory is short. */
+static const struct owner **owners_by_weight(const struct owners *owners)
+{
+	const struct owner **order = calloc(owners->n + 1, sizeof(*order));
+
+	for (size_t i = 0; order && i < owners->n; i++)
+		order[i] = &owners->list[i];
+	if (order)
+		qsort(order, owners->n, sizeof(*order), owner_heavier);
+	return order;
+}
+
+static void owners_dump(const struct owners *owners, FILE *out)
+{
+	_clean_(freep) const struct owner **order = owners_by_weight(owners);
+	_clean_(table_freep) struct table *table = table_new(">samples|>user|process|unit");
+
+	if (!owners->n || !order || !table)
+		return;
+	fputc('\n', out);
+	for (size_t i = 0; i < owners->n; i++) {
+		table_cell(table, "%" PRIu64, order[i]->count);
+		if (order[i]->user == SAMPLE_USER_UNKNOWN)
+			table_cell(table, "-");
+		else
+			table_cell(table, "%" PRIu32, order[i]->user);
+		table_cell(table, "%s", order[i]->process);
+		table_cell(table, "%s", order[i]->unit);
+	}
+	table_print(table, out);
+	if (owners->n_nobody)
+		fprintf(out, "%" PRIu64 " samples of others\n", owners->n_nobody);
+}
+
 void sample_log_dump(const struct sample_log *log, FILE *out)
 {
 	_clean_(freep) const struct sample_module **order = by_weight(log);
@@ -107,6 +161,8 @@ void sample_log_dump(const struct sample_log *log, FILE *out)
 			   module->space ? " (name in another mount namespace)" : "");
 	}
 	table_print(table, out);
+	stacks_dump(log, out);
+	owners_dump(&log->owners, out);
 }
 
 static void module_json(const struct sample_module *module, struct json *json)
@@ -150,6 +206,64 @@ static void module_json(const struct sample_module *module, struct json *json)
 	json_object_end(json);
 }
 
+static const char *image_kind_name(int kind)
+{
+	return kind == STACK_PROCESS ? "process" :
+	       kind == STACK_CUT     ? "cut" :
+				       sample_module_kind_name((enum sample_module_kind)kind);
+}
+
+static void stacks_json(const struct stacks *stacks, struct json *json)
+{
+	char id[BUILD_ID_MAX_TEXT];
+
+	json_object_begin(json, "stacks");
+	json_u64(json, "samples", stacks->n_samples);
+	json_u64(json, "lost", stacks->n_lost);
+	json_array_begin(json, "images");
+	for (size_t i = 0; i < stacks->n_images; i++) {
+		const struct sample_module *image = &stacks->images[i];
+
+		json_object_begin(json, NULL);
+		json_string(json, "kind", image_kind_name((int)image->kind));
+		json_string(json, "path", image->path);
+		json_string(json, "build_id",
+			    image->build_id.size ? build_id_text(&image->build_id, id) : NULL);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_array_begin(json, "nodes");
+	for (size_t i = 0; i < stacks->n_nodes; i++) {
+		const struct stack_node *node = &stacks->nodes[i];
+
+		json_object_begin(json, NULL);
+		if (node->parent != STACKS_ROOT)
+			json_u64(json, "parent", node->parent);
+		json_u64(json, "image", node->frame.image);
+		json_u64(json, "offset", node->frame.offset);
+		json_u64(json, "count", node->count);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_object_end(json);
+}
+
+static void owners_json(const struct owners *owners, struct json *json)
+{
+	json_array_begin(json, "owners");
+	for (size_t i = 0; i < owners->n; i++) {
+		json_object_begin(json, NULL);
+		json_string(json, "process", owners->list[i].process);
+		json_string(json, "unit", owners->list[i].unit);
+		if (owners->list[i].user != SAMPLE_USER_UNKNOWN)
+			json_u64(json, "user", owners->list[i].user);
+		json_u64(json, "samples", owners->list[i].count);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	json_u64(json, "samples_of_others", owners->n_nobody);
+}
+
 void sample_log_dump_json(const struct sample_log *log, FILE *out)
 {
 	_clean_(freep) const struct sample_module **order = by_weight(log);
@@ -180,5 +294,7 @@ void sample_log_dump_json(const struct sample_log *log, FILE *out)
 	for (size_t i = 0; order && i < log->n_modules; i++)
 		module_json(order[i], &json);
 	json_array_end(&json);
+	stacks_json(&log->stacks, &json);
+	owners_json(&log->owners, &json);
 	json_object_end(&json);
 }

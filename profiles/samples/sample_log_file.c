@@ -97,6 +97,8 @@ int sample_log_encode(const struct sample_log *log, struct buffer *retcontainer)
 	buffer_uleb(&buffer, log->n_modules);
 	for (size_t i = 0; i < log->n_modules; i++)
 		module_encode(&log->modules[i], &buffer);
+	stacks_encode(&log->stacks, &buffer);
+	owners_encode(&log->owners, &buffer);
 	if (buffer.bad)
 		return -ENOMEM;
 	return container_pack(CONTAINER_SAMPLE_LOG, SAMPLE_LOG_VERSION, buffer.data, buffer.size,
@@ -223,7 +225,7 @@ static void head_decode(struct reader *reader, struct sample_log *log)
 	log->set_aside = reader_uleb(reader);
 	log->scaled_in = reader_uleb(reader);
 	n_losses = reader_uleb(reader);
-	if (source < SAMPLE_SOURCE_TICK || source > SAMPLE_SOURCE_EXACT || n_cpus > UINT32_MAX ||
+	if (source < SAMPLE_SOURCE_TICK || source > SAMPLE_SOURCE_LAST || n_cpus > UINT32_MAX ||
 	    n_losses != SAMPLE_LOSS_END || !(log->rate_hz >= 0 && log->rate_hz <= 1e12))
 		reader->bad = true;
 	for (unsigned i = 0; i < SAMPLE_LOSS_END; i++)
@@ -232,12 +234,10 @@ static void head_decode(struct reader *reader, struct sample_log *log)
 	log->n_cpus = (uint32_t)n_cpus;
 }
 
-static int payload_decode(struct reader *reader, unsigned version, struct sample_log *log)
+static int modules_decode(struct reader *reader, unsigned version, struct sample_log *log)
 {
-	uint64_t n;
+	uint64_t n = reader_uleb(reader);
 
-	head_decode(reader, log);
-	n = reader_uleb(reader);
 	if (n > reader_left(reader) / MODULE_MIN_BYTES)
 		reader->bad = true;
 	if (reader->bad || !n)
@@ -257,6 +257,17 @@ static int payload_decode(struct reader *reader, unsigned version, struct sample
 	return 0;
 }
 
+static int payload_decode(struct reader *reader, unsigned version, struct sample_log *log)
+{
+	int r;
+
+	head_decode(reader, log);
+	r = modules_decode(reader, version, log);
+	if (r == 0 && version > 2)
+		r = stacks_decode(reader, &log->stacks);
+	return r == 0 && version > 2 ? owners_decode(reader, &log->owners) : r;
+}
+
 int sample_log_decode(const void *container, size_t size, struct sample_log **ret, struct fault *reterr)
 {
 	_clean_(sample_log_freep) struct sample_log *log = sample_log_new();
@@ -268,7 +279,8 @@ int sample_log_decode(const void *container, size_t size, struct sample_log **re
 	if (!log)
 		return fault_errno(reterr, -ENOMEM, "sample log");
 	/* What cannot even be peeked at is refused in words by what follows. */
-	if (container_peek(container, size, &kind, &version, NULL) < 0 || version != SAMPLE_LOG_OLDEST)
+	if (container_peek(container, size, &kind, &version, NULL) < 0 || version < SAMPLE_LOG_OLDEST ||
+	    version > SAMPLE_LOG_VERSION)
 		version = SAMPLE_LOG_VERSION;
 	r = container_unpack(container, size, CONTAINER_SAMPLE_LOG, version, &payload, reterr);
 	if (r < 0)
@@ -299,9 +311,11 @@ int sample_log_read(const char *path, struct sample_log **ret, struct fault *ret
 int sample_log_write(const struct sample_log *log, const char *path, struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer container = { 0 };
+	/* Who called what, and whose time it was, is for those who may see it all. */
+	bool is_of_others = log->stacks.n_nodes || log->owners.n;
 	int r = sample_log_encode(log, &container);
 
 	if (r < 0)
 		return fault_errno(reterr, r, "%s: cannot encode the sample log", path);
-	return file_write(path, container.data, container.size, 0644, reterr);
+	return file_write(path, container.data, container.size, is_of_others ? 0640 : 0644, reterr);
 }

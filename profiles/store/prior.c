@@ -41,11 +41,21 @@ double prior_strength(const double *own, const double *shares, size_t n, double 
 
 /* ---- what of the prior fits ---- */
 
-static bool fits(const struct profile_function *f, const struct block_map *map)
+/* Of several functions of one name nobody knows which graph is whose; but in the same build a GUID is one of them. */
+static bool fits(const struct profile_function *f, const struct block_map *map, bool same_build)
 {
 	const struct block_ir_function *now = block_map_ir_function(map, f->guid);
 
-	return now && f->cfg_hash && now->cfg_hash == f->cfg_hash && f->samples > 0;
+	return now && (f->cfg_hash || same_build) && now->cfg_hash == f->cfg_hash && f->samples > 0;
+}
+
+static double executions_in(const struct profile_function *f)
+{
+	double ret = 0;
+
+	for (uint32_t i = 0; i < f->n_counts; i++)
+		ret += (double)f->counts[i].executions;
+	return ret;
 }
 
 static double executions_of(const struct profile *profile)
@@ -53,8 +63,7 @@ static double executions_of(const struct profile *profile)
 	double ret = 0;
 
 	for (size_t i = 0; i < profile->n_functions; i++)
-		for (uint32_t j = 0; j < profile->functions[i].n_counts; j++)
-			ret += (double)profile->functions[i].counts[j].executions;
+		ret += executions_in(&profile->functions[i]);
 	return ret;
 }
 
@@ -74,8 +83,8 @@ static int function_take(const struct profile_function *f, struct profile *ret)
 }
 
 /* Functions alone: neither path nor times nor estimator of others. */
-static int fitting(const struct profile *prior, const struct block_map *map, struct profile **ret,
-		   struct prior_report *report)
+static int fitting(const struct profile *prior, const struct block_map *map, bool same_build,
+		   struct profile **ret, struct prior_report *report)
 {
 	_clean_(profile_freep) struct profile *made = profile_new();
 
@@ -84,38 +93,121 @@ static int fitting(const struct profile *prior, const struct block_map *map, str
 	made->build_id = prior->build_id;
 	made->scale = 1;
 	for (size_t i = 0; i < prior->n_functions; i++) {
-		if (!fits(&prior->functions[i], map))
-			report->n_functions_dropped++;
-		else if (function_take(&prior->functions[i], made) < 0)
+		const struct profile_function *f = &prior->functions[i];
+		bool is_used = fits(f, map, same_build);
+
+		if (is_used && function_take(f, made) < 0)
 			return -ENOMEM;
-		else
-			report->n_functions++;
+		*(is_used ? &report->n_functions : &report->n_functions_dropped) += 1;
+		*(is_used ? &report->fitting : &report->dropped) += f->samples;
 	}
+	made->dropped = prior->dropped;
 	*ret = TAKE(made);
 	return 0;
 }
 
+/* ---- in the time that it takes here ---- */
+
+/* Samples that @f's executions would take here, in unknown units; 0: its code did not run here, or there. */
+static double time_here(const struct profile *own, const struct profile_function *f)
+{
+	const struct profile_function *here = profile_find(own, f->guid);
+	double executions = here && here->samples > 0 ? executions_in(here) : 0;
+
+	return executions > 0 ? executions_in(f) * here->samples / executions : 0;
+}
+
+/*
+ * Samples say where time went, and that depends on the code that ran: a function that is inlined here, and was not there,
+ * takes less of it for the same work. So functions that ran here and there share their samples anew, by executions there and
+ * what an execution takes here.
+ */
+static void recost(const struct profile *own, struct profile *prior)
+{
+	double samples = 0, time = 0;
+
+	for (size_t i = 0; i < prior->n_functions; i++) {
+		double here = time_here(own, &prior->functions[i]);
+
+		time += here;
+		samples += here > 0 ? prior->functions[i].samples : 0;
+	}
+	for (size_t i = 0; i < prior->n_functions; i++) {
+		double here = time_here(own, &prior->functions[i]);
+
+		if (here > 0)
+			prior->functions[i].samples = samples * here / time;
+	}
+}
+
 /* ---- how much it counts ---- */
 
+/* Part of the prior's samples that fell into functions of which it says nothing any more: they had another graph there. */
+static double unknown_share(const struct profile *prior)
+{
+	return prior->dropped / (prior->samples + prior->dropped);
+}
+
+/* What that part is to stand for here: @own's functions that the prior does not know. */
+static double unknown_samples(const struct profile *own, const struct profile *prior, size_t *retn)
+{
+	double ret = 0;
+
+	*retn = 0;
+	for (size_t i = 0; i < own->n_functions; i++) {
+		if (!(own->functions[i].samples > 0) || profile_find(prior, own->functions[i].guid))
+			continue;
+		ret += own->functions[i].samples;
+		++*retn;
+	}
+	return ret;
+}
+
+/* They keep their shares: nothing speaks against them. @samples are added to them, as they are. */
+static void unknown_keep(struct profile *own, const struct profile *prior, double samples)
+{
+	size_t n;
+	double all = unknown_samples(own, prior, &n), factor = all > 0 ? 1 + samples / all : 1;
+
+	for (size_t i = 0; i < own->n_functions; i++) {
+		struct profile_function *f = &own->functions[i];
+
+		if (!(f->samples > 0) || profile_find(prior, f->guid))
+			continue;
+		own->samples += (factor - 1) * f->samples;
+		f->samples *= factor;
+		for (uint32_t j = 0; j < f->n_counts; j++)
+			f->counts[j].executions =
+				(uint64_t)fmin((double)f->counts[j].executions * factor, 0x1p62);
+	}
+}
+
 /* Of all functions of both, in any order. */
-static int strength_of(const struct profile *own, const struct profile *prior, double *ret)
+static int strength_of(const struct profile *own, const struct profile *prior, struct prior_report *report)
 {
 	size_t room = own->n_functions + prior->n_functions + 1, n = 0;
 	_clean_(freep) double *samples = calloc(room, sizeof(*samples));
 	_clean_(freep) double *shares = calloc(room, sizeof(*shares));
+	double unknown, scale;
+	size_t n_unknown;
 
+	unknown = unknown_samples(own, prior, &n_unknown) > 0 ? unknown_share(prior) : 0;
+	scale = (1 - unknown) / prior->samples;
 	if (!samples || !shares)
 		return -ENOMEM;
 	for (size_t i = 0; i < own->n_functions; i++) {
 		const struct profile_function *f = &own->functions[i], *there = profile_find(prior, f->guid);
 
 		samples[n] = f->samples;
-		shares[n++] = there ? there->samples / prior->samples : 0;
+		shares[n++] = there	     ? there->samples * scale :
+			      f->samples > 0 ? unknown / (double)n_unknown :
+					       0;
 	}
 	for (size_t i = 0; i < prior->n_functions; i++)
 		if (!profile_find(own, prior->functions[i].guid))
-			shares[n++] = prior->functions[i].samples / prior->samples;
-	*ret = prior_strength(samples, shares, n, fmin(prior->samples, PRIOR_STRENGTH_MAX));
+			shares[n++] = prior->functions[i].samples * scale;
+	report->most = fmin(prior->samples, PRIOR_STRENGTH_MAX);
+	report->strength = prior_strength(samples, shares, n, report->most);
 	return 0;
 }
 
@@ -151,6 +243,28 @@ static bool is_exact(const struct profile *profile)
 	return profile->estimator && strcmp(profile->estimator, "exact") == 0;
 }
 
+int prior_fit(const struct profile *from, const struct block_map *map, const struct build_id *build_id,
+	      struct profile **ret, struct prior_report *retreport, struct fault *reterr)
+{
+	_clean_(profile_freep) struct profile *made = NULL;
+	struct prior_report report = { 0 };
+
+	if (is_exact(from))
+		return fault_set(reterr, -EXDEV, "exact counts are no prior");
+	if (fitting(from, map, build_id_is_equal(&from->build_id, build_id), &made, &report) < 0 ||
+	    (from->estimator && !(made->estimator = strdup(from->estimator))))
+		return fault_errno(reterr, -ENOMEM, "prior");
+	if (!report.n_functions)
+		return fault_set(reterr, -ENODATA,
+				 "none of its %zu functions is in the program with the same graph",
+				 from->n_functions);
+	made->build_id = *build_id;
+	made->dropped += report.dropped;
+	*retreport = report;
+	*ret = TAKE(made);
+	return 0;
+}
+
 int prior_add(struct profile *own, const struct profile *prior, const struct block_map *map,
 	      struct prior_report *ret, struct fault *reterr)
 {
@@ -165,13 +279,16 @@ int prior_add(struct profile *own, const struct profile *prior, const struct blo
 				 "unchanged");
 	if (is_exact(own) || is_exact(prior))
 		return fault_set(reterr, -EXDEV, "exact counts need no prior, and are none");
-	r = fitting(prior, map, &made, &report);
-	if (r == 0 && made->samples > 0)
-		r = strength_of(own, made, &report.strength);
+	r = fitting(prior, map, true, &made, &report);
+	if (r == 0 && made->samples > 0) {
+		recost(own, made);
+		r = strength_of(own, made, &report);
+	}
 	if (r == 0 && report.strength > 0) {
 		weigh(made, report.strength,
 		      executions > 0 && own->samples > 0 ? executions / own->samples / own->scale :
 							   EXECUTIONS);
+		unknown_keep(own, made, report.strength * unknown_share(made));
 		r = profile_merge(own, 1, made, reterr);
 	}
 	if (r == -ENOMEM)

@@ -11,6 +11,12 @@
  * Taken is the largest strength under which what was seen here is not clearly less likely than under the best one. A few
  * samples say nothing against a prior; many that fall elsewhere leave nothing of it.
  *
+ * Samples are time, and time depends on the code that ran, which others may have had other than this machine has: what
+ * functions that ran here and there have of the prior is shared anew, by their executions there and what one takes here.
+ *
+ * Functions that had another graph there, and what of its samples fell into them (profile->dropped), speak neither for nor
+ * against those here that the prior does not know: these keep their share.
+ *
  * Within functions the prior's counts are as sure as they say, but not surer than that many samples are.
  */
 
@@ -20,9 +26,12 @@
 #define PRIOR_STRENGTH_MAX 20000.0 /* samples: what makes a profile; more make it hardly better */
 
 struct prior_report {
-	double strength;	    /* samples that the prior counts as; 0: none of it is used */
-	double own;		    /* samples here */
-	size_t n_functions;	    /* of the prior that are used */
+	double strength; /* samples that the prior counts as; 0: none of it is used */
+	double most;	 /* that it could have counted as */
+	double own;	 /* samples here */
+	double fitting,
+		dropped;    /* samples of the prior in functions that are used, and in those that are not */
+	size_t n_functions; /* of the prior that are used */
 	size_t n_functions_dropped; /* which the program does not have, or with another graph */
 };
 
@@ -34,6 +43,15 @@ struct prior_report {
  */
 int prior_add(struct profile *own, const struct profile *prior, const struct block_map *map,
 	      struct prior_report *ret, struct fault *reterr);
+
+/**
+ * prior_fit() - of @from, which may be of another build, the functions that this one has with the same graph; how many samples
+ * others had is kept (profile->dropped)
+ * Their counts alone: no path, no times, no names. @build_id: of the shipped program that @map is of
+ * Return: 0; -ENODATA: none fits; -EXDEV: @from is of exact counts; -ENOMEM
+ */
+int prior_fit(const struct profile *from, const struct block_map *map, const struct build_id *build_id,
+	      struct profile **ret, struct prior_report *retreport, struct fault *reterr);
 
 /**
  * prior_strength() - how many samples the prior counts as

@@ -18,6 +18,7 @@
 
 #include "base/search.h"
 #include "profiles/store/history.h"
+#include "profiles/store/seen.h"
 
 struct profile *profile_new(void)
 {
@@ -47,6 +48,7 @@ void profile_free(struct profile *profile)
 		return;
 	functions_free(profile->functions, profile->n_functions);
 	history_done(profile->epochs, profile->n_epochs);
+	free(profile->seen);
 	free(profile->path);
 	free(profile->estimator);
 	free(profile);
@@ -368,6 +370,7 @@ int profile_merge(struct profile *into, double weight, const struct profile *fro
 		return r;
 	if (!sum || functions_merge(into, from, &blend, sum) < 0 ||
 	    history_merge(into, blend.weight, from, sum) < 0 ||
+	    seen_merge(into, blend.weight, from, sum) < 0 ||
 	    name_copy(&sum->path, from->path ? from->path : into->path) < 0 ||
 	    name_copy(&sum->estimator, from->estimator ? from->estimator : into->estimator) < 0)
 		return fault_set(reterr, -ENOMEM, "no memory to merge a profile of %zu functions",

@@ -20,10 +20,12 @@
 #include "module/build_id.h"
 
 #define PROFILE_VERSION 2u
+#define PROFILE_VERSION_SEEN 3u /* written where there is something that was seen, and not estimated from */
 #define PROFILE_VERSION_COLUMNS 1u    /* only read */
 #define PROFILE_MAX_COUNTS (1u << 22) /* IR blocks in one function */
 #define PROFILE_MAX_EPOCHS 8u
-#define PROFILE_MAX_SHARES 64u /* functions that an epoch remembers */
+#define PROFILE_MAX_SEEN (1u << 20) /* places */
+#define PROFILE_MAX_SHARES 64u	    /* functions that an epoch remembers */
 /* Default half-life of counts, in the module's own activity. */
 #define PROFILE_HALF_LIFE_NS (7 * 24 * 3600 * 1000000000ull)
 
@@ -61,6 +63,18 @@ struct profile_epoch {
 	size_t n_shares;
 };
 
+/*
+ * What was seen in the shipped file, and is in none of the counts yet: samples of many machines add up before counts are
+ * estimated from them, and estimates do not (docs/decisions/0135). seen.h makes it, infer/estimate.h estimates from it.
+ */
+struct profile_seen {
+	uint64_t from; /* byte in the file */
+	uint64_t
+		to; /* of a jump that was seen to go there; PROFILE_SEEN_SAMPLE: samples that fell on @from */
+	uint64_t count; /* > 0 */
+};
+#define PROFILE_SEEN_SAMPLE UINT64_MAX
+
 struct profile {
 	struct build_id build_id;	    /* of the shipped module */
 	char *path;			    /* owned; where it was last seen */
@@ -76,6 +90,8 @@ struct profile {
 	size_t n_functions, capacity;
 	struct profile_epoch epochs[PROFILE_MAX_EPOCHS]; /* oldest first; none: all is one */
 	size_t n_epochs;
+	struct profile_seen *seen; /* owned; sorted by (from, to), unique; mostly none */
+	size_t n_seen;
 };
 
 struct profile *profile_new(void);

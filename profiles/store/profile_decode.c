@@ -10,6 +10,7 @@
 
 #include "base/container.h"
 #include "profiles/store/profile_walk.h"
+#include "profiles/store/seen.h"
 
 static int compare_functions(const void *a, const void *b)
 {
@@ -54,16 +55,16 @@ static bool makes_sense(const struct profile *p)
 	for (size_t i = 0; i < p->n_epochs; i++)
 		if (!epoch_makes_sense(&p->epochs[i]))
 			return false;
-	return true;
+	return seen_makes_sense(p);
 }
 
-static int coded_read(struct reader *in, struct profile *profile)
+static int coded_read(struct reader *in, unsigned version, struct profile *profile)
 {
 	struct range_coder coder;
 	int r;
 
 	range_coder_decode(&coder, in->at, reader_left(in));
-	r = profile_walk(&coder, profile);
+	r = profile_walk(&coder, version, profile);
 	*in = coder.in;
 	if (r < 0)
 		return r;
@@ -74,6 +75,13 @@ static int coded_read(struct reader *in, struct profile *profile)
 		qsort(profile->epochs[i].shares, profile->epochs[i].n_shares,
 		      sizeof(*profile->epochs[i].shares), compare_shares);
 	return makes_sense(profile) ? 0 : -EBADMSG;
+}
+
+/* The one to be expected: it, if it is one of ours. */
+static unsigned version_known(unsigned version)
+{
+	return version == PROFILE_VERSION_COLUMNS || version == PROFILE_VERSION ? version :
+										  PROFILE_VERSION_SEEN;
 }
 
 int profile_decode(const void *container, size_t size, struct profile **ret, struct fault *reterr)
@@ -88,14 +96,13 @@ int profile_decode(const void *container, size_t size, struct profile **ret, str
 		return fault_errno(reterr, -ENOMEM, "profile");
 	r = container_peek(container, size, &kind, &version, reterr);
 	if (r == 0)
-		r = container_unpack_limited(container, size, CONTAINER_PROFILE,
-					     version == PROFILE_VERSION_COLUMNS ? version : PROFILE_VERSION,
+		r = container_unpack_limited(container, size, CONTAINER_PROFILE, version_known(version),
 					     PROFILE_MAX_PAYLOAD_BYTES, &payload, reterr);
 	if (r < 0)
 		return r;
 	in = reader_of(payload.data, payload.size);
 	r = version == PROFILE_VERSION_COLUMNS ? profile_columns_read(&in, profile) :
-						 coded_read(&in, profile);
+						 coded_read(&in, version, profile);
 	if (r == -EBADMSG)
 		return fault_set(reterr, r, "damaged: the profile makes no sense at byte %zu of its payload",
 				 reader_offset(&in));

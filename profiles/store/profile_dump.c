@@ -27,6 +27,14 @@ static void epoch_dump(const struct profile_epoch *epoch, FILE *out)
 			epoch->shares[i].share * 100 / 65535.0);
 }
 
+static void seen_dump(const struct profile_seen *seen, FILE *out)
+{
+	fprintf(out, "seen 0x%" PRIx64, seen->from);
+	if (seen->to != PROFILE_SEEN_SAMPLE)
+		fprintf(out, " -> 0x%" PRIx64, seen->to);
+	fprintf(out, ": %" PRIu64 "\n", seen->count);
+}
+
 void profile_dump(const struct profile *profile, FILE *out)
 {
 	char id[BUILD_ID_MAX_TEXT];
@@ -43,6 +51,8 @@ void profile_dump(const struct profile *profile, FILE *out)
 		function_dump(&profile->functions[i], out);
 	for (size_t i = 0; i < profile->n_epochs; i++)
 		epoch_dump(&profile->epochs[i], out);
+	for (size_t i = 0; i < profile->n_seen; i++)
+		seen_dump(&profile->seen[i], out);
 }
 
 /* A GUID or a hash needs all 64 bits, which JSON's numbers do not have. */
@@ -107,6 +117,22 @@ static void header_dump_json(const struct profile *profile, struct json *json)
 	json_u64(json, "activity_ns", profile->activity_ns);
 }
 
+static void seen_dump_json(const struct profile *profile, struct json *json)
+{
+	json_array_begin(json, "seen");
+	for (size_t i = 0; i < profile->n_seen; i++) {
+		const struct profile_seen *seen = &profile->seen[i];
+
+		json_object_begin(json, NULL);
+		json_u64(json, "from", seen->from);
+		if (seen->to != PROFILE_SEEN_SAMPLE)
+			json_u64(json, "to", seen->to);
+		json_u64(json, "count", seen->count);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
 void profile_dump_json(const struct profile *profile, FILE *out)
 {
 	struct json json = json_to(out);
@@ -121,5 +147,7 @@ void profile_dump_json(const struct profile *profile, FILE *out)
 	for (size_t i = 0; i < profile->n_epochs; i++)
 		epoch_dump_json(&profile->epochs[i], &json);
 	json_array_end(&json);
+	if (profile->n_seen)
+		seen_dump_json(profile, &json);
 	json_object_end(&json);
 }

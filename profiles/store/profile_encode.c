@@ -192,17 +192,17 @@ int profile_encode(const struct profile *profile, struct buffer *retcontainer)
 {
 	_clean_(rounded_done) struct profile rounded = { 0 };
 	_clean_(buffer_donep) struct buffer payload = { 0 };
+	const unsigned version = profile->n_seen ? PROFILE_VERSION_SEEN : PROFILE_VERSION;
 	struct range_coder coder;
 	int r = profile_round(profile, &rounded);
 
 	if (r < 0)
 		return r;
 	range_coder_encode(&coder);
-	r = profile_walk(&coder, &rounded);
+	r = profile_walk(&coder, version, &rounded);
 	if (range_coder_end(&coder, &payload) < 0 || r < 0)
 		return -ENOMEM;
 	if (payload.size > PROFILE_MAX_PAYLOAD_BYTES)
 		return -EFBIG;
-	return container_pack(CONTAINER_PROFILE, PROFILE_VERSION, payload.data, payload.size, 0,
-			      retcontainer);
+	return container_pack(CONTAINER_PROFILE, version, payload.data, payload.size, 0, retcontainer);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The payload of version 2: header, functions, epochs, each number by models of its own. A block says whether it
+ * The payload of version 2: header, functions, epochs (3: and what was seen), each number by models of its own. A block says whether it
  * runs (after the two blocks before), then how certain that is (after the last one that runs), then its count:
  * the number of digits (after that of the last), three digits by models, and the rest as they are.
  *
@@ -23,14 +23,27 @@
 
 enum state { UNKNOWN, ZERO, RUNS, N_STATES };
 
-enum number { N_FUNCTIONS, N_COUNTS, SAMPLES, SPAN, ACTIVITY, SHARES, SHARE, NUMBERS };
+enum number {
+	N_FUNCTIONS,
+	N_COUNTS,
+	SAMPLES,
+	SPAN,
+	ACTIVITY,
+	SHARES,
+	SHARE,
+	N_SEEN,
+	FROM,
+	DISTANCE,
+	TIMES,
+	NUMBERS
+};
 
 struct models {
 	uint16_t text[256][256]; /* by the character before */
 	uint16_t shared[1u << SHARED_BITS];
 	uint16_t numbers[NUMBERS][RANGE_NUMBER_MODELS];
 	uint16_t real[RANGE_NUMBER_MODELS];
-	uint16_t is_named, n_epochs[16];
+	uint16_t is_named, n_epochs[16], is_jump, is_back;
 	uint16_t calls[LENGTHS][RANGE_NUMBER_MODELS],
 		edges[LENGTHS][RANGE_NUMBER_MODELS]; /* by length of n_counts */
 	uint16_t certainty[2][256];		     /* of a function, by whether it has samples */
@@ -357,13 +370,52 @@ static int epochs_walk(struct walk *w, struct profile *p)
 	return r;
 }
 
+/* After the one before it, in their order. */
+static void seen_walk(struct walk *w, struct profile_seen *seen, const struct profile_seen *before)
+{
+	struct range_coder *c = w->coder;
+	uint64_t delta = number(w, FROM, seen->from - (before ? before->from : 0)), distance;
+	bool is_jump = range_coder_bit(c, &w->models->is_jump, seen->to != PROFILE_SEEN_SAMPLE), is_back;
+
+	seen->from = (before ? before->from : 0) + delta;
+	if (is_jump) {
+		is_back = range_coder_bit(c, &w->models->is_back, seen->to < seen->from);
+		distance = number(w, DISTANCE, is_back ? seen->from - seen->to : seen->to - seen->from);
+		seen->to = is_back ? seen->from - distance : seen->from + distance;
+	} else {
+		seen->to = PROFILE_SEEN_SAMPLE;
+	}
+	seen->count = number(w, TIMES, seen->count);
+}
+
+static int seens_walk(struct walk *w, struct profile *p)
+{
+	struct range_coder *c = w->coder;
+	uint64_t n = number(w, N_SEEN, p->n_seen);
+
+	if (c->decodes) {
+		c->in.bad |= n > PROFILE_MAX_SEEN || n > range_coder_budget(c);
+		if (c->in.bad)
+			return 0;
+		/* Room is a power of two, as seen_place() has it. */
+		p->seen = calloc((size_t)1 << bit_length(n), sizeof(*p->seen));
+		if (!p->seen)
+			return -ENOMEM;
+	}
+	for (uint64_t i = 0; i < n && !c->in.bad; i++) {
+		p->n_seen = c->decodes ? i + 1 : p->n_seen;
+		seen_walk(w, &p->seen[i], i ? &p->seen[i - 1] : NULL);
+	}
+	return 0;
+}
+
 static void walk_done(struct walk *w)
 {
 	free(w->models);
 	buffer_done(&w->name);
 }
 
-int profile_walk(struct range_coder *coder, struct profile *profile)
+int profile_walk(struct range_coder *coder, unsigned version, struct profile *profile)
 {
 	_clean_(walk_done) struct walk w = { .coder = coder, .models = malloc(sizeof(struct models)) };
 	int r;
@@ -376,5 +428,7 @@ int profile_walk(struct range_coder *coder, struct profile *profile)
 		r = functions_walk(&w, profile);
 	if (r == 0 && !coder->in.bad)
 		r = epochs_walk(&w, profile);
+	if (r == 0 && version == PROFILE_VERSION_SEEN && !coder->in.bad)
+		r = seens_walk(&w, profile);
 	return r;
 }

@@ -4,7 +4,7 @@
 /**
  * profile_walk.h - the payload of a profile file: what profile_encode.c and profile_decode.c share
  *
- * Version 2 is one walk over the profile through a range coder (docs/format-profile.md), the same for writing
+ * Versions 2 and 3 are one walk over the profile through a range coder (docs/format-profile.md), the same for writing
  * and reading. Version 1, columns that were deflated, is only read (profile_columns.c).
  */
 
@@ -36,7 +36,7 @@ unsigned profile_digits(unsigned level);
  * Reading: functions come in that order; what they mean is for the caller to check, ranges are not.
  * Return: 0; -ENOMEM; the coder's `in.bad` for damage.
  */
-int profile_walk(struct range_coder *coder, struct profile *profile);
+int profile_walk(struct range_coder *coder, unsigned version, struct profile *profile);
 
 /** profile_columns_read() - the payload of version 1; 0, -EBADMSG (@in says where), -ENOMEM */
 int profile_columns_read(struct reader *in, struct profile *profile);

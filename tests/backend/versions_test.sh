@@ -33,6 +33,27 @@ else
 	echo "  (dpkg-gensymbols is not installed: symbols files are not compared)"
 fi
 
+case_of "one function by one name in two versions, called by another file before others are"
+cat >first.c <<'END'
+long twice(long), after(long);
+long first(long x) { return twice(x) + after(x); }
+END
+cat >twice.c <<'END'
+long abs_of(long);
+__attribute__((visibility("default"))) long twice_1(long x) { return 2 * abs_of(x); }
+__attribute__((visibility("default"))) long twice_2(long x) __attribute__((alias("twice_1")));
+__asm__(".symver twice_2,twice@@W_2\n.symver twice_1,twice@W_1");
+END
+printf 'long labs(long);\nlong rand_of(void);\nlong random(void);\nlong after(long x) { return x ^ random(); }\n' >after.c
+printf 'long random(void);\nlong lrand48(void);\nlong abs_of(long x) { return x < 0 ? lrand48() : x; }\n' >abs_of.c
+echo 'W_1 { global: twice; first; local: *; }; W_2 { global: twice; } W_1;' >w.map
+for order in "first.c twice.c after.c abs_of.c" "twice.c after.c abs_of.c first.c" "after.c abs_of.c twice.c first.c"; do
+	# shellcheck disable=SC2086 # words
+	must morph cc -O2 -fPIC -shared $order -Wl,--version-script=w.map -o libw.so && carries libw.so
+	same "$(readelf --dyn-syms -W libw.so | grep -cE ' twice@@W_2| twice@W_1')" 2 "versions of twice"
+	must morph optimize --check libw.so
+done
+
 case_of "debug information that the distribution's tools read: DWARF 4 unless told otherwise"
 dwarf() { readelf --debug-dump=info "$1" 2>/dev/null | sed -n 's/^ *Version: *//p' | sort -u | paste -sd' '; }
 must morph cc -O2 -g -c main.c b.c c.c && same "$(dwarf b.o)" 4 "an object"

@@ -81,6 +81,32 @@ gcc -O2 -fno-ipa-cp -o wave "$MORPH_SOURCE/tests/programs/wave/wave.c" -lm
 "$morph" annotate ./wave smooth -s wave.samples --json |
 	holds '3.5 < max(f["blocks"], key=lambda b: b["executions"] or 0)["best"] < 4.5'
 
+echo "what is gone through once overlaps with what is before it: its latencies are no best case"
+cat >once.S <<'END'
+	.globl main
+	.type main, @function
+main:	mov $100000000, %ecx
+1:	mov %ecx, %edi
+	call once
+	dec %ecx
+	jnz 1b
+	xor %eax, %eax
+	ret
+	.size main, . - main
+	.type once, @function
+once:	imul %edi, %edi
+	imul %edi, %edi
+	imul %edi, %edi
+	imul %edi, %edi
+	ret
+	.size once, . - once
+	.section .note.GNU-stack, "", @progbits
+END
+gcc -Wl,--build-id -o once once.S
+"$morph" record -q -F 2000 -o once.samples -- ./once
+"$morph" annotate ./once once -s once.samples --count once=1e8 --json |
+	holds 'f["blocks"][0]["best"] < 3 and f["blocks"][0]["cycles"] < 10'
+
 echo "source lines, and what was inlined, where debug information is"
 cat >inlined.c <<'END'
 static inline __attribute__((always_inline)) unsigned step(unsigned x)
@@ -116,6 +142,17 @@ echo "without symbols, functions are where the unwinder's table says, or all of 
 strip -o stripped kernels
 "$morph" annotate ./stripped -s divide.samples --json | holds 'f["name"].startswith("0x") and f["samples"] > 100'
 
+echo "a debug file has the names of what was stripped, and a function answers to each of its names"
+gcc -O1 -Wl,--build-id,--defsym=quotient=divide -o named "${sources[@]}"
+"$morph" record -q -F 2000 -o named.samples -- ./named divide 300 >turns.txt
+id=$(readelf -n named | sed -n 's/.*Build ID: //p')
+mkdir -p "debug/.build-id/${id:0:2}"
+objcopy --only-keep-debug named "debug/.build-id/${id:0:2}/${id:2}.debug"
+strip named
+"$morph" annotate ./named -s named.samples --json | holds 'f["name"].startswith("0x")'
+"$morph" annotate ./named -s named.samples --debug-dir debug --json | holds 'f["name"] == "divide"'
+"$morph" annotate ./named quotient -s named.samples --debug-dir debug --json | holds 'f["name"] == "divide"'
+
 echo "a file that was replaced since is refused, and so is one without samples"
 mkdir other
 gcc -O1 -Wl,--build-id=0x1234 -o other/kernels "${sources[@]}"
@@ -126,6 +163,28 @@ refused 1 'no sampled function of that name' ./kernels -s divide.samples --count
 refused 1 'not FUNCTION[+OFFSET]=EXECUTIONS' ./kernels -s divide.samples --count divide
 refused 2 usage ./kernels
 refused 2 usage ./kernels -s divide.samples --clock 0
+
+echo "a name is one of the logs' files; without a log, that of morph record; where else the time is"
+cp divide.samples morph.samples
+mkdir elsewhere
+(cd elsewhere && cp ../morph.samples . && "$morph" annotate kernels divide --json) | holds 'f["name"] == "divide"'
+rm morph.samples
+cat >shared.c <<'END'
+void other(void);
+int main(void) { other(); return 0; }
+END
+cat >other.c <<'END'
+void other(void) { for (volatile unsigned i = 0; i < 300000000; i++) ; }
+END
+gcc -O1 -shared -fPIC -Wl,--build-id -o libother.so other.c
+gcc -O1 -Wl,--build-id -o shared shared.c -L. -lother -Wl,-rpath,"$work"
+"$morph" record -q -F 2000 -o shared.samples -- sh -c './shared; i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'
+"$morph" annotate "$(basename "$(readlink -f /bin/sh)")" -s shared.samples >dash.txt
+says '^elsewhere .*libother.so' <dash.txt
+"$morph" annotate libother.so -s shared.samples >other.txt
+! grep -q '^elsewhere' other.txt
+refused 1 "kernel's instructions cannot be read" '[kernel]' -s shared.samples
+refused 1 'No such file' nothing -s shared.samples
 
 echo "what is no instruction is shown as bytes, in a block of its own"
 cat >data.S <<'END'
@@ -198,6 +257,39 @@ gcc -o large large.S
 "$morph" annotate ./large -s large.samples | says '^left out    1 functions'
 "$morph" annotate ./large main -s large.samples --json | holds 'f["name"] == "main"'
 refused 1 'function "large", 4200' ./large large -s large.samples
+
+echo "page faults, where they were counted: what faults waited for that, what does not did not"
+cat >faults.c <<'END'
+#include <sys/mman.h>
+#define SIZE (64ul << 20)
+__attribute__((noinline)) void fresh(char *p) { for (char *end = p + SIZE; p < end; p += 4096) *(volatile char *)p = 1; }
+__attribute__((noinline)) void again(char *p) { for (int k = 0; k < 40; k++) for (unsigned long i = 0; i < SIZE / 16; i += 4096) ((volatile char *)p)[i] = 1; }
+int main(void)
+{
+	char *p = mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(p, SIZE, MADV_NOHUGEPAGE);
+	for (int i = 0; i < 20; i++) {
+		fresh(p);
+		again(p);
+		madvise(p, SIZE, MADV_DONTNEED);
+	}
+	return 0;
+}
+END
+gcc -O1 -Wl,--build-id -o faults faults.c
+"$morph" record -q -F 2000 -o faults.samples -- ./faults
+"$morph" record -q --clock faults -o faults.log -- ./faults
+"$morph" dump --json faults.log | python3 -c 'import json, sys
+j = json.load(sys.stdin); m = next(m for m in j["modules"] if m["path"].endswith("/faults"))
+assert j["source"] == "page-faults" and 0.9 * 20 * 16384 <= m["samples"] < 1.02 * 20 * 16384 and max(c["count"] for c in m["counts"]) >= 0.9 * 20 * 16384, m["samples"]'
+"$morph" annotate ./faults fresh -s faults.samples --json --count "fresh=20" | holds 'f["shares"].get("page-fault", {"least": 0})["least"] < 0.5'
+"$morph" annotate ./faults fresh -s faults.samples --faults faults.log --json --count "fresh=20" | holds 'f["shares"]["page-fault"]["least"] > 0.8'
+"$morph" annotate ./faults again -s faults.samples --faults faults.log --json | holds 'f["shares"].get("page-fault", {"most": 0})["most"] < 0.05'
+refused 1 'holds no page faults' ./faults -s faults.samples --faults faults.samples
+refused 1 'hold counts, not samples of a clock' ./faults -s faults.log
+status=0
+"$morph" profile ./faults faults.log -o faults.prof 2>err.txt || status=$?
+[ $status = 1 ]
 
 echo "names from a file do not reach the terminal as they are"
 objcopy --redefine-sym main="$(printf 'ma\033[2Jin')" data hostile

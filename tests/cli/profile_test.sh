@@ -105,11 +105,46 @@ holds '[f["name"] for f in j["functions"]][0] == "busy"' <carried.json
 refused 1 'different builds' "$morph" profile merge a.prof carried.prof -o out.x
 refused 1 'nothing to carry over' "$morph" profile carry a.prof shipped --sidecar-dir side -o out.x
 
+echo "what was seen adds up before counts are estimated: two machines are one with the samples of both"
+"$morph" record -q -F 2000 -o c.samples ./shipped
+profile shipped a.samples --seen -o seen-a.prof | says 'kept as they were seen'
+profile shipped c.samples --seen -o seen-c.prof --json | holds 'j["seen_samples"] > 50 and j["samples"] == 0'
+"$morph" profile merge seen-a.prof seen-c.prof -o seen.prof >merged.txt
+"$morph" profile show seen.prof | says 'no counts were estimated'
+"$morph" profile prior seen.prof shipped --sidecar-dir side -o estimated.prof >/dev/null
+profile shipped a.samples c.samples -o one.prof >/dev/null
+"$morph" profile diff estimated.prof one.prof --json | holds 'j["block_overlap"] > 0.98'
+profile shipped -o only.prof --prior seen.prof --json | holds 'j["samples"] > 100'
+profile shipped a.samples b.samples --generation generation --seen -o mixed.prof --json |
+	holds 'j["seen_samples"] > 50 and j["samples"] > 50'
+"$morph" profile prior mixed.prof shipped --sidecar-dir side -o estimated.prof >/dev/null
+"$morph" profile diff estimated.prof both.prof --json | holds 'j["block_overlap"] > 0.9'
+for reader in "profile diff seen.prof a.prof" "profile export --format pprof seen.prof -o out.x" \
+	"profile carry seen.prof upgraded --sidecar-dir side -o out.x" \
+	"optimize ./shipped --sidecar-dir side --profile seen.prof -o out.x"; do
+	# shellcheck disable=SC2086 # words
+	refused 1 'no counts were estimated' "$morph" $reader
+done
+refused 1 'has samples of a build that' "$morph" profile prior seen.prof upgraded --sidecar-dir side -o out.x
+
 echo "what others counted is a prior, as strong as the samples here let it be"
 profile shipped a.samples -o prior.prof --prior a.prof --json |
 	holds '0.95 < j["prior_samples"] / j["new_samples"] < 1.05 and abs(j["samples"] - j["new_samples"] - j["prior_samples"]) < 1'
 profile shipped a.samples -o prior.prof --prior a.prof | says 'of them for what others counted'
 "$morph" profile diff prior.prof a.prof --json | holds 'j["function_overlap"] > 0.99'
+profile shipped -o only.prof --prior a.prof --json | holds 'j["new_samples"] == 0 and j["samples"] == j["prior_samples"] > 50'
+"$morph" profile diff only.prof a.prof --json | holds 'j["function_overlap"] > 0.999'
+profile shipped a.samples -o two.prof --prior a.prof --prior b.prof --json |
+	holds 'len(j["priors"]) == 2 and all(0 < p["samples"] <= p["at_most"] for p in j["priors"])'
+"$morph" profile prior a.prof shipped --sidecar-dir side -o same.prof --json |
+	holds 'j["samples"] > 50 and j["functions"] >= 3 and j["functions_dropped"] == 0'
+"$morph" profile prior a.prof upgraded --sidecar-dir side -o other.prof --json |
+	holds 'j["functions_dropped"] >= 2 and j["samples_dropped"] > 0'
+"$morph" profile prior a.prof upgraded --sidecar-dir side -o other.prof | says 'of what others counted'
+grep -q busy a.prof && ! grep -q 'busy\|shipped' other.prof
+profile upgraded -o only.prof --prior other.prof
+refused 2 'usage: morph profile PROGRAM' profile shipped -o out.x
+refused 1 'no samples of this build' profile upgraded a.samples --prior other.prof -o out.x
 refused 1 '--prior: it is of another build' profile shipped a.samples --prior carried.prof -o out.x
 
 echo "exports are read by the tools they are for"
@@ -152,7 +187,7 @@ refused 2 'usage: morph profile merge' "$morph" profile merge a.prof
 refused 2 'no format "gcov"; there are: llvm, pprof,' "$morph" profile export --format gcov a.prof
 refused 2 'usage: morph profile export' "$morph" profile export --format llvm a.prof b.prof
 refused 2 'usage: morph profile show' "$morph" profile show a.prof b.prof
-for verb in show diff merge carry export import; do
+for verb in show diff merge carry prior export import; do
 	"$morph" profile $verb --help | says "usage: morph profile $verb"
 done
 echo "all done"

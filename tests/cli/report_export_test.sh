@@ -110,6 +110,52 @@ fi
 "$morph" report --format pprof --output again.pb.gz --by user,line first.samples second.samples
 cmp all.pb.gz again.pb.gz
 
+echo "stacks: callers in front of callees, processes first; what has no stack is one place, and time adds up"
+"$MORPH_TEST_BIN/sample-log-make" stacks.samples <<END
+rate 100
+time 1700000000000000000 20000000000
+kernel 100
+module file $work/prog = 0 0
+in slow+0 300
+stack 150 pro%1bg;x $work/prog@main+1 $work/prog@slow+0
+stack 50 pro%1bg;x $work/prog@main+1 $work/prog@slow+4
+stack 20 other !2 $work/prog@quick+0
+stack 30 other !1 [jit]
+END
+"$morph" report --format folded stacks.samples first.samples | LC_ALL=C sort >sorted
+diff - sorted <<'END'
+[no stack] 700
+other;[deeper than is kept];[jit] 30
+other;[no frame pointer];quick 20
+pro_g_x;main;slow 150
+pro_g_x;main;slow 50
+END
+"$morph" report --format folded --by procedure stacks.samples | says '^prog;slow 300$'
+"$morph" report --format script stacks.samples >stacks.script
+python3 - <<'END'
+blocks = [b.split("\n") for b in open("stacks.script").read().strip().split("\n\n")]
+assert len(blocks) == 4, blocks
+assert blocks[0][0].startswith("pro_g_x ") and [f.split()[1] for f in blocks[0][1:]] == ["slow+0x0", "main+0x1"], blocks[0]
+END
+"$morph" report --format speedscope stacks.samples >stacks.json
+python3 - <<'END'
+import json
+j = json.load(open("stacks.json"))
+names, p = [f["name"] for f in j["shared"]["frames"]], j["profiles"][0]
+stacks = [(tuple(names[i] for i in s), w) for s, w in zip(p["samples"], p["weights"])]
+assert abs(sum(p["weights"]) - 4.0) < 1e-9 and abs(p["endValue"] - 4.0) < 1e-9, p
+assert [s[-2:] for s, _ in stacks if s[0].startswith("pro")] == [("main", "slow")] * 2, stacks
+END
+"$morph" report --format pprof --output stacks.pb.gz stacks.samples
+if [ -x /usr/bin/go ]; then
+	pprof() { HOME=$work /usr/bin/go tool pprof -symbolize=none "$@" stacks.pb.gz 2>/dev/null; }
+	pprof -top -cum >cum.txt
+	says ' 3200ms 80.00% .* main$' <cum.txt
+	pprof -peek '^slow$' | says '3200ms .*main'
+	pprof -tags | says 'other'
+	pprof -sample_index=samples -top | says ' 200 .* slow$'
+fi
+
 echo "what has no clock has no seconds"
 "$MORPH_TEST_BIN/sample-log-make" exact.samples <<END
 source exact

@@ -8,8 +8,8 @@ import sys
 import html5lib
 
 ELEMENTS = set("html head meta title style body main footer h1 h2 p b i small div span details summary table thead tbody tr th "
-               "td ul li".split())
-ATTRIBUTES = set("class style title lang charset name content http-equiv role aria-label".split())
+               "td ul li a".split())
+ATTRIBUTES = set("class style title lang charset name content http-equiv role aria-label id href".split())
 
 
 def main(path, *texts):
@@ -30,6 +30,8 @@ def main(path, *texts):
                 bad.append(f"an attribute {name}")
             if name == "style" and not re.fullmatch(r"(width:[0-9.]+%|flex:[0-9.]+ 1 0)", value):
                 bad.append(f"a style {value}")
+            if name in ("id", "href") and not re.fullmatch("#" * (name == "href") + "(flame|f[0-9]+)", value):
+                bad.append(f"an {name} {value}")
             if name == "title":
                 shown.append(value)
         shown += [element.text or "", element.tail or ""]

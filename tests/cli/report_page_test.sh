@@ -46,12 +46,39 @@ module file $(url "/opt/$style") 1122334455667788 0 4026531999
 at 64 50
 module file $(url "/opt/$end") 1122334455667799 0 0
 at 64 20
+stack 70 $(url "$script") $work/hostile@0x$(printf %x "$(address main)") $work/hostile@0x$(printf %x "$(address one)")
+stack 20 $(url "$end") !2 $(url "/opt/$style")@0x40 $(url "[jit]$image")
 module anonymous $(url "[anonymous:<b>&amp;$(printf '\007')]") - - 0
 at 0 25
 END
 "$morph" report --html page.html --state "$work/nothing" hostile.samples
 check page.html "$script" "$image" "/opt/$style (namespace 4026531999)" "/opt/$end" 'ma\x1b[2J\u{202e}in&lt;' \
-	'[anonymous:<b>&amp;\x07]' '[kernel]' '[unknown]' 'No morphd keeps a record here'
+	'[anonymous:<b>&amp;\x07]' '[kernel]' '[unknown]' 'No morphd keeps a record here' "$end" '[no frame pointer]' "[jit]$image"
+
+echo "the flame graph: who called whom, as wide as its share; deep stacks and many small ones have their bounds"
+grep -qF 'Who called what' page.html
+[ "$(stat -c %a page.html)" = 600 ]
+/usr/bin/python3 - page.html <<'END'
+import sys, html5lib
+tree = html5lib.parse(open(sys.argv[1], "rb").read(), namespaceHTMLElements=False)
+frames = [e for e in tree.iter("div") if e.get("class") == "fl"]
+assert len(frames) == 7, len(frames)
+inner = next(e for e in frames if e.find("a").get("title").startswith('<script>document.title="owned"</script> (/'))
+assert inner.find("a").get("title").endswith("77.8 %") and inner.get("style") == "flex:7777.8 1 0", inner.attrib
+outer = next(e for e in frames if e.find("a").get("title").startswith("ma\\x1b"))
+assert inner in outer.iter("div")
+END
+{
+	echo rate 100
+	echo "module file $work/hostile = 0 0"
+	echo at 4096 20000
+	echo "stack 100 deep$(for ((i = 0; i < 126; i++)); do printf ' [f%d]' $((i % 9)); done)"
+	for ((i = 0; i < 9000; i++)); do echo "stack 1 p [f$i]"; done
+} | make many.samples
+"$morph" report --html many.html --state "$work/nothing" many.samples
+check many.html deep
+[ "$(grep -o 'class="fl"' many.html | wc -l)" -le 4000 ]
+[ "$(stat -c %s many.html)" -lt 1000000 ]
 
 echo "the same numbers as --json"
 "$morph" report --json hostile.samples >report.json
@@ -79,19 +106,14 @@ done
 
 browser=$(command -v chromium || true)
 [ "$browser" ] || { echo "not looked at by a browser: there is no chromium"; exit 0; }
-# look PAGE WIDTH SCHEME (0 dark, 1 light): what the browser made of the page, as the words of report_page_look.html
-look() {
-	sed -e "s|PAGE|$1|; s|WIDTH|$2|" "$here/report_page_look.html" >look.html
-	timeout 100 "$browser" --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" \
-		--allow-file-access-from-files --virtual-time-budget=5000 --blink-settings=preferredColorScheme="$3" \
-		--dump-dom "file://$work/look.html" 2>browser.txt | sed -n 's/.*<p id="seen">\([^<]*\)<.*/\1/p'
-}
+. "$here/report_page_look.sh"
 
 echo "in a browser: no script ran, nothing was asked for, nothing is wider than a phone or a screen; light and dark"
 light=$(look page.html 360 1)
+deep=$(look many.html 360 1)
 dark=$(look page.html 360 0)
 wide=$(look page.html 1280 1)
-for seen in "$light" "$dark" "$wide"; do
+for seen in "$light" "$dark" "$wide" "$deep"; do
 	[[ $seen == *"title=Where the time went scripts=0 loaded=0 overflow=0 "* ]] ||
 		{ echo "the browser says: \"$seen\"" >&2; tail -5 browser.txt >&2; false; }
 done

@@ -200,7 +200,25 @@ refused 2 'not usable' --limit -1 first.samples
 refused 2 usage --live 1 first.samples
 refused 2 usage -p 1 first.samples
 refused 2 '--live samples now' --live 1 --since today
-refused 1 'sample logs do not know processes' --by unit first.samples
+echo "whose time it was: by process, unit and user, of logs that tell; of others it is nobody's"
+make owners.samples <<END
+rate 100
+time 1000000200000000000 10000000000
+kernel 60
+module file $work/prog = 0 0
+in slow+0 140
+owner 80 0 cron cron.service
+owner 70 1000 ba%1bsh user@1000.service
+owner 30 0 backup cron.service
+END
+holds 'share == {"cron.service": 55, "user@1000.service": 35, "?": 10} and j["samples"] == 200 and abs(j["cpu_s"] - 2) < 1e-9' --by unit owners.samples
+holds 'share == {"cron": 40, "ba\x1bsh": 35, "backup": 15, "?": 10}' --by process owners.samples
+holds '[(r["process"], r["unit"], r["user"]) for r in rows if r["samples"] == 80] == [("cron", "cron.service", "root")]' --by process,unit,user owners.samples
+holds '{r["log"]: r["samples"] for r in rows if r["unit"] == "?"} == {"first.samples": 1000, "owners.samples": 20}' --by unit,log owners.samples first.samples
+holds 'len(rows) == 2 and all(r["unit"] == "cron.service" for r in rows)' --by process --only 'unit=cron*' owners.samples
+"$morph" report --by process owners.samples | says 'ba\\x1bsh'
+refused 1 'or by image and what belongs to it, not by both' --by unit,image owners.samples
+refused 1 'or by mode' --by unit,mode owners.samples
 refused 1 'nothing.samples' nothing.samples
 refused 1 'empty/state.db' --state "$work/empty"
 

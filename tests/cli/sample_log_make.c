@@ -13,6 +13,9 @@
  *						USER: a number, or "-"
  *	at OFFSET N			samples of the last module
  *	in SYMBOL+N COUNT		likewise, N bytes into a function of the file
+ *	stack COUNT PROCESS FRAME...	samples of a stack, outermost frame first; FRAME: PATH@SYMBOL+N of a file, PATH@0xN,
+ *					"!1" or "!2": cut for that reason (enum stack_cut), else memory without a name
+ *	owner COUNT USER PROCESS UNIT	USER: a number, or "-"
  *
  * In PATH, %XX is a byte.
  */
@@ -104,6 +107,65 @@ static uint64_t symbol_offset(const char *path, char *text)
 	fail(text);
 }
 
+static struct stack_frame frame_make(struct sample_log *log, char *text)
+{
+	struct sample_module like = { .kind = SAMPLE_MODULE_ANONYMOUS,
+				      .path = text,
+				      .user = SAMPLE_USER_UNKNOWN };
+	char *at = strchr(text, '@');
+	struct stack_frame frame = { 0 };
+	struct image *image = NULL;
+
+	if (text[0] == '!') {
+		frame.image = stacks_special(&log->stacks, STACK_CUT, "", SAMPLE_USER_UNKNOWN);
+		frame.offset = strtoull(text + 1, NULL, 10);
+		return frame;
+	}
+	if (at) {
+		*at++ = '\0';
+		like.kind = text[0] == '[' ? SAMPLE_MODULE_KERNEL : SAMPLE_MODULE_FILE;
+		frame.offset = strncmp(at, "0x", 2) == 0 ? strtoull(at, NULL, 16) : symbol_offset(text, at);
+		if (image_open(text, &image, NULL) == 0)
+			like.build_id = *image_build_id(image);
+	}
+	unescape(text);
+	frame.image = stacks_image(&log->stacks, &like);
+	image_free(image);
+	return frame;
+}
+
+static void stack_take(struct sample_log *log, char *words)
+{
+	struct stack_frame frames[STACKS_MAX_FRAMES + 1];
+	char *save = NULL, *count = strtok_r(words, " ", &save), *name = strtok_r(NULL, " ", &save), *word;
+	size_t n = 0;
+
+	if (!count || !name)
+		fail("stack COUNT PROCESS FRAME...");
+	unescape(name);
+	frames[n++] =
+		(struct stack_frame){ stacks_special(&log->stacks, STACK_PROCESS, name, SAMPLE_USER_UNKNOWN),
+				      0 };
+	while (n < STACKS_MAX_FRAMES && (word = strtok_r(NULL, " ", &save)))
+		frames[n++] = frame_make(log, word);
+	if (stacks_add(&log->stacks, frames, n, strtoull(count, NULL, 10)) < 0)
+		fail("no memory");
+}
+
+static void owner_take(struct sample_log *log, const char *words)
+{
+	char user[16], process[300], unit[300];
+	uint64_t count;
+
+	if (sscanf(words, "%" SCNu64 " %15s %299s %299s", &count, user, process, unit) != 4)
+		fail("owner COUNT USER PROCESS UNIT");
+	unescape(process);
+	unescape(unit);
+	if (owners_add(&log->owners, process, unit,
+		       user[0] == '-' ? SAMPLE_USER_UNKNOWN : (uint32_t)strtoul(user, NULL, 10), count) < 0)
+		fail("no memory");
+}
+
 static void line_take(struct sample_log *log, struct sample_module **module, char *line)
 {
 	char word[4096], rest[4096];
@@ -122,6 +184,10 @@ static void line_take(struct sample_log *log, struct sample_module **module, cha
 		log->lost[SAMPLE_LOSS_NO_MAPPING] = a;
 	else if (strcmp(word, "kernel") == 0)
 		log->kernel = a;
+	else if (strcmp(word, "stack") == 0)
+		stack_take(log, rest);
+	else if (strcmp(word, "owner") == 0)
+		owner_take(log, rest);
 	else if (strcmp(word, "module") == 0)
 		*module = module_add(log, rest);
 	else if (!*module)

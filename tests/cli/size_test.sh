@@ -99,6 +99,7 @@ cp -p lib.a twice.a && "$morph" strip-archive twice.a >out && [ ! -s out ] || fa
 cmp -s lib.a twice.a && [ ! twice.a -nt lib.a ] || fail "a file without IR was written"
 echo 'int two(int); int main(void) { return two(3) - 5; }' >use.c
 gcc use.c lib.a -o use && ./use || fail "the library is of no use any more"
+[ "$("$morph" strip-archive --json twice.a | jq -c 'map([.path, .bytes_before == .bytes_after])')" = '[["twice.a",true]]' ] || fail "JSON"
 cp one.o object.o && "$morph" strip-archive object.o >/dev/null || fail "an object"
 readelf -SW object.o >out && ! grep -q llvm.lto out || fail "IR is left in an object"
 

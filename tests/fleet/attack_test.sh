@@ -16,7 +16,8 @@ state()
 {
 	sql "SELECT build, guid, hash, served, machines, samples, executions FROM fleet.count ORDER BY 1, 2, 3, 4" \
 		"SELECT * FROM fleet.day" "SELECT name, role, revoked, batches FROM fleet.machine ORDER BY id" \
-		"SELECT * FROM fleet.setting" "SELECT * FROM fleet.program" "SELECT * FROM fleet.contribution" | sha256sum
+		"SELECT * FROM fleet.setting" "SELECT * FROM fleet.program" "SELECT * FROM fleet.contribution" \
+		"SELECT * FROM fleet.waiting" "SELECT * FROM fleet.seen ORDER BY build, page, served" | sha256sum
 }
 state >"$dir/before"
 
@@ -54,7 +55,7 @@ calls_all()
 		is "may a machine execute $call" f \
 			"$(sql "SELECT has_function_privilege('morph_m_evil', '$call', 'EXECUTE')")"
 	done < <(sql "SELECT p.oid::regprocedure FROM pg_proc p WHERE pronamespace = 'fleet'::regnamespace
-		AND proname NOT IN ('push', 'pull', 'hello')")
+		AND proname NOT IN ('push', 'pull', 'hello', 'seen')")
 	denied "SELECT fleet.tidy()" && denied "SELECT fleet.accept(1, '\\x0123456789abcdef', 1)" &&
 		denied "SELECT fleet.stream_advance(1, 1, 9223372036854775807)"
 }
@@ -95,7 +96,8 @@ attack_held fleet-looks-at-more-than-views looks_only
 state >"$dir/before"
 
 # ---- functions that run as their owner are not led astray
-one="ARRAY[ROW(1, 7, 100, '{64,64}', '{0.1,0.1}')::fleet.delta]"
+# A batch: GUIDs, hashes, samples and sizes of functions, executions and errors of blocks.
+one="'{1}', '{7}', '{100}', '{2}', '{64,64}', '{0.1,0.1}'"
 hijack()
 {
 	as evil "CREATE FUNCTION pg_temp.unnest(anyarray) RETURNS SETOF anyelement LANGUAGE plpgsql AS
@@ -123,25 +125,49 @@ garbage()
 {
 	local delta
 
-	for delta in "NULL" "'{}'" "ARRAY[NULL]::fleet.delta[]" \
-		"ARRAY[ROW(1, 7, 'NaN', '{1}', '{1}')::fleet.delta]" "ARRAY[ROW(1, 7, 'Infinity', '{1}', '{1}')::fleet.delta]" \
-		"ARRAY[ROW(1, 7, -1, '{1}', '{1}')::fleet.delta]" "ARRAY[ROW(1, 7, 1, '{NaN}', '{1}')::fleet.delta]" \
-		"ARRAY[ROW(1, 7, 1, '{Infinity}', '{1}')::fleet.delta]" "ARRAY[ROW(1, 7, 1, '{-1}', '{1}')::fleet.delta]" \
-		"ARRAY[ROW(1, 7, 1, '{1,2}', '{1}')::fleet.delta]" "ARRAY[ROW(1, 7, 1, '{1}', '{NaN}')::fleet.delta]" \
-		"ARRAY[ROW(1, 7, 1, '{1}', '{-0.5}')::fleet.delta]" "ARRAY[ROW(1, 7, 1, '{1,NULL}', '{1,1}')::fleet.delta]" \
-		"ARRAY[ROW(1, 7, 1, '{{1,2},{3,4}}', '{{1,1},{1,1}}')::fleet.delta]" \
-		"ARRAY[ROW(1, 7, 1, '[0:1]={1,2}', '[0:1]={1,1}')::fleet.delta]" "ARRAY[ROW(1, 7, 1, '{}', '{}')::fleet.delta]" \
-		"ARRAY[ROW(NULL, 7, 1, '{1}', '{1}')::fleet.delta]" "ARRAY[ROW(1, 7, 1, '{0,0}', '{1,1}')::fleet.delta]" \
-		"ARRAY[ROW(1, 7, 1, '{5}', '{-1}')::fleet.delta]" "ARRAY[ROW(1, 7, 0, '{5}', '{1}')::fleet.delta]" \
-		"ARRAY[ROW(1, 7, 1, '{1}', '{1}'), ROW(1, 7, 1, '{1}', '{1}')]::fleet.delta[]"; do
+	for delta in "NULL, NULL, NULL, NULL, NULL, NULL" "'{}', '{}', '{}', '{}', '{}', '{}'" \
+		"'{NULL}', '{7}', '{1}', '{1}', '{1}', '{1}'" "'{1}', '{NULL}', '{1}', '{1}', '{1}', '{1}'" \
+		"'{1}', '{7}', '{NaN}', '{1}', '{1}', '{1}'" "'{1}', '{7}', '{Infinity}', '{1}', '{1}', '{1}'" \
+		"'{1}', '{7}', '{-1}', '{1}', '{1}', '{1}'" "'{1}', '{7}', '{1}', '{1}', '{NaN}', '{1}'" \
+		"'{1}', '{7}', '{1}', '{1}', '{Infinity}', '{1}'" "'{1}', '{7}', '{1}', '{1}', '{-1}', '{1}'" \
+		"'{1}', '{7}', '{1}', '{2}', '{1,2}', '{1}'" "'{1}', '{7}', '{1}', '{1}', '{1}', '{NaN}'" \
+		"'{1}', '{7}', '{1}', '{1}', '{1}', '{-0.5}'" "'{1}', '{7}', '{1}', '{2}', '{1,NULL}', '{1,1}'" \
+		"'{1}', '{7}', '{1}', '{4}', '{{1,2},{3,4}}', '{{1,1},{1,1}}'" "'{{1}}', '{7}', '{1}', '{1}', '{1}', '{1}'" \
+		"'{1}', '{7}', '{1}', '{2}', '[0:1]={1,2}', '[0:1]={1,1}'" "'{1}', '{7}', '{1}', '{0}', '{}', '{}'" \
+		"'{1}', '{7}', '{1}', '{2}', '{0,0}', '{1,1}'" "'{1}', '{7}', '{1}', '{1}', '{5}', '{-1}'" \
+		"'{1}', '{7}', '{0}', '{1}', '{5}', '{1}'" "'{1,1}', '{7,7}', '{1,1}', '{1,1}', '{1,1}', '{1,1}'" \
+		"'{1}', '{7}', '{1}', '{2}', '{1}', '{1}'" "'{1,2}', '{7,7}', '{1,1}', '{-1,2}', '{1}', '{1}'" \
+		"'{1,2}', '{7,7}', '{1,1}', '{2147483647,-2147483646}', '{1}', '{1}'" "'{1,2}', '{7}', '{1}', '{1}', '{1}', '{1}'" \
+		"'{1,2}', '{7,7}', '{1,1}', '{1,NULL}', '{1}', '{1}'" "'{1}', '{7}', '{1}', '{1}', '{1e21}', '{1}'"; do
 		wrong "$delta" || return 1
 	done
 }
 attack_held fleet-garbage garbage
+none="NULL, NULL, NULL, NULL, NULL, NULL"
+garbage_seen()
+{
+	local seen
+
+	for seen in "NULL, NULL, NULL" "'{}', '{}', '{}'" "'{1}', '{-1}', '{NaN}'" "'{1}', '{-1}', '{Infinity}'" "'{1}', '{-1}', '{-1}'" \
+		"'{1}', '{-1}', '{0}'" "'{1}', '{-1}', '{0.5}'" "'{1}', '{-1}', '{1e13}'" "'{-1}', '{-1}', '{1}'" "'{1}', '{-2}', '{1}'" \
+		"'{1099511627776}', '{-1}', '{1}'" "'{1,1}', '{-1,1099511627776}', '{1,1}'" "'{1}', '{2}', '{5}'" "'{NULL}', '{-1}', '{1}'" \
+		"'{1}', '{NULL}', '{1}'" "'{1}', '{-1}', '{NULL}'" "'{1,2}', '{-1}', '{1}'" "'{1}', '{-1,-1}', '{1}'" "'{1}', '{-1}', '{1,1}'" \
+		"'{{1}}', '{-1}', '{1}'" "'[0:1]={1,2}', '{-1,-1}', '{1,1}'" \
+		"ARRAY(SELECT g::bigint FROM generate_series(1, 65537) g), array_fill(-1::bigint, ARRAY[65537]), array_fill(1::real, ARRAY[65537])"; do
+		wrong "$none, $seen" || return 1
+	done
+	# Neither half of a batch is taken when the other one is garbage.
+	wrong "$one, '{1}', '{-1}', '{NaN}'" && wrong "'{1}', '{7}', '{NaN}', '{1}', '{1}', '{1}', '{1}', '{-1}', '{5}'"
+}
+attack_held fleet-garbage-seen garbage_seen
 huge()
 {
-	wrong "ARRAY[ROW(1, 7, 1, array_fill(1, ARRAY[1000001]), array_fill(1, ARRAY[1000001]))::fleet.delta]" &&
-		wrong "(SELECT array_agg(ROW(g, 7, 1, '{1}', '{1}')::fleet.delta) FROM generate_series(1, 65537) g)"
+	local many=65537
+
+	wrong "'{1}', '{7}', '{1}', '{1000001}', array_fill(1::real, ARRAY[1000001]), array_fill(1::real, ARRAY[1000001])" &&
+		wrong "ARRAY(SELECT g::bigint FROM generate_series(1, $many) g), array_fill(7::bigint, ARRAY[$many]),
+			array_fill(1::real, ARRAY[$many]), array_fill(1, ARRAY[$many]), array_fill(1::real, ARRAY[$many]),
+			array_fill(1::real, ARRAY[$many])"
 }
 attack_held fleet-huge-batch huge
 keys()
@@ -179,8 +205,8 @@ attack_held fleet-streams-without-end many_streams
 floods()
 {
 	sql "UPDATE fleet.setting SET counts_per_day = 200"
-	as evil "SELECT fleet.push(99, 1, '\\xfedcba9876543210', (SELECT array_agg(ROW(g, 7, 1, '{1}', '{1}')::fleet.delta)
-		FROM generate_series(1, 201) g))" >"$dir/out" 2>"$dir/err" && return 1
+	as evil "SELECT fleet.push(99, 1, '\\xfedcba9876543210', '{1}', '{7}', '{1}', '{201}', array_fill(1::real, ARRAY[201]),
+		array_fill(1::real, ARRAY[201]))" >"$dir/out" 2>"$dir/err" && return 1
 	grep -q 'as much as it may' "$dir/err" && sql "UPDATE fleet.setting SET counts_per_day = DEFAULT"
 }
 attack_held fleet-fills-the-disk floods
@@ -277,4 +303,27 @@ day 10
 shift=$(shift_of)
 echo "and $shift on the next"
 attack_held fleet-liars-on-the-next-day below "$shift" 0.2
+
+# The same of what was seen: they say that all samples fell where none does, and that a branch goes the other way.
+sql "DELETE FROM fleet.day" "DELETE FROM fleet.contribution" "DELETE FROM fleet.count"
+profile "$dir/truth" "$build" 0 @64:150 @96:150 "@100>64:240" "@100>104:60"
+profile "$dir/lie" "$build" 0 @80:1000000000 "@100>104:1000000000"
+# share_of PLACE OF: of what was pulled, the samples or jumps at PLACE as a share of those at all places that begin with OF
+share_of()
+{
+	profile --show "$dir/got" | awk -F: -v place="$1" -v of="$2" 'index($1, of) == 1 { all += $2 } $1 == place { n += $2 } END { print n / all }'
+}
+seen_of_liars()
+{
+	"$MORPH_BIN/morph-fleet" pull "$build" --credential "$dir/h1.url" -o "$dir/got"
+	samples=$(profile --show "$dir/got" | awk -F: '!/>/ && /^@/ { all += $2 } $1 == "@80" { n += $2 } END { print n / all }')
+	jumps=$(share_of "@100>104" "@100>")
+	echo "liars move $samples of the samples and $(awk -v j="$jumps" 'BEGIN { print j - 0.2 }') of a branch's odds"
+	below "$samples" 0.2 && below "$jumps" 0.4
+}
+day 20
+attack_held fleet-liars-say-what-they-saw seen_of_liars
+sql "UPDATE fleet.day SET epoch = epoch - 1" "UPDATE fleet.contribution SET epoch = epoch - 1" "DELETE FROM fleet.seen"
+day 30
+attack_held fleet-liars-say-what-they-saw-next-day seen_of_liars
 attacks_end

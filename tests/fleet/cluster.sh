@@ -58,6 +58,7 @@ else
 			wait "$pid" 2>/dev/null || true
 		done
 		cluster_stop $status
+		! mountpoint -q "$dir/data" || umount "$dir/data"
 		rm -rf "$dir"
 	}
 	trap finish EXIT
@@ -100,7 +101,7 @@ cluster_listen()
 
 cluster_make()
 {
-	mkdir "$dir/data" "$socket"
+	mkdir -p "$dir/data" "$socket"
 	echo "$PGPASSWORD" >"$dir/password"
 	[ "$(id -u)" != 0 ] || chown postgres: "$dir/data" "$socket" "$dir/password"
 	: >"$dir/log" && chmod 666 "$dir/log"

@@ -37,7 +37,7 @@ def row(*values):
                    b"".join(struct.pack("!i", -1) if v is None else struct.pack("!i", len(v)) + v for v in values))
 
 
-HELLO = columns(["interface", "last", "k", "half_life"], 25, 0) + row(b"1", b"0", b"5", b"7")
+HELLO = columns(["interface", "last", "k", "half_life"], 25, 0) + row(b"3", b"0", b"5", b"7")
 PULL = ["guid", "hash", "weight", "samples", "executions", "spread"]
 
 
@@ -50,10 +50,48 @@ def function(guid=1, executions=(1.0, 2.0), spread=(1.0, 1.0), weight=1.0, sampl
                reals(*executions), reals(*spread))
 
 
+SEEN = ["page", "weight", "froms", "targets", "weights"]
+
+
+def array(kind, form, values):
+    return struct.pack("!IIIII", 1, 0, kind, len(values), 1) + \
+        b"".join(struct.pack("!I", struct.calcsize(form)) + struct.pack(form, v) for v in values)
+
+
+def page(number=1, weight=1.0, froms=(0, 4), targets=(-1, 64), weights=(5.0, 2.0)):
+    return row(struct.pack("!q", number), struct.pack("!d", weight), array(21, "!h", froms), array(20, "!q", targets),
+               array(700, "!f", weights))
+
+
+def pages(way):
+    """What comes in place of the rows of what was seen."""
+    head = columns(SEEN, 17, 1)
+    if way == "seen-endless":
+        return (page(number=i) for i in range(1 << 30))
+    if way == "seen-wide":
+        return (page(number=i, froms=range(512), targets=[-1] * 512, weights=[1.0] * 512) for i in range(1 << 30))
+    if way == "seen-claims":  # an array of four million numbers, in 20 bytes
+        short = struct.pack("!IIIII", 1, 0, 21, 1 << 22, 1)
+        return [head, row(struct.pack("!q", 1), struct.pack("!d", 1), short, short, short), DONE]
+    wrong = {
+        "seen-nan": dict(weights=(float("nan"), 1.0)),
+        "seen-infinite": dict(weights=(float("inf"), 1.0)),
+        "seen-negative": dict(weights=(-1.0, 1.0)),
+        "seen-enormous": dict(weights=(1e30, 1.0)),
+        "seen-outside": dict(froms=(4096, 4)),
+        "seen-before": dict(froms=(-1, 4)),
+        "seen-far": dict(number=1 << 60),
+        "seen-target": dict(targets=(-2, 64)),
+        "seen-lengths": dict(targets=(-1,)),
+        "seen-weight": dict(weight=1.5),
+    }
+    return [head, row(*[None] * 5) if way == "seen-nulls" else page(**wrong.get(way, {})), DONE]
+
+
 def answers(way, connection):
     """What comes in place of the rows of a pull."""
     head = columns(PULL, 17, 1)
-    if way == "good":  # that the rest fails for its own reason, not because this server is not believed
+    if way == "good" or way.startswith("seen"):  # that the rest fails for its own reason, not because this server is not believed
         return [head, function(), DONE]
     if way == "nan":
         return [head, function(executions=(float("nan"), 1.0)), DONE]
@@ -132,13 +170,18 @@ def serve(connection):
             connection.sendall(BOUND + random.Random(way).randbytes(3000))
             return
         if way == "interface":
-            connection.sendall(BOUND + HELLO.replace(b"\x00\x01" + b"1", b"\x00\x01" + b"9") + DONE)
+            connection.sendall(BOUND + HELLO.replace(b"\x00\x01" + b"3", b"\x00\x01" + b"9") + DONE)
             return
         connection.sendall(BOUND + HELLO + DONE)
         statement()
         connection.sendall(BOUND)
         for part in answers(way, connection):
             connection.sendall(part if isinstance(part, bytes) else b"".join(part))
+        if way == "good" or way.startswith("seen"):
+            statement()
+            connection.sendall(BOUND)
+            for part in pages(way):
+                connection.sendall(part)
         take(1 << 30)
     except (EOFError, OSError):
         pass

@@ -35,7 +35,9 @@ repelled()
 
 is "a server that tells what is" 0 "$(pull good)"
 [ -s "$dir/got" ] || fail "no profile from a good answer: $(cat "$dir/err")"
-for way in nan infinite negative enormous twice lengths claims nulls columns copy copyin says; do
+"$MORPH_BIN/fleet-profile" --show "$dir/got" | grep -q '^@4096:5$' || fail "nothing seen in a good answer"
+for way in nan infinite negative enormous twice lengths claims nulls columns copy copyin says seen-nan seen-infinite \
+	seen-negative seen-enormous seen-outside seen-before seen-far seen-target seen-lengths seen-weight seen-claims seen-nulls; do
 	attack_held "fleet-answer-$way" repelled "$way"
 	[ "$way" = says ] || [ "$way" = copyin ] || grep -q 'the database' "$dir/err" || fail "$way: $(cat "$dir/err")"
 done
@@ -47,6 +49,8 @@ attack_held fleet-message-of-two-gigabytes repelled length 3
 attack_held fleet-endless-notices repelled notices 3
 attack_held fleet-endless-rows repelled endless 3
 attack_held fleet-endless-wide-rows repelled wide 20
+attack_held fleet-endless-pages repelled seen-endless 3
+attack_held fleet-endless-wide-pages repelled seen-wide 20
 attack_held fleet-silence repelled silent 2
 attack_held fleet-other-interface repelled interface
 grep -q 'speaks version 9' "$dir/err" || fail "another interface: $(cat "$dir/err")"

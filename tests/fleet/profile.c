@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * fleet-profile FILE BUILD-ID SAMPLES [GUID:HASH:COUNT,COUNT,...]...: a stored profile with these functions, samples spread
- * over them by their counts; a count "x" is a block of which nothing is known.
- * fleet-profile --show FILE: the counts again, as shares of all of them, and how sure they are.
+ * fleet-profile FILE BUILD-ID SAMPLES [GUID:HASH:COUNT,COUNT,...|@FROM:COUNT|@FROM>TO:COUNT]...: a stored profile with these
+ * functions, samples spread over them by their counts; a count "x" is a block of which nothing is known. With @ what was seen
+ * at a byte of the file: samples, or jumps from there.
+ * fleet-profile --show FILE: the counts again, as shares of all of them, and how sure they are; and what was seen.
  */
 
 #include <inttypes.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "profiles/store/profile.h"
+#include "profiles/store/seen.h"
 
 static int fail(const char *what)
 {
@@ -48,6 +50,16 @@ static int function_read(struct profile *profile, char *word)
 	return 0;
 }
 
+/* "@FROM:COUNT", "@FROM>TO:COUNT" */
+static int place_read(struct profile *profile, char *word)
+{
+	char *end;
+	uint64_t from = strtoull(word + 1, &end, 0);
+	uint64_t to = *end == '>' ? strtoull(end + 1, &end, 0) : PROFILE_SEEN_SAMPLE;
+
+	return *end == ':' ? seen_place(profile, from, to, strtoull(end + 1, NULL, 0)) : -1;
+}
+
 static int make(int argc, char **argv)
 {
 	struct profile *profile = profile_new();
@@ -62,8 +74,9 @@ static int make(int argc, char **argv)
 	profile->estimator = strdup("best");
 	profile->first_ns = profile->last_ns = 1700000000000000000u;
 	for (int i = 4; i < argc; i++)
-		if (function_read(profile, argv[i]) < 0)
-			return fail("not a function");
+		if (*argv[i] == '@' ? place_read(profile, argv[i]) < 0 : function_read(profile, argv[i]) < 0)
+			return fail("not a function, or a place");
+	seen_sort(profile);
 	for (size_t i = 0; i < profile->n_functions; i++)
 		all += sum_of(&profile->functions[i]);
 	for (size_t i = 0; i < profile->n_functions; i++)
@@ -92,6 +105,14 @@ static int show(const char *path)
 			printf("%s%.3f/%u", j ? "," : "", (double)f->counts[j].executions / all,
 			       f->counts[j].confidence);
 		putchar('\n');
+	}
+	for (size_t i = 0; i < profile->n_seen; i++) {
+		const struct profile_seen *seen = &profile->seen[i];
+
+		printf("@%" PRIu64, seen->from);
+		if (seen->to != PROFILE_SEEN_SAMPLE)
+			printf(">%" PRIu64, seen->to);
+		printf(":%" PRIu64 "\n", seen->count);
 	}
 	profile_free(profile);
 	return 0;

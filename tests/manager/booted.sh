@@ -114,3 +114,50 @@ editor_is_gone()
 	! editor_runs
 }
 eventually editor_is_gone
+
+# Somebody sits down at the machine: in a session that tells when it is idle, and when it is locked.
+session_hint()
+{
+	busctl call org.freedesktop.login1 "$session" org.freedesktop.login1.Session "$1" b "$2" || fail "$1 $2"
+}
+session_find()
+{
+	session=$(busctl --json=short call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager ListSessions |
+		jq -er '.data[0][0][4]')
+}
+rm -rf /var/lib/morph/*
+systemctl restart morphd || fail "morphd does not start again"
+allow 100
+systemd-run -q --unit=desk -p PAMName=morph-test -p User=root -E XDG_SESSION_TYPE=wayland -E XDG_SESSION_CLASS=user sleep 1000
+eventually session_find
+"$MORPH_BIN/manager-samples" /var/spool/morph/part "$place/shipped" "$prog" 1200 1
+mv /var/spool/morph/part /var/spool/morph/3.samples
+# Its hint was never set: that tells nothing.
+eventually editor_runs
+session_hint SetIdleHint true
+sleep 1
+state_is running || fail "an idle session holds up an edit"
+session_hint SetIdleHint false
+began=${EPOCHREALTIME/./}
+until group_is 1; do
+	[ $((${EPOCHREALTIME/./} - began)) -lt 2000000 ] || fail "who came back finds an edit that runs"
+done
+echo "frozen $(((${EPOCHREALTIME/./} - began) / 1000)) ms after somebody came back"
+"$MORPH_BIN/morph" status | grep -q "somebody works at the machine (session" ||
+	fail "status: $("$MORPH_BIN/morph" status)"
+sleep 2
+group_is 1 || fail "it goes on beside somebody who is there"
+session_hint SetLockedHint true
+eventually group_is 0
+session_hint SetLockedHint false
+eventually group_is 1
+sed -i '$a beside_user = yes' /etc/morph/morphd.conf
+systemctl reload morphd
+eventually group_is 0
+sed -i '$d' /etc/morph/morphd.conf
+systemctl reload morphd
+eventually group_is 1
+# He leaves, and with him the session.
+systemctl stop desk
+touch $place/go
+eventually is_active

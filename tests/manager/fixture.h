@@ -238,7 +238,8 @@ static inline int64_t fixture_build(struct fixture *f, const char *name)
 	CHECK_INT(file_mkdirs(f->m->work, 0700, NULL), 0);
 	CHECK_INT(file_copy(program(name, from), path_join(f->m->work, "output", to), NULL), 0);
 	image_id_write(to, path_join(f->m->work, "answer", from));
-	if (accept_generation(f->m, &module, 100, 1.5, &row, &f->fault) < 0)
+	if (accept_generation(f->m, &module, &(struct made_from){ .samples = 100, .cost_s = 1.5 }, &row,
+			      &f->fault) < 0)
 		FAIL("%s", f->fault.text);
 	number = row.number;
 	/* Some process may still run it from the store. */

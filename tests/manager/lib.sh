@@ -111,10 +111,11 @@ morphd_start()
 	morphd_wait
 }
 
+# morphd_wait [COMMAND]: until morphd answers COMMAND, which is `morph` where none is given
 morphd_wait()
 {
 	for _ in $(seq 200); do
-		if morph status >/dev/null 2>&1; then return; fi
+		if "${1:-morph}" status >/dev/null 2>&1; then return; fi
 		kill -0 "$morphd" 2>/dev/null || fail "morphd ended: $(tail -1 "$dir/morphd.log")"
 		sleep 0.05
 	done
@@ -149,6 +150,28 @@ spool_wait()
 		sleep 0.05
 	done
 	fail "the spool is not taken: $(ls "$dir/spool")"
+}
+
+# real_program: tests/programs/vm, built by morph cc, is what stands at $prog
+real_program()
+{
+	sources=$MORPH_SOURCE/tests/programs/vm
+	mkdir -p "$dir/bin"
+	(cd "$dir/tools" && morph cc -O2 -o vm "$sources/vm.c" "$sources/main.c")
+	cp "$dir/tools/vm" "$prog"
+}
+
+# trained NUMBER [STEPS]: $prog runs under `morph record`, and morphd counts it. Another run, where a busy machine let a short one
+# end before a sample was taken.
+trained()
+{
+	for try in 1 2 3 4 5; do
+		morph record --files -F 4000 -o "$dir/spool/.$1" -- "$prog" "${2:-3000000}" 4 >"$dir/recorded" 2>&1
+		mv "$dir/spool/.$1" "$dir/spool/$1-$try.samples"
+		spool_wait
+		if [ "$(json status '[.modules[].new_samples] | add // 0')" -gt 0 ]; then return; fi
+	done
+	fail "morphd has no samples of five runs: $(cat "$dir/recorded")"
 }
 
 # json VERB FILTER ARGUMENT...: one value of a verb's --json

@@ -7,23 +7,12 @@
 . "$(dirname "$0")/lib.sh"
 
 real_config_write
-mkdir -p "$dir/bin"
-sources=$MORPH_SOURCE/tests/programs/vm
-(cd "$dir/tools" && morph cc -O2 -o vm "$sources/vm.c" "$sources/main.c")
-cp "$dir/tools/vm" "$prog"
+real_program
 chmod 0751 "$prog"
 touch -d '2001-02-03 04:05:06.789' "$prog"
 before=$(prog_stat)
 expected=$("$prog" 3000 2)
 morphd_start
-
-# trained NUMBER: run it under `morph record`, and give the log to morphd
-trained()
-{
-	morph record --files -F 4000 -o "$dir/spool/.$1" -- "$prog" 3000000 4 >/dev/null 2>&1
-	mv "$dir/spool/.$1" "$dir/spool/$1.samples"
-	spool_wait
-}
 
 trained 1
 first=$(json status '.modules[0].samples')

@@ -73,6 +73,12 @@ morph report --state "$dir/measured" --html "$dir/page.html"
 		'7.9 %' '5.1 .. 10.6'
 says 'predicted gain' <"$dir/page.html" || fail "the page tells of generations"
 
+# ---- text heat before and after, though only one of the two files stands at the path: the store has the other
+morph report --state "$dir/state" --html "$dir/heat.html"
+heat=$(sed 's/<[^>]*>//g' "$dir/heat.html" | grep -oE '^(as shipped|generation): 90 % of [0-9]+ samples')
+is "text heat" "as shipped: 90 % of 900 samples
+generation: 90 % of 300 samples" "$heat"
+
 # ---- without the database morphd is asked, which tells files
 if [ ! -e /var/lib/morph/state.db ]; then
 	is "files, by morphd" "1300" "$(json report .samples --by image)"
@@ -80,6 +86,33 @@ if [ ! -e /var/lib/morph/state.db ]; then
 	morph report --html "$dir/asked.html" "$dir/own.samples"
 	says 'as shipped' <"$dir/asked.html" || fail "the page has generations as morphd tells them"
 fi
+
+# ---- whose time it was, since yesterday: of what the monitor told, by the hour
+now=$(date +%s)
+for ago in 100 30 2 0; do
+	"$MORPH_BIN/sample-log-make" "$dir/owners" <<-END
+		rate 250
+		time $(((now - ago * 3600) * 1000000000)) 1000000000
+		kernel 1000
+		owner 600 101 postgres postgresql@15-main.service
+		owner $((300 + ago)) 1000 make user@1000.service/app.slice
+	END
+	mv "$dir/owners" "$dir/spool/owners-$ago.samples"
+done
+spool_wait
+report --since 24h --by unit
+told .samples 2000
+told .source morphd
+told '.cpu_s' 8
+told '[.rows[] | [.unit, .samples]] | flatten | @csv' '"postgresql@15-main.service",1200,"user@1000.service/app.slice",602,"?",198'
+report --since yesterday --by process
+told '.rows[0].process' postgres
+report --until 50h --by unit
+told '.rows | length' 2
+told .samples 1000
+morph report --state "$dir/state" --since yesterday --by unit | says 'hours that touch' || fail "hours are not told of"
+refused 'nobody.s time from then' morph report --state "$dir/state" --until 2020-01-01 --by unit
+refused 'not by both' morph report --state "$dir/state" --by unit,image
 
 # ---- another user asks morphd: files, and no more
 if setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$MORPH_BIN/morph"; then
@@ -98,7 +131,7 @@ says 'as shipped' <"$dir/old.html" || fail "generations of an older database"
 
 # ---- without morphd the database says the same; a damaged one is an error
 report --by image
-told .samples 1300
+told .samples 5300
 printf 'nonsense' | dd of="$dir/state/state.db" bs=1 seek=100 conv=notrunc status=none
 refused 'state.db' morph report --state "$dir/state"
 echo passed

@@ -38,6 +38,9 @@ done
 sed -n 's/^#define EVENT_[A-Z_]* "\(.*\)"/\1/p' "$MORPH_SOURCE/manager/keep/journal.h" | sort >"$dir/kinds"
 cut -d' ' -f1 "$dir/events" | sort | diff "$dir/kinds" - || fail "not every kind of event has a message ID"
 [ "$(awk '{ print $2 }' "$dir/events" | grep -xE '[0-9a-f]{32}' | sort -u | wc -l)" = "$(wc -l <"$dir/kinds")" ] || fail "message IDs"
+for kind in $(cat "$dir/kinds"); do
+	grep -qE "^\\.It (.* )?$kind( |\$)" "$MORPH_SOURCE/docs/man/morph-history.1" || fail "morph-history(1) lacks $kind"
+done
 if command -v journalctl >/dev/null; then
 	mkdir -p "$dir/root/usr/lib/systemd/catalog" "$dir/root/var/lib/systemd/catalog"
 	cp "$MORPH_SOURCE/systemd/morph.catalog" "$dir/root/usr/lib/systemd/catalog/"
@@ -72,12 +75,20 @@ systemd-analyze verify "$dir/morph-fetch.socket" "$dir/morph-fetch@1.service" >"
 for unit in morph-rebuild.timer morph-rebuild.service; do
 	sed "s|^ExecStart=[^ ]*|ExecStart=$MORPH_BIN/morph|; /^Documentation=/d" "$units/$unit" >"$dir/$unit"
 done
+for unit in morph-restart.timer morph-restart.service morph-notify.timer morph-notify.service; do
+	sed "s|^ExecStart=[^ ]*|ExecStart=$MORPH_BIN/morph|; /^Documentation=/d" "$units/$unit" >"$dir/$unit"
+done
+systemd-analyze verify "$dir/morph-restart.timer" "$dir/morph-notify.timer" >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
+! grep -E "morph-(restart|notify)" "$dir/verify" || fail "$(cat "$dir/verify")"
 systemd-analyze verify "$dir/morph-rebuild.timer" >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
 ! grep -E "morph-rebuild" "$dir/verify" || fail "$(cat "$dir/verify")"
 systemd-analyze verify "$dir/morphd.service" "$dir/morph-worker.socket" "$dir/morph-worker@1.service" >"$dir/verify" 2>&1 ||
 	fail "$(cat "$dir/verify")"
 ! grep -E "morph-worker" "$dir/verify" || fail "$(cat "$dir/verify")"
 ! grep -q "morphd.service" "$dir/verify" || fail "$(cat "$dir/verify")"
+sed "s|^ExecStart=[^ ]*|ExecStart=$MORPH_BIN/morph-start|; /^Documentation=/d" "$units/morph-start.service" >"$dir/morph-start.service"
+systemd-analyze verify "$dir/morph-start.service" >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
+! grep -q "morph-start" "$dir/verify" || fail "$(cat "$dir/verify")"
 mkdir -p "$dir/mount"
 for unit in morph-mount.socket morph-mount@.service; do
 	sed "s|^ExecStart=[^ ]*|ExecStart=$MORPH_BIN/morph-mount|; /^Documentation=/d" "$units/$unit" >"$dir/mount/$unit"
@@ -105,6 +116,7 @@ exposed()
 	systemd-analyze security --offline=yes --threshold="$2" --no-pager "$1" >"$dir/security" 2>&1 || fail "$(tail -1 "$dir/security")"
 }
 exposed "$dir/morphd.service" 15
+exposed "$dir/morph-start.service" 25
 exposed "$dir/morph-worker@.service" 25
 exposed "$dir/morph-fetch@.service" 40
 sed "s|^ExecStart=.*|ExecStart=$MORPH_BIN/morph-monitor|; /^Documentation=/d" "$units/morph-monitor.service" \

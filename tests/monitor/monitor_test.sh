@@ -104,12 +104,40 @@ wait "$tiny" || fail "exit status $?"
 grep -q "kept and tried again" "$dir/log" || fail "the full disk was not reported"
 ls "$dir"/tiny/spool/*.samples >/dev/null 2>&1 || fail "nothing was written when there was room again"
 
+echo "stacks are taken when asked for, and read by nobody else; units of processes that are gone are known"
+echo 'stacks = yes' >"$dir/stacks.conf"
+unified=$(findmnt -n -t cgroup2 -o TARGET | head -1)
+group=$unified/morph-test-$$.service
+if mkdir "$group" 2>/dev/null; then
+	(echo $BASHPID >"$group/cgroup.procs" && exec timeout 8 sh -c 'while :; do :; done') &
+	pids+=($!)
+fi
+umask 0
+monitor stacks --config "$dir/stacks.conf" --duration 2 --output "$dir/stacks.samples" || fail "exit status $?"
+[ "$(stat -c %a "$dir/stacks.samples")" = 640 ] || fail "others may read $(stat -c %a "$dir/stacks.samples")"
+"$bin/morph" dump --json "$dir/stacks.samples" >"$dir/stacks.json"
+jq -e '.stacks.samples > 50 and (.owners | length > 1) and .adds_up' "$dir/stacks.json" >/dev/null || fail "no stacks, or no owners"
+if [ -d "$group" ]; then
+	kill "${pids[-1]}"
+	wait "${pids[-1]}" 2>/dev/null
+	await rmdir "$group"
+	jq -e --arg unit "morph-test-$$.service" '[.owners[] | select(.unit == $unit) | .samples] | add > 20' "$dir/stacks.json" \
+		>/dev/null || fail "nobody was in $group"
+fi
+monitor plain --duration 1 --output "$dir/plain.samples" || fail "exit status $?"
+"$bin/morph" dump --json "$dir/plain.samples" | jq -e '.stacks.samples == 0 and .stacks.lost == 0' >/dev/null || fail "stacks that nobody asked for"
+monitor spooled --config "$dir/stacks.conf" --interval 1s --duration 1 || fail "exit status $?"
+find "$dir/spooled.spool" -name '*.samples' -perm /007 | grep . && fail "others may read a spooled log"
+
 echo "every source samples, or says what this machine has not; it is in morph-monitor(8)"
 sources=$("$bin/morph-monitor" --help | sed -n '/^Sources:$/,$ s/^  \([^ ]*\) .*/\1/p')
 [ "$(wc -l <<<"$sources")" -ge 3 ] || fail "no list of sources: $sources"
+# With the usual budget an interrupt of 20 us leaves 5 samples per second: enough for minutes, not for these tests.
+echo 'overhead_budget = 2 %' >"$dir/rich.conf"
 for source in $sources; do
 	grep -q "^\.It Cm $source\$" "$MORPH_SOURCE/docs/man/morph-monitor.8" || fail "morph-monitor(8) does not name $source"
-	if monitor "$source" --source "$source" --rate 200 --duration 1; then
+	burn 2
+	if monitor "$source" --config "$dir/rich.conf" --source "$source" --rate 200 --duration 1; then
 		ls "$dir/$source.spool"/*.samples >/dev/null 2>&1 || fail "$source: no log"
 	else
 		[ "$source" = cycles ] && grep -q "this machine has no hardware cycle counter" "$dir/log" || fail "$source does not work"
@@ -136,8 +164,6 @@ jq -se '[.[] | select(.source == "cpu-clock")] | length == 1 and .[0].fired > 60
 	>/dev/null || fail "no log of the burst, or too few samples"
 
 echo "work in step with the tick is found, and takes the reference's counts"
-# With the usual budget an interrupt of 20 us leaves 5 samples per second: enough for minutes, not for this test.
-echo 'overhead_budget = 2 %' >"$dir/rich.conf"
 # A host that takes the CPU away moves the work to where the tick sees it: three attempts.
 found=
 for attempt in 1 2 3; do
@@ -164,11 +190,49 @@ await one_watched
 "$bin/test-monitor-victim" fail 0.01
 "$bin/test-monitor-victim" burn 0.01
 await two_ended
+cp "$bin/test-monitor-victim" "$dir/other"
+mv "$dir/other" "$dir/victim" && echo "$dir/victim" >"$dir/w.run/.watch" && mv "$dir/w.run/.watch" "$dir/w.run/watch"
+sleep 0.2
+cp "$bin/test-monitor-victim" "$dir/other" && mv "$dir/other" "$dir/victim"
+# By itself, at a drain: another file stands there now.
+drains=$(jq .drains "$dir/w.run/status.json")
+two_drains_later() { [ "$(jq .drains "$dir/w.run/status.json")" -ge $((drains + 2)) ]; }
+await two_drains_later
+"$dir/victim" burn 0.01
+three_ended() { [ "$(count exit)" = 3 ]; }
+await three_ended
 kill "$watcher"
 wait "$watcher" || fail "exit status $?"
-[ "$(count exec)" = 2 ] || fail "starts"
+[ "$(count exec)" = 3 ] || fail "starts"
 for log in "$dir"/w.spool/*.events; do "$bin/morph" dump --json "$log"; done >"$dir/dump"
-[ "$(jq -s '[.[].events[] | select(.kind == "exit") | .value]' -c "$dir/dump")" = '[768,0]' ] || fail "ends"
+[ "$(jq -s '[.[].events[] | select(.kind == "exit") | .value]' -c "$dir/dump")" = '[768,0,0]' ] || fail "ends"
+
+# wakeups PID - how often it went to sleep so far, with its children
+wakeups() {
+	cat /proc/"$1"/status $(pgrep -P "$1" | sed 's|.*|/proc/&/status|') | awk '/^voluntary/ { n += $2 } END { print n }'
+}
+
+echo "it sleeps, whatever is started, and whatever it cannot look at"
+# In a PID namespace it sees nobody else, and /still is nowhere to be found for it: that must not cost a question per sample.
+mkdir -p "$dir/still"
+unshare --mount --pid --fork --mount-proc --kill-child "$bin/morph-monitor" --config "$dir/rich.conf" --spool "$dir/k.spool" \
+	--run-directory "$dir/k.run" --interval 30s 2>"$dir/log" &
+pids+=($!)
+await test -s "$dir/k.run/status.json"
+sleeper=$(pgrep -P $!)
+echo "$dir/victim" >"$dir/k.run/.watch" && mv "$dir/k.run/.watch" "$dir/k.run/watch"
+unshare --mount sh -c 'mount -t tmpfs tmpfs "$1" && for k in 1 2 3 4; do cp "$2" "$1/$k"; done
+	for k in 1 2 3 4; do "$1/$k" burn 5 & done; wait' sh "$dir/still" "$bin/test-monitor-victim" &
+pids+=($!)
+sleep 2.5 # until the monitor has seen all that runs, and has drained its tables for the first time
+before=$(wakeups "$sleeper")
+SECONDS=0
+for _ in $(seq 200); do "$dir/victim" burn 0.001; done
+woken=$(($(wakeups "$sleeper") - before))
+# What others start meanwhile is new to it, and costs some questions.
+[ "$woken" -lt $((60 * (SECONDS + 1))) ] || fail "it woke up $woken times in $SECONDS s"
+kill "${pids[-1]}" "$sleeper"
+wait "${pids[-1]}" "${pids[-2]}" 2>/dev/null
 
 echo "no more capabilities than it needs"
 "$bin/morph-monitor" --config "$dir/empty.conf" --spool "$dir/f.spool" --run-directory "$dir/f.run" 2>"$dir/log" &
@@ -195,6 +259,15 @@ grep -q "sampling by perf, because tick: .*BTF" "$dir/log" || fail "no word abou
 setpriv --bounding-set -bpf,-sys_admin --inh-caps -bpf,-sys_admin "$bin/morph-monitor" --config "$dir/empty.conf" \
 	--spool "$dir/h.spool" --run-directory "$dir/h.run" --duration 1 2>"$dir/log" || fail "exit status $?"
 grep -q "sampling by perf, because tick: .*CAP_BPF" "$dir/log" || fail "no word about the capability"
+
+echo "with the capabilities of its unit it samples as with all of them"
+capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' "$MORPH_SOURCE/systemd/morph-monitor.service.in" | tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
+for set in +all "-all,$capabilities"; do
+	setpriv --bounding-set "$set" --no-new-privs "$bin/morph-monitor" --config "$dir/empty.conf" \
+		--spool "$dir/j.spool" --run-directory "$dir/j.run" --duration 1 2>"$dir/log" || fail "exit status $?"
+	sed -n 's/.*\(sampling by [a-z-]*\).*/\1/p' "$dir/log" | sort -u
+done >"$dir/sources"
+[ "$(sort -u "$dir/sources" | wc -l)" = 1 ] && [ "$(wc -l <"$dir/sources")" = 2 ] || fail "$(cat "$dir/sources" "$dir/log")"
 
 echo "a read-only spool is waited for"
 mkdir -p "$dir/still"

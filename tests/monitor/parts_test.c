@@ -58,6 +58,24 @@ TEST(a_spool_nobody_empties_stays_within_its_limit)
 	cleanup();
 }
 
+TEST(names_in_a_spool_go_on_when_the_clock_was_set_back)
+{
+	_clean_(sample_log_freep) struct sample_log *log = some_log();
+	struct spool spool;
+	struct fault fault;
+
+	fresh_directory();
+	put("009999999998-999999999-000007.samples", "of the year 2286");
+	put("999999999999-999999999-000007.samples", "never written by us");
+	CHECK_INT(spool_open(directory, 1 << 20, &spool, &fault), 0);
+	CHECK_INT(spool_write_log(&spool, log, &fault), 0);
+	CHECK_INT(spool_write_log(&spool, log, &fault), 0);
+	CHECK(access(in("009999999999-000000000-000000.samples"), F_OK) == 0);
+	CHECK(access(in("009999999999-000000001-000001.samples"), F_OK) == 0);
+	spool_close(&spool);
+	cleanup();
+}
+
 TEST(what_cannot_be_written_is_kept_and_comes_with_the_next)
 {
 	struct monitor_settings settings = { .spool_limit_bytes = 1 << 20 };

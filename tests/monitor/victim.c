@@ -2,13 +2,14 @@
 
 /*
  * What the sampler's tests watch: victim burn SECONDS | jit SECONDS | vdso SECONDS | map FILE SECONDS |
- * hidden SECONDS | crash SECONDS | step SECONDS. Each burns CPU time somewhere else. Those that only a
+ * hidden SECONDS | crash SECONDS | step SECONDS | calls SECONDS | circle SECONDS | wild SECONDS. Each burns CPU time somewhere else. Those that only a
  * living process leads to, map and hidden, stop at their end until they are told to go on.
  */
 
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,49 @@ static int step(double seconds)
 	return 0;
 }
 
+/* spin() calls nothing, so it has no frame, and its caller is not seen; that one's callers are. */
+__attribute__((noinline)) static void calls_hidden(void)
+{
+	for (int i = 0; i < 200; i++)
+		spin();
+	sink++;
+}
+
+__attribute__((noinline)) static void calls_inner(void)
+{
+	calls_hidden();
+	sink++;
+}
+
+__attribute__((noinline)) static void calls_outer(double seconds)
+{
+	while (cpu_s() < seconds)
+		calls_inner();
+	sink++;
+}
+
+/* A frame pointer to two words of ours: the caller's frame, and where the call returns to. */
+static int forged(double seconds, const void *frame, const void *code)
+{
+#if defined(__x86_64__)
+	const void *words[2] = { frame, code };
+
+	if (!frame)
+		words[0] = words;
+	while (cpu_s() < seconds) {
+		unsigned long n = 1000000;
+
+		__asm__ volatile("push %%rbp\n\tmov %1, %%rbp\n1:\tdec %0\n\tjnz 1b\n\tpop %%rbp"
+				 : "+r"(n)
+				 : "r"((const void *)words)
+				 : "cc", "memory");
+	}
+	return 0;
+#else
+	return (void)seconds, (void)frame, (void)code, 1;
+#endif
+}
+
 int main(int argc, char **argv)
 {
 	double seconds = argc > 2 ? strtod(argv[argc - 1], NULL) : 0;
@@ -141,6 +185,12 @@ int main(int argc, char **argv)
 		return 2;
 	if (strcmp(argv[1], "jit") == 0)
 		return jit(seconds);
+	if (strcmp(argv[1], "calls") == 0)
+		return calls_outer(seconds), 0;
+	if (strcmp(argv[1], "circle") == 0) /* each frame is its own caller */
+		return forged(seconds, NULL, (const char *)(uintptr_t)&calls_inner + 8);
+	if (strcmp(argv[1], "wild") == 0) /* returns to data */
+		return forged(seconds, NULL, (const void *)&sink);
 	if (strcmp(argv[1], "vdso") == 0)
 		return vdso(seconds);
 	if (strcmp(argv[1], "step") == 0)

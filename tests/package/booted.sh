@@ -64,13 +64,17 @@ fi
 
 systemctl restart morphd
 wait_for "morphd does not come back" systemctl -q is-active morphd
+# Of an archive that goes with it, apt is to know nothing any more.
+printf 'Types: deb\nURIs: file:/var/lib/morph/archive\nSuites: ./\n' >/etc/apt/sources.list.d/morph-rebuilt.sources
+touch /etc/apt/preferences.d/morph-rebuilt
 apt-get -qq -y purge morph morph-cli || fail "apt-get purge"
 [[ $(sha256sum </usr/bin/dash) == "$shipped" ]] || fail "dash is not as it was shipped after the purge"
 rm -r /etc/systemd/system/morph-monitor.service.d
 systemctl daemon-reload
 [[ -z $(systemctl list-units --all --plain --no-legend 'morph*') ]] || fail "units are left: $(systemctl list-units --all 'morph*')"
 [[ -z $(pgrep -a morph) ]] || fail "processes are left: $(pgrep -a morph)"
-for path in /run/morph /var/lib/morph /var/spool/morph /etc/morph; do
+for path in /run/morph /var/lib/morph /var/spool/morph /etc/morph /etc/apt/sources.list.d/morph-rebuilt.sources \
+	/etc/apt/preferences.d/morph-rebuilt; do
 	[[ ! -e $path ]] || fail "$path is left"
 done
 ! getent passwd morph-edit || fail "the user morph-edit is left"

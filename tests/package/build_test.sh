@@ -75,8 +75,8 @@ before=$(stat -c %Y "$object/bin/morphd")
 must "rpmbuild" rpmbuild -bb packaging/morph.spec --build-in-place --define "_sourcedir $tree" --define "_topdir $work/rpm" \
 	--define "_build_id_links none" --define "morph_build_dir $object"
 [[ $(stat -c %Y "$object/bin/morphd") == "$before" ]] || fail "rpmbuild compiled Morph once more"
-# dpkg's hooks and debhelper's sequence are Debian's; macros are RPM's.
-grep -vE '^/etc/dpkg/|/dh_morph|/perl5/' "$work/expected" | sort - <(echo /usr/lib/rpm/macros.d/macros.morph) >"$work/rpms"
+# dpkg's hooks, needrestart's configuration and debhelper's sequence are Debian's; macros are RPM's.
+grep -vE '^/etc/(dpkg|needrestart)/|/dh_morph|/perl5/' "$work/expected" | sort - <(echo /usr/lib/rpm/macros.d/macros.morph) >"$work/rpms"
 mv "$work/rpms" "$work/expected"
 each_once RPM rpm_list "$work"/rpm/RPMS/*/*.rpm
 

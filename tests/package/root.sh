@@ -12,42 +12,49 @@ ROOT_PACKAGES=(
 	llvm-22 llvm-22-linker-tools po-debconf systemd systemd-sysv
 )
 
+# root_base_make RELEASE BASE
+root_base_make()
+{
+	local release=$1 base=$2 list='' parts='' sources
+
+	eval "$(apt-config shell list Dir::Etc::SourceList/f parts Dir::Etc::SourceParts/d)"
+	mapfile -t sources < <(find "$list" "$parts" -name '*.list' -o -name '*.sources' 2>/dev/null)
+	rm -rf "$base/root"
+	say "making a Debian root in $base, once"
+	# The lists stay, so that what is missing is found, and where it is.
+	mmdebstrap --variant=apt --skip=cleanup/apt --include="$(IFS=,; printf '%s' "${ROOT_PACKAGES[*]}")" \
+		--aptopt='Acquire::Languages "none"' --dpkgopt='force-unsafe-io' "$release" "$base/root" "${sources[@]}" \
+		>"$base/log" 2>&1 || {
+		tail -n 20 "$base/log" >&2
+		die "mmdebstrap failed; its whole log is $base/log"
+	}
+	touch "$base/complete"
+}
+
 # root_base: prints the directory
 root_base()
 {
-	local release key base list='' parts=''
+	local release key base
 
-	eval "$(apt-config shell list Dir::Etc::SourceList/f parts Dir::Etc::SourceParts/d)"
 	release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 	key=$(printf '%s\n' "$release" "${ROOT_PACKAGES[@]}" | sha256sum | cut -c 1-12)
 	base=$MORPH_CACHE/root-$release-$key
-	if [[ ! -e $base/complete ]]; then
-		rm -rf "$base"
-		mkdir -p "$base" || die "$base: cannot create; set MORPH_CACHE to a directory that you can write"
-		say "making a Debian root in $base, once"
-		# The lists stay, so that what is missing is found, and where it is.
-		# shellcheck disable=SC2046 # names of files that apt takes have no spaces
-		mmdebstrap --variant=apt --skip=cleanup/apt --include="$(IFS=,; printf '%s' "${ROOT_PACKAGES[*]}")" \
-			--aptopt='Acquire::Languages "none"' --dpkgopt='force-unsafe-io' \
-			"$release" "$base/root" $(find "$list" "$parts" -name '*.list' -o -name '*.sources') \
-			>"$base/log" 2>&1 || {
-			tail -n 20 "$base/log" >&2
-			die "mmdebstrap failed; its whole log is $base/log"
-		}
-		touch "$base/complete"
-	fi
+	mkdir -p "$base" || die "$base: cannot create; set MORPH_CACHE to a directory that you can write"
+	# Whoever else wants it waits until it is there.
+	(flock 9 && { [[ -e $base/complete ]] || root_base_make "$release" "$base"; }) 9>"$base/lock" || return
 	printf '%s\n' "$base/root"
 }
 
 # root_new DIRECTORY: an empty layer over the base, mounted at DIRECTORY/root
 root_new()
 {
-	local dir=$1
+	local dir=$1 base
 
+	base=$(root_base) || exit
 	mkdir -p "$dir"/{layer,root}
 	mount -t tmpfs -o size=4g tmpfs "$dir/layer"
 	mkdir "$dir"/layer/{upper,work}
-	mount -t overlay -o "lowerdir=$(root_base),upperdir=$dir/layer/upper,workdir=$dir/layer/work" overlay "$dir/root"
+	mount -t overlay -o "lowerdir=$base,upperdir=$dir/layer/upper,workdir=$dir/layer/work" overlay "$dir/root"
 }
 
 # root_mounts ROOT: what programs in it expect; not for one that is booted

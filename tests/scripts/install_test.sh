@@ -72,7 +72,8 @@ units_name_programs root /opt/x
 [[ -s root/opt/x/etc/morph/morphd.conf ]] || fail "no /opt/x/etc/morph/morphd.conf"
 
 install_under /usr "$work/usr"
-outside=$(find usr -mindepth 1 ! -type d ! -path 'usr/usr/*' ! -path 'usr/etc/morph/*' ! -path usr/etc/dpkg/dpkg.cfg.d/morph)
+outside=$(find usr -mindepth 1 ! -type d ! -path 'usr/usr/*' ! -path 'usr/etc/morph/*' ! -path usr/etc/dpkg/dpkg.cfg.d/morph \
+	! -path usr/etc/needrestart/conf.d/morph.conf)
 [[ -z $outside ]] || fail "written outside of /usr and /etc: $outside"
 [[ ! -e usr/usr/etc ]] || fail "/usr/etc was written"
 units_name_programs usr /usr

@@ -6,6 +6,15 @@
 . "$(dirname "$0")/../lib.sh"
 
 prog_install
+# An editor that promises four times of what its generation gains.
+mkdir -p "$dir/tools"
+cat >"$dir/tools/promiser" <<-END
+	#!/bin/sh
+	cp "$dir/tools/made" "\$1"
+	echo '{ "predicted_gain": 0.4 }' >"\$2"
+END
+chmod 755 "$dir/tools/promiser"
+editor_command="$dir/tools/promiser {output} {report}"
 config_write
 morphd_start
 hour=$(($(date +%s) / 3600 - 40))
@@ -56,6 +65,11 @@ eventually is_measured
 json status '.modules[0] | .measured_gain > 0.09 and .measured_gain < 0.11 and .measured_low < 0.1 and .measured_high > 0.1' | says true ||
 	fail "the gain: $(column measured_gain)"
 morph status | says 'measured' || fail "status"
+# What is predicted is adjusted by what was measured, from 40 % towards 10 %.
+adjusted=$(printf '%.1f' "$(json status '100 * .daemon.prediction_factor * .modules[0].predicted_gain')")
+json status '.daemon.prediction_factor > 0.2 and .daemon.prediction_factor < 0.9' | says true || fail "the factor: $(json status .daemon.prediction_factor)"
+morph status | says "times 0\.[0-9]*, as what was measured here says" || fail "status: the factor"
+morph status | says " $adjusted % " || fail "status: the prediction is not adjusted: $adjusted, $(morph status)"
 morph explain "$prog" | says 'measured gain: .* of CPU time a start, by 180 starts' || fail "explain"
 morph history "$prog" | says 'measured' || fail "history"
 prog_is made || fail "what is faster goes back"

@@ -9,14 +9,10 @@
 
 real_config_write
 state=$dir/state
-mkdir -p "$dir/bin" "$dir/a" "$dir/b/much/longer/than/the/other"
-sources=$MORPH_SOURCE/tests/programs/vm
-(cd "$dir/tools" && morph cc -O2 -o vm "$sources/vm.c" "$sources/main.c")
-cp "$dir/tools/vm" "$prog"
+mkdir -p "$dir/a" "$dir/b/much/longer/than/the/other"
+real_program
 morphd_start
-morph record --files -F 4000 -o "$dir/spool/.1" -- "$prog" 3000000 4 >/dev/null 2>&1
-mv "$dir/spool/.1" "$dir/spool/1.samples"
-spool_wait
+trained 1
 morph reoptimize "$prog"
 store=$(ls -d "$state"/store/*/*)
 generation=$store/generations/1
@@ -135,9 +131,7 @@ rm -rf "$state" "$dir/spool"/*
 cp "$dir/tools/split" "$prog.new" && chmod 755 "$prog.new" && mv "$prog.new" "$prog"
 chmod -R a+rX "$dir/sidecars"
 morphd_start
-morph record --files -F 4000 -o "$dir/spool/.2" -- "$prog" 3000000 4 >/dev/null 2>&1
-mv "$dir/spool/.2" "$dir/spool/2.samples"
-spool_wait
+trained 2
 morph reoptimize "$prog"
 rm -r "$dir/sidecars"
 verify || fail "without the package's sidecar: $(cat "$dir/out")"

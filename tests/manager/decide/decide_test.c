@@ -40,6 +40,37 @@ TEST(too_few_new_samples_wait)
 	CHECK_INT(decide(&settings, &in, false, reason), DECIDE_EDIT);
 }
 
+TEST(what_others_counted_makes_a_first_edit_possible)
+{
+	setup();
+	in.samples = 0;
+	in.since_sample_s = -1;
+	in.new_samples = in.new_others = in.others = 12000;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_EDIT);
+	CHECK_STR(reason,
+		  "12000 new samples, 12000 of them of others (10000 are enough) and the machine is idle");
+	CHECK_INT(decide(&settings, &in, false, reason), DECIDE_EDIT);
+	in.new_samples = in.new_others = in.others = 9999;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
+	in.new_samples = in.new_others = in.others = 0;
+	CHECK_INT(decide(&settings, &in, false, reason), DECIDE_WAIT);
+}
+
+TEST(after_it_fewer_samples_are_looked_at)
+{
+	setup();
+	in.is_by_others = true;
+	in.since_sample_s = -1;
+	in.new_samples = 1000;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_EDIT);
+	in.new_samples = 999;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
+	CHECK_STR(reason, "999 of 1000 new samples");
+	in.new_samples = 1999;
+	in.needed = 2000;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
+}
+
 TEST(a_running_program_that_lacks_few_samples_is_worth_a_burst)
 {
 	setup();

@@ -2,38 +2,7 @@
 
 #include "manager/decide/presence.h"
 
-#include "base/file.h"
-#include "manager/keep/path.h"
-#include "tests/test.h"
-
-static char root[64];
-static struct settings settings;
-
-static void give(const char *path, const char *text)
-{
-	char full[PATH_MAX], *slash;
-
-	path_join(root, path, full);
-	slash = strrchr(full, '/');
-	*slash = '\0';
-	CHECK_INT(file_mkdirs(full, 0755, NULL), 0);
-	*slash = '/';
-	CHECK_INT(file_write(full, text, strlen(text), 0644, NULL), 0);
-}
-
-static void setup(void)
-{
-	strcpy(root, "/tmp/morph-machine.XXXXXX");
-	CHECK(mkdtemp(root));
-	CHECK_INT(settings_init(&settings), 0);
-	CHECK_INT(config_set(settings_keys, "root", root, &settings, NULL), 0);
-}
-
-static void teardown(void)
-{
-	settings_done(&settings);
-	file_remove_tree(root, NULL);
-}
+#include "tests/manager/machine_root.h"
 
 static void load_is(double pressure, double load, const char *why)
 {
@@ -168,6 +137,29 @@ TEST(pressure_that_nobody_else_makes_is_the_edits_own)
 	teardown();
 }
 
+TEST(who_comes_back_is_let_have_the_machine_and_who_allows_it_is_not_asked)
+{
+	char session[64] = "";
+	struct presence p = { .used_by = session };
+	struct machine_load load = { .used_by = session };
+	char why[256];
+
+	setup();
+	give("sys/devices/system/cpu/online", "0-1\n");
+	look(&p, 0, 100000, 500, NULL);
+	look(&p, 100, 100100, 600, NULL);
+	strcpy(session, "c2");
+	CHECK(!machine_is_idle(&settings, &load, why, sizeof(why)));
+	look(&p, 200, 100200, 700, "somebody works at the machine (session c2)");
+	settings.beside_user = true;
+	look(&p, 300, 100300, 800, NULL);
+	CHECK(machine_is_idle(&settings, &load, why, sizeof(why)));
+	settings.beside_user = false;
+	session[0] = '\0';
+	look(&p, 400, 100400, 900, NULL);
+	teardown();
+}
+
 TEST(a_stat_file_that_is_none_says_nothing)
 {
 	static const char *const texts[] = { "", "cpu", "cpu x", "cpu 1 2 3\n", "intr 1 2 3 4 5 6 7\n" };
@@ -181,42 +173,6 @@ TEST(a_stat_file_that_is_none_says_nothing)
 		CHECK(p.others < 0);
 	}
 	teardown();
-}
-
-TEST(a_cpu_is_its_model_and_its_instructions_and_not_the_kernels_remarks)
-{
-	static const char a[] = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 68\n"
-				"model name\t: Some Name\nflags\t\t: fpu sse2 avx2 ibrs rep_good bmi1 avx\n\n"
-				"processor\t: 1\nvendor_id\t: Other\n";
-	static const char b[] = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 68\n"
-				"flags\t\t: fpu avx avx2 bmi1 stibp sse2\n\n";
-	char first[MANAGER_CPU_TEXT], second[MANAGER_CPU_TEXT];
-	struct fault fault;
-
-	setup();
-	give("proc/cpuinfo", a);
-	CHECK_INT(machine_cpu(&settings, first, &fault), 0);
-	CHECK_STR(first, "AuthenticAMD 26 68 avx avx2 bmi1 sse2");
-	give("proc/cpuinfo", b);
-	CHECK_INT(machine_cpu(&settings, second, &fault), 0);
-	CHECK_STR(second, first);
-	give("proc/cpuinfo", "CPU implementer\t: 0x41\nFeatures\t: fp asimd\nCPU part\t: 0xd0c\n");
-	CHECK_INT(machine_cpu(&settings, first, &fault), 0);
-	CHECK_STR(first, "0x41 asimd fp 0xd0c");
-	give("proc/cpuinfo", "nothing\n");
-	CHECK(machine_cpu(&settings, first, &fault) < 0);
-	teardown();
-}
-
-TEST(this_machine_has_a_cpu)
-{
-	char text[MANAGER_CPU_TEXT];
-	struct fault fault;
-
-	CHECK_INT(settings_init(&settings), 0);
-	CHECK_INT(machine_cpu(&settings, text, &fault), 0);
-	CHECK(strlen(text) > 10 && strlen(text) < MANAGER_CPU_TEXT - 1);
-	settings_done(&settings);
 }
 
 TEST_MAIN()

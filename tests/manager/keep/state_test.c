@@ -207,10 +207,12 @@ TEST(a_newer_database_is_refused_and_left_alone)
 TEST(a_database_of_the_first_version_gets_its_new_columns)
 {
 	static const char *const new_tables[] = {
-		"refusal", "pending_sample", "pending_file", "verified_file", "run", "cost", "cost_gap"
+		"refusal", "pending_sample", "pending_file", "verified_file", "run",
+		"cost",	   "cost_gap",	     "kept",	     "prior",	      "tuned"
 	};
-	static const char *const new_columns[] = { "measured", "measured_low", "measured_high",
-						   "measured_starts", "measured_users" };
+	static const char *const new_columns[] = { "measured",	      "measured_low",	"measured_high",
+						   "measured_starts", "measured_users", "fleet_samples",
+						   "package_samples" };
 	struct fault ignored;
 	int64_t id = 0, n = 0;
 
@@ -220,6 +222,7 @@ TEST(a_database_of_the_first_version_gets_its_new_columns)
 	CHECK_INT(state_do(state, &ignored, "ALTER TABLE module DROP COLUMN carried", ""), 0);
 	CHECK_INT(state_do(state, &ignored, "ALTER TABLE module DROP COLUMN left_behind", ""), 0);
 	CHECK_INT(state_do(state, &ignored, "ALTER TABLE module DROP COLUMN condemned_ns", ""), 0);
+	CHECK_INT(state_do(state, &ignored, "ALTER TABLE module DROP COLUMN prior_edit", ""), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(new_tables); i++) {
 		char sql[64];
 

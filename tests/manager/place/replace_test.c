@@ -400,6 +400,26 @@ TEST(an_upgrade_in_a_race_is_never_lost)
 	teardown();
 }
 
+static unsigned n_synced;
+
+int fsync(int fd)
+{
+	n_synced++;
+	return (int)syscall(SYS_fsync, fd);
+}
+
+TEST(what_is_given_up_does_not_come_back_with_a_power_cut)
+{
+	setup();
+	CHECK_INT(replacement_open("", f.prog, &r, &f.fault), 0);
+	CHECK_INT(prepare(NEW, 0), 0);
+	n_synced = 0;
+	replacement_discard(&r);
+	CHECK_INT(n_synced, 1);
+	CHECK_INT(n_files(), 2);
+	teardown();
+}
+
 TEST(a_file_left_by_a_crash_is_replaced)
 {
 	setup();

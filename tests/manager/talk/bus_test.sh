@@ -79,7 +79,8 @@ call()
 {
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/tools/manager-call" "$bus" "$@" || true
 }
-for attempt in "Reoptimize $prog" "Rollback $prog 0" RollbackAll "Pin $prog mine" "Unpin $prog" StatusAll \
+for attempt in "Reoptimize $prog" "Rollback $prog 0" RollbackAll "Pin $prog mine" "Unpin $prog" \
+	"PinPart $prog function main 0 mine" "UnpinPart $prog function main" StatusAll \
 	"ExplainAll $prog" "HistoryAll $prog" PinsAll; do
 	# shellcheck disable=SC2086
 	attack_held "bus-${attempt%% *}-by-nobody-without-polkit" grep -q AccessDenied <(call $attempt)

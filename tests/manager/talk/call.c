@@ -3,7 +3,7 @@
 /*
  * manager-call ADDRESS METHOD [TEXT]...: one call of morphd, as nobody's command would make it: no path is looked at
  * before, nothing is softened after. ADDRESS is a socket's path, or the address of a bus. Rollback takes a text and a
- * number. Prints "ok", or the error's name and sentence, and exits 1.
+ * number, PinPart a number as the fourth. Prints "ok", or the error's name and sentence, and exits 1.
  */
 
 #define _GNU_SOURCE
@@ -39,6 +39,8 @@ int main(int argc, char **argv)
 	for (int i = 3; r >= 0 && i < argc; i++)
 		r = i == 4 && strcmp(argv[2], "Rollback") == 0 ?
 			    sd_bus_message_append(call, "x", (int64_t)atoll(argv[i])) :
+		    i == 6 && strcmp(argv[2], "PinPart") == 0 ?
+			    sd_bus_message_append(call, "t", (uint64_t)strtoull(argv[i], NULL, 16)) :
 			    sd_bus_message_append(call, "s", argv[i]);
 	if (r >= 0)
 		r = sd_bus_call(bus, call, 20000000, &error, &reply);

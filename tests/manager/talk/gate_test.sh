@@ -121,7 +121,8 @@ attack_held bus-explain-shows-other-users test "$(call Explain '/home/alice/secr
 nobody "$dir/public/morph" status | says "$prog" || fail "the system's are shown"
 
 # ---- whoever may not, on the socket
-for attempt in "Reoptimize $prog" "Rollback $prog 0" RollbackAll "Pin $prog mine" "Unpin $prog"; do
+for attempt in "Reoptimize $prog" "Rollback $prog 0" RollbackAll "Pin $prog mine" "Unpin $prog" \
+	"PinPart $prog function main 0 mine" "UnpinPart $prog function main"; do
 	# shellcheck disable=SC2086
 	attack_held "bus-socket-${attempt%% *}-by-nobody" grep -q "AccessDenied\|LimitsExceeded" <(sleep 0.2; call $attempt)
 done

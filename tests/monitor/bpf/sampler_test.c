@@ -24,6 +24,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "module/image.h"
 #include "tests/monitor/samples_in.h"
 #include "tests/monitor/watched_jump.h"
 #include "tests/test.h"
@@ -85,9 +86,10 @@ static struct setup *shared(const struct sampler_options *options)
 static void on_event(const struct sampler_event *event, size_t size, void *closure)
 {
 	struct setup *setup = closure;
+	struct sampler_file again;
 
-	if (!collector_event(setup->collector, event, size))
-		sampler_forget(setup->sampler, &event->module);
+	if (!collector_event(setup->collector, event, size, &again))
+		sampler_forget(setup->sampler, &again);
 	lives_event(setup->lives, setup->collector, event, size);
 }
 
@@ -209,6 +211,140 @@ TEST(registers_at_the_tick_tell_how_often_a_jump_is_taken)
 }
 
 #endif
+
+static const struct sampler_options told = {
+	.source = SAMPLE_SOURCE_TICK, .n_main_rows = 4096, .owners = true, .n_stacks = 512, .stack_every = 1
+};
+
+/* Of one stack: is this function of the victim among its frames; how many frames; how was it cut? */
+struct seen_stack {
+	uint64_t count, cut;
+	unsigned depth;
+	bool outer, inner, is_victim;
+};
+
+static bool is_function(const struct image *victim, const struct stack_frame *frame, const char *name)
+{
+	for (size_t i = 0; i < image_n_symbols(victim); i++) {
+		const struct image_symbol *symbol = image_symbol_at(victim, i);
+		uint64_t start;
+
+		if (strcmp(symbol->name, name) == 0 &&
+		    image_address_to_offset(victim, symbol->address, &start))
+			return frame->offset >= start && frame->offset < start + symbol->size;
+	}
+	return false;
+}
+
+static struct seen_stack stack_look(const struct stacks *stacks, const struct image *victim, size_t leaf)
+{
+	struct seen_stack seen = { .count = stacks->nodes[leaf].count };
+
+	for (uint32_t i = (uint32_t)leaf; i != STACKS_ROOT; i = stacks->nodes[i].parent) {
+		const struct stack_frame *frame = &stacks->nodes[i].frame;
+		const struct sample_module *image = &stacks->images[frame->image];
+
+		seen.depth++;
+		if ((int)image->kind == STACK_CUT)
+			seen.cut = frame->offset;
+		if ((int)image->kind == STACK_PROCESS)
+			seen.is_victim = strncmp(image->path, "test-monitor-vi", 15) == 0;
+		if (!strstr(image->path, "test-monitor-victim"))
+			continue;
+		seen.outer |= is_function(victim, frame, "calls_outer");
+		seen.inner |= is_function(victim, frame, "calls_inner");
+	}
+	return seen;
+}
+
+/* Run the victim, and hand all its stacks to @each. */
+static uint64_t stacks_of(const char *what, void (*each)(const struct seen_stack *seen, uint64_t *sum),
+			  uint64_t *sum)
+{
+	_clean_(setup_done) struct setup setup = setup_open(&told);
+	_clean_(image_freep) struct image *victim = NULL;
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	uint64_t all = 0;
+
+	CHECK_INT(image_open(VICTIM, &victim, NULL), 0);
+	wait_for(spawn(what, "0.5", NULL), &setup);
+	log = log_of(&setup, false);
+	CHECK_INT(log->stacks.n_lost, 0);
+	CHECK_INT(log->stacks.n_samples, log->user + log->kernel);
+	for (size_t i = 0; i < log->stacks.n_nodes; i++) {
+		struct seen_stack seen = stack_look(&log->stacks, victim, i);
+
+		if (!seen.count || !seen.is_victim)
+			continue;
+		all += seen.count;
+		each(&seen, sum);
+	}
+	CHECK(all > 40);
+	return all;
+}
+
+static void count_whole(const struct seen_stack *seen, uint64_t *sum)
+{
+	*sum += seen->inner && seen->outer && !seen->cut ? seen->count : 0;
+}
+
+static void count_deep(const struct seen_stack *seen, uint64_t *sum)
+{
+	CHECK(seen->depth <= SAMPLER_FRAMES + 2);
+	*sum += seen->cut == STACK_CUT_DEEP ? seen->count : 0;
+}
+
+static void count_no_code(const struct seen_stack *seen, uint64_t *sum)
+{
+	*sum += seen->cut == STACK_CUT_NO_CODE ? seen->count : 0;
+}
+
+#ifdef __x86_64__
+
+TEST(stacks_name_the_callers_down_to_the_main_program)
+{
+	uint64_t whole = 0, all = stacks_of("calls", count_whole, &whole);
+
+	CHECK(whole * 100 > all * 80);
+}
+
+TEST(frame_pointers_that_lead_in_a_circle_end_at_the_deepest_frame_that_is_kept)
+{
+	uint64_t deep = 0, all = stacks_of("circle", count_deep, &deep);
+
+	CHECK(deep * 100 > all * 80);
+}
+
+TEST(frame_pointers_that_lead_to_data_end_the_stack_and_it_says_so)
+{
+	uint64_t cut = 0, all = stacks_of("wild", count_no_code, &cut);
+
+	CHECK(cut * 100 > all * 80);
+}
+
+#endif
+
+TEST(whose_time_it_was_is_told_of_processes_that_are_gone)
+{
+	_clean_(setup_done) struct setup setup = setup_open(&told);
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	uint64_t victims = 0;
+
+	for (unsigned i = 0; i < 5; i++)
+		wait_for(spawn("burn", "0.1", NULL), &setup);
+	log = log_of(&setup, false);
+	CHECK_INT(owners_total(&log->owners), log->user + log->kernel);
+	for (size_t i = 0; i < log->owners.n; i++) {
+		const struct owner *owner = &log->owners.list[i];
+
+		if (strcmp(owner->process, "test-monitor-vi") != 0)
+			continue;
+		CHECK(owner->unit[0]);
+		CHECK_INT(owner->user, getuid());
+		victims += owner->count;
+	}
+	CHECK(victims > 40 && victims <= samples_in(log, "test-monitor-victim") + log->kernel);
+}
 
 TEST(processes_that_live_five_milliseconds_are_attributed)
 {

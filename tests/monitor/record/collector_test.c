@@ -33,7 +33,7 @@ static struct sample_log *log_of_many(struct collector *collector, unsigned n, b
 				   1;
 		rows[i] = (struct sampler_row){ { .offset = 64, .module = SAMPLER_FIRST_FILE + i }, 1 };
 		if (announce)
-			CHECK(collector_event(collector, &event.event, sizeof(event)));
+			CHECK(collector_event(collector, &event.event, sizeof(event), NULL));
 	}
 	drained.counters.n[SAMPLER_FIRED] = drained.counters.n[SAMPLER_USER_MODE] =
 		drained.counters.n[SAMPLER_ATTRIBUTED] = n;
@@ -79,6 +79,49 @@ TEST(too_many_modules_are_forgotten_when_nobody_runs_them_any_more)
 	log = log_of_many(collector, MANY_MODULES, true);
 	CHECK_INT(log->attributed, MANY_MODULES);
 	sample_log_free(log);
+	cleanup();
+}
+
+static bool is_announced_again(struct collector *collector, const char *path, uint64_t now_ns)
+{
+	struct sampler_module_event event = { .event = { .type = SAMPLER_EVENT_MODULE,
+							 .tgid = 0x7ffffff0,
+							 .time_ns = now_ns,
+							 .number = SAMPLER_FIRST_FILE } };
+	struct sampler_file again = { 0 };
+	bool is_resolved;
+
+	event.event.module = file_at(in("0"));
+	event.path_bytes = (uint32_t)snprintf(event.path, sizeof(event.path), "%s%c%s%ctmp", path, 0,
+					      directory + strlen("/tmp/"), 0) +
+			   1;
+	is_resolved = collector_event(collector, &event.event, sizeof(event), &again);
+	CHECK(is_resolved || again.inode == event.event.module.inode);
+	return !is_resolved;
+}
+
+/* It may be a process that we cannot see: each of its samples would cost a question. */
+TEST(a_file_that_is_not_found_again_and_again_waits_and_is_found_later)
+{
+	_clean_(collector_freep) struct collector *collector = collector_new(NULL);
+	const uint64_t now = 1000000000;
+	const size_t of_the_kernel = collector_n_modules(collector);
+	struct sampler_file again;
+	unsigned n = 0;
+
+	files_make(1);
+	while (n < 100 && is_announced_again(collector, "elsewhere", now))
+		n++;
+	CHECK(n > 1 && n < 10);
+	CHECK_INT(collector_n_modules(collector), of_the_kernel);
+	/* Announced before its time (all are, after the catalog was made anew) it is not even looked for. */
+	CHECK(!is_announced_again(collector, "0", now));
+	CHECK_INT(collector_n_modules(collector), of_the_kernel);
+	CHECK(!collector_due(collector, now, &again));
+	CHECK(collector_due(collector, 100 * now, &again));
+	CHECK(!collector_due(collector, 100 * now, &again));
+	CHECK(!is_announced_again(collector, "0", 100 * now));
+	CHECK_INT(collector_n_modules(collector), of_the_kernel + 1);
 	cleanup();
 }
 

@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t n;
 
 	if (image_open_bytes(data, size, "fuzz", &image, &fault) < 0 ||
-	    recover_ranges(image, &ranges, &n) < 0)
+	    recover_ranges(image, NULL, &ranges, &n) < 0)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		assert(ranges[i].start <= ranges[i].end && (i == 0 || ranges[i - 1].end <= ranges[i].start));

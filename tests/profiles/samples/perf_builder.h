@@ -166,6 +166,33 @@ static inline void record_sample(struct perf_builder *builder, size_t event_inde
 	record_end(builder);
 }
 
+/* Of an event with USUAL fields and a call chain: addresses innermost first, with context marks. */
+static inline void record_chain(struct perf_builder *builder, uint16_t misc, uint32_t pid, uint64_t time,
+				const uint64_t *chain, size_t n)
+{
+	struct buffer *out = &builder->records;
+
+	record_begin(builder, PERF_RECORD_SAMPLE, misc);
+	buffer_u64(out, n > 1 ? chain[1] : 0);
+	buffer_u64(out, pid | (uint64_t)pid << 32);
+	buffer_u64(out, time);
+	buffer_u64(out, builder->events[0].period);
+	buffer_u64(out, n);
+	for (size_t i = 0; i < n; i++)
+		buffer_u64(out, chain[i]);
+	record_end(builder);
+}
+
+static inline void record_name(struct perf_builder *builder, uint32_t pid, uint32_t thread, const char *name)
+{
+	record_begin(builder, PERF_RECORD_COMM, 0);
+	buffer_u32(&builder->records, pid);
+	buffer_u32(&builder->records, thread);
+	pad_name(&builder->records, name);
+	trailer(builder, pid, 0);
+	record_end(builder);
+}
+
 /* An entry of the build ID table. */
 static inline void build_id_entry(struct perf_builder *builder, const uint8_t *id, const char *name)
 {

@@ -76,6 +76,90 @@ TEST(addresses_become_file_offsets)
 	CHECK(summary.samples == 3 && summary.without_build_id == 0);
 }
 
+#define USER_CHAIN ((uint64_t)PERF_CONTEXT_USER)
+
+/* Of one frame: where it is. Frames of a stack are found from its end. */
+static const struct stack_node *node_with(const struct stacks *stacks, uint64_t count)
+{
+	for (size_t i = 0; i < stacks->n_nodes; i++)
+		if (stacks->nodes[i].count == count)
+			return &stacks->nodes[i];
+	FAIL("no stack of %d samples", (int)count);
+	return NULL;
+}
+
+static const char *frame_path(const struct stacks *stacks, const struct stack_node *node)
+{
+	return stacks->images[node->frame.image].path;
+}
+
+TEST(call_chains_are_stacks_below_the_process_and_what_is_no_code_cuts_them)
+{
+	_clean_(perf_builder_done) struct perf_builder builder = cpu_clock(USUAL | PERF_SAMPLE_CALLCHAIN);
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	const struct stack_node *node, *caller;
+	static const uint64_t whole[] = { USER_CHAIN, 0x401010, 0x401100 },
+			      kernel[] = { (uint64_t)PERF_CONTEXT_KERNEL,
+					   ~0xfffffull,
+					   ~0xeffffull,
+					   USER_CHAIN,
+					   0x401010,
+					   0x401100 },
+			      broken[] = { USER_CHAIN, 0x401010, 0x7777, 0x401100 };
+
+	record_name(&builder, 7, 7, "parent");
+	record_name(&builder, 7, 9, "its thread");
+	record_mmap2(&builder, 7, 0x401000, 0x2000, 0x1000, "/bin/a", id_a, 0);
+	record_fork(&builder, 8, 7, 1);
+	for (unsigned i = 0; i < 2; i++)
+		record_chain(&builder, PERF_RECORD_MISC_USER, 7, 2, whole, 3);
+	record_chain(&builder, PERF_RECORD_MISC_KERNEL, 8, 3, kernel, 6);
+	for (unsigned i = 0; i < 3; i++)
+		record_chain(&builder, PERF_RECORD_MISC_USER, 8, 3, broken, 4);
+	log = decode(&builder, NULL);
+	CHECK_INT(log->stacks.n_samples, 6);
+	CHECK(log->kernel == 1 && log->attributed == 5);
+
+	node = node_with(&log->stacks, 2);
+	CHECK_INT(node->frame.offset, 0x1010);
+	caller = &log->stacks.nodes[node->parent];
+	CHECK_INT(caller->frame.offset, 0x10ff); /* the call's last byte */
+	CHECK_STR(frame_path(&log->stacks, caller), "/bin/a");
+	CHECK_STR(frame_path(&log->stacks, &log->stacks.nodes[caller->parent]), "parent");
+
+	node = node_with(&log->stacks, 1);
+	CHECK_STR(frame_path(&log->stacks, node), "[kernel]");
+	CHECK_INT(log->stacks.nodes[node->parent].frame.offset, 0x1010);
+
+	node = node_with(&log->stacks, 3);
+	caller = &log->stacks.nodes[node->parent];
+	CHECK_INT((int)log->stacks.images[caller->frame.image].kind, STACK_CUT);
+	CHECK_INT(caller->frame.offset, STACK_CUT_NO_CODE);
+	CHECK_STR(frame_path(&log->stacks, &log->stacks.nodes[caller->parent]), "parent");
+}
+
+TEST(a_chain_without_an_end_is_cut_where_it_is_too_deep)
+{
+	_clean_(perf_builder_done) struct perf_builder builder = cpu_clock(USUAL | PERF_SAMPLE_CALLCHAIN);
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	const struct stack_node *node;
+	uint64_t chain[1000] = { USER_CHAIN };
+	unsigned depth = 1;
+
+	for (unsigned i = 1; i < ARRAY_SIZE(chain); i++)
+		chain[i] = 0x401010 + i;
+	record_mmap2(&builder, 7, 0x401000, 0x2000, 0x1000, "/bin/a", id_a, 0);
+	record_chain(&builder, PERF_RECORD_MISC_USER, 7, 2, chain, ARRAY_SIZE(chain));
+	log = decode(&builder, NULL);
+	node = node_with(&log->stacks, 1);
+	CHECK_INT(node->frame.offset, 0x1011);
+	for (; node->parent != STACKS_ROOT; depth++)
+		node = &log->stacks.nodes[node->parent];
+	CHECK_INT(depth, STACKS_MAX_FRAMES);
+	CHECK_STR(frame_path(&log->stacks, node), "?");
+	CHECK_INT(log->stacks.nodes[1].frame.offset, STACK_CUT_DEEP);
+}
+
 TEST(kernel_idle_and_unmapped_samples_are_totals)
 {
 	_clean_(perf_builder_done) struct perf_builder builder = cpu_clock(USUAL);

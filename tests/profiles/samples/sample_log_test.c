@@ -14,6 +14,25 @@ static struct build_id id_of(uint8_t byte)
 	return (struct build_id){ .size = 4, .bytes = { byte, 1, 2, 3 } };
 }
 
+/* "cron" in f in g three times, in f twice, and once below a frame that is none. */
+static void stacks_example(struct sample_log *log)
+{
+	struct build_id a = id_of(0xa);
+	struct sample_module like = { .kind = SAMPLE_MODULE_FILE,
+				      .build_id = a,
+				      .path = (char *)"/usr/bin/a",
+				      .user = SAMPLE_USER_UNKNOWN };
+	uint32_t process = stacks_special(&log->stacks, STACK_PROCESS, "cron", 0),
+		 cut = stacks_special(&log->stacks, STACK_CUT, "", SAMPLE_USER_UNKNOWN),
+		 image = stacks_image(&log->stacks, &like);
+	struct stack_frame whole[] = { { process, 0 }, { image, 0x1000 }, { image, 0x2000 } };
+	struct stack_frame broken[] = { { process, 0 }, { cut, STACK_CUT_NO_CODE }, { image, 0x2000 } };
+
+	CHECK_INT(stacks_add(&log->stacks, whole, 3, 3), 0);
+	CHECK_INT(stacks_add(&log->stacks, whole, 2, 2), 0);
+	CHECK_INT(stacks_add(&log->stacks, broken, 3, 1), 0);
+}
+
 /* Two user modules, a kernel, anonymous memory, losses; obeys the law. */
 static struct sample_log *example(void)
 {
@@ -49,6 +68,9 @@ static struct sample_log *example(void)
 	log->kernel = 5;
 	log->idle = 100;
 	log->fired = 129;
+	stacks_example(log);
+	owners_add(&log->owners, "cron", "cron.service", 0, 20);
+	owners_add(&log->owners, "java", "", SAMPLE_USER_UNKNOWN, 9);
 	return log;
 }
 
@@ -103,6 +125,12 @@ TEST(the_law_holds_and_each_broken_equation_is_named)
 	log->idle = 102;
 	CHECK_INT(sample_log_check(log, &fault), -ERANGE);
 	CHECK(strstr(fault.text, "kernel modules"));
+	log->kernel = 5;
+	log->idle = 100;
+	CHECK_INT(sample_log_check(log, &fault), 0);
+	owners_add(&log->owners, "x", "y", 0, 2);
+	CHECK_INT(sample_log_check(log, &fault), -ERANGE);
+	CHECK(strstr(fault.text, "have an owner"));
 }
 
 TEST(a_log_without_a_clock_is_balanced_from_its_modules)
@@ -164,6 +192,80 @@ TEST(merging_adds_counts_and_weighs_the_rate_by_duration)
 	CHECK_INT(into->n_modules, 4);
 	CHECK_INT(sample_log_find(into, &id)->total, 26);
 	CHECK_INT(sample_log_check(into, NULL), 0);
+}
+
+TEST(stacks_that_begin_alike_share_frames_and_add_up)
+{
+	_clean_(sample_log_freep) struct sample_log *into = sample_log_new(), *a = example(), *b = example();
+	const struct stacks *stacks = &into->stacks;
+
+	CHECK_INT(a->stacks.n_nodes, 5);
+	CHECK_INT(sample_log_merge(into, a), 0);
+	CHECK_INT(sample_log_merge(into, b), 0);
+	CHECK_INT(stacks->n_nodes, 5);
+	CHECK_INT(stacks->n_images, 3);
+	CHECK_INT(stacks->n_samples, 12);
+	CHECK_INT(stacks->nodes[2].count, 6);
+	CHECK_INT(stacks->nodes[2].parent, 1);
+	CHECK_INT(stacks->nodes[1].count, 4);
+	CHECK_INT(stacks->nodes[0].parent, STACKS_ROOT);
+	CHECK_INT(into->owners.n, 2);
+	CHECK_INT(into->owners.list[0].count, 40);
+}
+
+TEST(stacks_that_find_no_room_are_counted)
+{
+	struct stacks stacks = { 0 };
+	uint32_t image = stacks_special(&stacks, STACK_PROCESS, "p", 0);
+	struct stack_frame deep[STACKS_MAX_FRAMES + 1];
+
+	for (size_t i = 0; i < ARRAY_SIZE(deep); i++)
+		deep[i] = (struct stack_frame){ image, i };
+	CHECK_INT(stacks_add(&stacks, deep, ARRAY_SIZE(deep), 7), 0);
+	CHECK_INT(stacks.n_lost, 7);
+	for (uint64_t i = 0; i < STACKS_MAX_NODES + 10u; i++) {
+		struct stack_frame one = { image, i };
+
+		CHECK_INT(stacks_add(&stacks, &one, 1, 1), 0);
+	}
+	CHECK_INT(stacks.n_nodes, STACKS_MAX_NODES);
+	CHECK_INT(stacks.n_lost, 17);
+	stacks_done(&stacks);
+}
+
+TEST(owners_beyond_the_limit_are_nobody_and_long_names_are_cut)
+{
+	struct owners owners = { 0 };
+	char name[600];
+
+	memset(name, 'x', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	CHECK_INT(owners_add(&owners, name, name, 1, 1), 0);
+	CHECK_INT(strlen(owners.list[0].process), OWNER_MAX_BYTES);
+	for (unsigned i = 0; i < OWNERS_MAX + 5; i++) {
+		snprintf(name, sizeof(name), "p%u", i);
+		CHECK_INT(owners_add(&owners, name, "u", 1, 2), 0);
+	}
+	CHECK_INT(owners.n, OWNERS_MAX);
+	CHECK_INT(owners.n_nobody, 12);
+	CHECK_INT(owners_total(&owners), 1 + 2 * (OWNERS_MAX + 5));
+	owners_done(&owners);
+}
+
+TEST(logs_of_before_are_read)
+{
+	static const char *const versions[] = { "example", "version2" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
+		_clean_(sample_log_freep) struct sample_log *log = NULL;
+		char path[4096];
+		struct fault fault;
+
+		snprintf(path, sizeof(path), "%s/tests/corpus/sample_log/%s", MORPH_SOURCE_DIR, versions[i]);
+		CHECK_INT(sample_log_read(path, &log, &fault), 0);
+		CHECK(log->n_modules > 0);
+		CHECK_INT(log->stacks.n_nodes, 0);
+	}
 }
 
 TEST(merging_is_the_same_as_adding_everything_to_one_log)
@@ -240,6 +342,9 @@ TEST(the_dump_names_the_equation_and_the_json_its_fields)
 	CHECK(strstr(json, "\"fired\": 129"));
 	CHECK(strstr(json, "\"race\": 1"));
 	CHECK(strstr(json, "\"drained\": 15"));
+	CHECK(strstr(json, "\"process\": \"cron\""));
+	CHECK(strstr(text, "stacks      of 6 samples, 5 frames"));
+	CHECK(strstr(text, "cron.service"));
 	CHECK(strstr(json, "\"path\": \"/usr/bin/a\\u000ab\""));
 }
 

@@ -180,4 +180,83 @@ TEST(what_does_not_fit_is_left_out)
 	CHECK_INT(prior_add(own, prior, &map, &report, &fault), -EXDEV);
 }
 
+TEST(time_that_other_code_takes_is_no_other_use)
+{
+	_clean_(profile_freep) struct profile *own = profile_of(2000, false, 5),
+					      *prior = profile_of(50000, false, 77);
+	struct prior_report report;
+
+	/* There the first function, at the same number of executions, takes a fourth: it is inlined. */
+	prior->samples -= 0.75 * prior->functions[0].samples;
+	prior->functions[0].samples *= 0.25;
+	CHECK_INT(prior_add(own, prior, &map, &report, NULL), 0);
+	CHECK(report.strength > 0.5 * PRIOR_STRENGTH_MAX);
+	CHECK(overlap_with(own, false) > 0.98);
+}
+
+/* Half of the time was in a function that is another one now: it is as hot as the samples here say. */
+TEST(a_changed_function_is_not_drowned)
+{
+	_clean_(profile_freep) struct profile *own = profile_of(1000, false, 5),
+					      *others = profile_of(50000, false, 77), *prior = NULL;
+	struct prior_report report;
+	double before = own->functions[0].samples / own->samples;
+
+	others->functions[0].cfg_hash = 4711;
+	CHECK_INT(prior_fit(others, &map, &id, &prior, &report, NULL), 0);
+	CHECK(!profile_find(prior, 1) && prior->dropped == report.dropped && report.dropped > 10000);
+	CHECK_INT(prior_add(own, prior, &map, &report, NULL), 0);
+	CHECK(report.strength > 0.5 * report.most);
+	CHECK(fabs(own->functions[0].samples / own->samples - before) < 0.05);
+	CHECK(overlap_with(own, false) > 0.95);
+}
+
+TEST(functions_of_one_name_are_told_apart_in_the_same_build_only)
+{
+	_clean_(profile_freep) struct profile *own = profile_new(), *others = profile_of(50000, false, 77);
+	_clean_(profile_freep) struct profile *same = NULL, *other = NULL;
+	struct prior_report report;
+
+	own->build_id = id;
+	own->scale = 1;
+	others->functions[2].cfg_hash = ir_functions[2].cfg_hash = 0;
+	CHECK_INT(prior_fit(others, &map, &id, &same, &report, NULL), 0);
+	CHECK_INT(report.n_functions_dropped, 0);
+	CHECK_INT(prior_add(own, same, &map, &report, NULL), 0);
+	CHECK_INT(report.n_functions, N);
+	CHECK_INT(prior_fit(others, &map, &other_id, &other, &report, NULL), 0);
+	CHECK_INT(report.n_functions_dropped, 1);
+}
+
+TEST(what_fits_is_counts_alone)
+{
+	_clean_(profile_freep) struct profile *others = profile_of(50000, false, 77);
+	_clean_(profile_freep) struct profile *fit = NULL, *own = profile_new();
+	struct prior_report report;
+	struct fault fault;
+
+	others->path = strdup("/home/somebody/program");
+	others->first_ns = others->last_ns = others->activity_ns = 4711;
+	others->functions[0].name = strdup("secret");
+	others->functions[2].cfg_hash = 4711;
+	CHECK_INT(prior_fit(others, &map, &other_id, &fit, &report, NULL), 0);
+	CHECK(!fit->path && !fit->first_ns && !fit->last_ns && !fit->activity_ns && !fit->functions[0].name);
+	CHECK(build_id_is_equal(&fit->build_id, &other_id) && fit->n_functions == N - 1);
+	CHECK_INT(report.n_functions, N - 1);
+	CHECK_INT(report.n_functions_dropped, 1);
+	CHECK(report.dropped == others->functions[2].samples);
+	CHECK(fabs(report.fitting + report.dropped - others->samples) < 0.01 &&
+	      fit->samples == report.fitting);
+	own->build_id = other_id;
+	CHECK_INT(prior_add(own, fit, &map, &report, NULL), 0);
+	CHECK(report.strength == report.most && report.most == PRIOR_STRENGTH_MAX);
+	for (unsigned i = 0; i < N; i++)
+		others->functions[i].cfg_hash = 4711;
+	profile_free(TAKE(fit));
+	CHECK_INT(prior_fit(others, &map, &id, &fit, &report, &fault), -ENODATA);
+	free(others->estimator);
+	others->estimator = strdup("exact");
+	CHECK_INT(prior_fit(others, &map, &id, &fit, &report, &fault), -EXDEV);
+}
+
 TEST_MAIN()

@@ -12,6 +12,7 @@
 
 #include "base/container.h"
 #include "base/file.h"
+#include "profiles/store/seen.h"
 #include "tests/profiles/store/example.h"
 
 TEST(a_profile_reads_back_as_written)
@@ -187,6 +188,55 @@ TEST(profiles_of_the_first_version_are_read)
 	CHECK(f->counts[4].executions == 0 && f->counts[4].confidence == 99);
 }
 
+static bool seen_has(const struct profile *profile, const struct profile_seen *seen)
+{
+	for (size_t i = 0; i < profile->n_seen; i++)
+		if (memcmp(&profile->seen[i], seen, sizeof(*seen)) == 0)
+			return true;
+	return false;
+}
+
+/* Written only where there is something: other profiles keep their version. */
+TEST(what_was_seen_is_written_and_adds_up)
+{
+	static const struct profile_seen expected[] = { { 16, 8, 3 },
+							{ 16, PROFILE_SEEN_SAMPLE, 14 },
+							{ 16, 1ull << 39, 1 },
+							{ 4096, PROFILE_SEEN_SAMPLE, 5 } };
+	_clean_(profile_freep) struct profile *profile = example(), *read = NULL, *empty = NULL;
+	_clean_(buffer_donep) struct buffer bytes = { 0 };
+	struct fault fault = { "" };
+	unsigned kind, version;
+
+	CHECK_INT(profile_encode(profile, &bytes), 0);
+	CHECK_INT(container_peek(bytes.data, bytes.size, &kind, &version, &fault), 0);
+	CHECK_INT(version, PROFILE_VERSION);
+	buffer_done(&bytes);
+	bytes = (struct buffer){ 0 };
+	CHECK_INT(seen_place(profile, 4096, PROFILE_SEEN_SAMPLE, 5), 0);
+	CHECK_INT(seen_place(profile, 16, PROFILE_SEEN_SAMPLE, 7), 0);
+	CHECK_INT(seen_place(profile, 16, 8, 3), 0);
+	CHECK_INT(seen_place(profile, 99, 8, 0), 0); /* nothing */
+	CHECK_INT(seen_place(profile, 16, 1ull << 39, 1), 0);
+	CHECK_INT(seen_place(profile, 16, PROFILE_SEEN_SAMPLE, 7), 0);
+	seen_sort(profile);
+	CHECK(seen_samples(profile) == 19);
+	CHECK_INT(profile_encode(profile, &bytes), 0);
+	if (profile_decode(bytes.data, bytes.size, &read, &fault) < 0)
+		FAIL("%s", fault.text);
+	CHECK_INT(read->n_seen, 4);
+	CHECK_INT(read->n_functions, profile->n_functions);
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) /* the sample is the last of its byte */
+		CHECK(seen_has(read, &expected[i]));
+	CHECK_INT(profile_merge(read, 1, profile, &fault), 0);
+	CHECK(seen_samples(read) == 38 && read->n_seen == 4);
+	CHECK_INT(profile_merge(read, 0, profile, &fault), 0);
+	CHECK(seen_samples(read) == 19 && read->n_seen == 4);
+	CHECK(seen_none(read, "x.prof", &fault) == -EINVAL && strstr(fault.text, "19 samples"));
+	empty = example();
+	CHECK_INT(seen_none(empty, "x.prof", &fault), 0);
+}
+
 static int decode_error(const void *bytes, size_t size, struct fault *fault)
 {
 	struct profile *profile = NULL;
@@ -216,9 +266,9 @@ TEST(another_version_or_kind_is_refused_by_name)
 	_clean_(buffer_donep) struct buffer newer = { 0 }, other = { 0 };
 	struct fault fault = { "" };
 
-	CHECK_INT(container_pack(CONTAINER_PROFILE, PROFILE_VERSION + 1, "x", 1, 0, &newer), 0);
+	CHECK_INT(container_pack(CONTAINER_PROFILE, PROFILE_VERSION_SEEN + 1, "x", 1, 0, &newer), 0);
 	CHECK_INT(decode_error(newer.data, newer.size, &fault), -EPROTONOSUPPORT);
-	CHECK(strstr(fault.text, "version 3"));
+	CHECK(strstr(fault.text, "version 4"));
 	CHECK(strstr(fault.text, "install a newer Morph"));
 	CHECK_INT(container_pack(CONTAINER_SAMPLE_LOG, 1, "x", 1, 0, &other), 0);
 	CHECK_INT(decode_error(other.data, other.size, &fault), -EPROTONOSUPPORT);

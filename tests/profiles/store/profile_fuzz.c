@@ -55,7 +55,8 @@ static void decode(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_clean_(buffer_donep) struct buffer framed = { 0 };
-	unsigned version = size && data[size - 1] & 1 ? PROFILE_VERSION_COLUMNS : PROFILE_VERSION;
+	static const unsigned versions[] = { PROFILE_VERSION, PROFILE_VERSION_COLUMNS, PROFILE_VERSION_SEEN };
+	unsigned version = versions[size ? data[size - 1] % ARRAY_SIZE(versions) : 0];
 
 	decode(data, size);
 	if (container_pack(CONTAINER_PROFILE, version, data, size, 0, &framed) == 0)

@@ -1,0 +1,147 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""day.py TOOLS SOURCE OUT SECONDS - a day in the life of a machine, under its own systemd
+
+This machine's root is booted in a container, with a layer over it that takes all that is written; Morph's units as they are installed,
+twenty programs in /opt/day/bin: Lua, and small ones in versions of their own (in less than a minute, four of these). What happens then is
+in day_inside.py. IDLE_LOAD and IDLE_PRESSURE are those of morphd.conf(5). Others' work on the host counts, as it should: on a machine that
+is never idle nothing is edited unless it is ordered. Writes figures as JSON to OUT.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import machine as reliability
+
+SMALL, FEW = 19, 4  # and Lua; in less than a minute
+UNITS = ("morphd.service", "morph-monitor.service", "morph-worker@.service", "morph-worker.socket")
+SETTINGS = """minimum_samples = 100
+edit_interval = 0
+edits_per_day = 0
+minimum_free = 0
+decide_interval = 30s
+resume_after = 2s
+idle_load = {load}
+idle_pressure = {pressure}
+"""
+DAY = """[Unit]
+After=multi-user.target dbus.service
+[Service]
+Type=oneshot
+Environment=MORPH_BIN={tools}
+ExecStart=/usr/bin/python3 {source}/bench/reliability/day_inside.py {seconds}
+StandardOutput=append:/day.log
+StandardError=append:/day.log
+ExecStopPost=systemctl --no-block poweroff
+"""
+
+
+def lua_make(tools, source, directory):
+    subprocess.run([source + "/bench/programs/build", "lua5.4", directory + "/lua", f"CC={tools}/morph cc"], check=True,
+                   stdout=subprocess.DEVNULL)
+    shutil.copy(directory + "/lua/prefix/bin/lua5.4", directory + "/bin/lua5.4")
+    shutil.rmtree(directory + "/lua")
+    return ["/opt/day/bin/lua5.4", source + "/bench/programs/workloads/lua5.4/train.lua", "1"]
+
+
+def programs_make(tools, source, directory, is_short):
+    """The commands of the day."""
+    os.makedirs(directory + "/bin")
+    commands, version = [] if is_short else [lua_make(tools, source, directory)], 0
+    many = len(commands) + (FEW if is_short else SMALL)
+    while len(commands) < many:
+        version += 1
+        reliability.programs_build(tools, source, f"{directory}/version", version)
+        for name in sorted(os.listdir(f"{directory}/version"))[: many - len(commands)]:
+            os.rename(f"{directory}/version/{name}", f"{directory}/bin/{name}-{version}")
+            commands.append([f"/opt/day/bin/{name}-{version}", *reliability.PROGRAMS[name][1]])
+    shutil.rmtree(f"{directory}/version")
+    with open(directory + "/programs.json", "w", encoding="utf-8") as file:
+        json.dump(commands, file)
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def units_install(tools, source, root, seconds):
+    units = root + "/etc/systemd/system/"
+    for unit in UNITS:
+        with open(f"{source}/systemd/{unit}.in", encoding="utf-8") as file:
+            text = file.read()
+        for name in ("@MORPH_SBINDIR@/", "@MORPH_LIBEXECDIR@/morph/", "@MORPH_BINDIR@/"):
+            text = text.replace(name, tools + "/")
+        write(units + unit, text)
+    shutil.copy(source + "/systemd/morphedit.slice", units)
+    # The monitor stays away from containers, whose host it would sample; this is one.
+    write(units + "morph-monitor.service.d/here.conf", "[Unit]\nConditionVirtualization=\n")
+    shutil.copy(source + "/systemd/morphd.tmpfiles", root + "/etc/tmpfiles.d/morphd.conf")
+    write(root + "/etc/morph/morphd.conf", SETTINGS.format(load=os.environ.get("IDLE_LOAD", "0.5"),
+                                                           pressure=os.environ.get("IDLE_PRESSURE", "10")))
+    write(root + "/etc/morph/monitor.conf", "")
+    shutil.copy(source + "/systemd/org.morph.Manager1.conf", root + "/usr/share/dbus-1/system.d/")
+    for name, config in (("morphd", "morphd.conf"), ("morph-monitor", "monitor.conf")):
+        write(f"{units}{name}.service.d/config.conf", f"[Service]\nExecStart=\nExecStart={tools}/{name} --config=/etc/morph/{config}\n")
+    if "/build/dev/" in tools + "/":  # sanitizers look into their own process when it ends, and take all the address space
+        for unit in ("morphd.service", "morph-monitor.service", "morph-worker@.service"):
+            write(f"{units}{unit}.d/sanitizers.conf", "[Service]\nEnvironment=ASAN_OPTIONS=detect_leaks=0\nMemoryDenyWriteExecute=no\n")
+        said = subprocess.run([tools + "/morphd", "--check-config", f"--config={root}/etc/morph/morphd.conf"], capture_output=True,
+                              text=True, check=True, env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0")).stdout
+        command = next(line for line in said.split("\n") if line.startswith("editor_command = "))
+        with open(root + "/etc/morph/morphd.conf", "a", encoding="utf-8") as file:
+            file.write(f"edit_memory = 0\n{command} --memory 0\n")
+    write(units + "day.service", DAY.format(tools=tools, source=source, seconds=seconds))
+    write(units + "day.target", "[Unit]\nRequires=basic.target dbus.socket\nAfter=basic.target\nWants=day.service\n")
+
+
+def boot(work, tools, source, seconds):
+    root = work + "/root"
+    for name in ("upper", "work", "root"):
+        os.mkdir(f"{work}/{name}")
+    subprocess.run(["mount", "-t", "overlay", "-o", f"lowerdir=/,upperdir={work}/upper,workdir={work}/work", "overlay", root], check=True)
+    programs_make(tools, source, root + "/opt/day", seconds < 60)
+    subprocess.run(["chmod", "-R", "go+rX", root + "/opt/day"], check=True)
+    units_install(tools, source, root, seconds)
+    with open(work + "/boot.log", "wb") as log:
+        subprocess.run(["systemd-nspawn", "-q", "--register=no", "--keep-unit", "-b", "-D", root, f"--machine=morph-{os.getpid()}",
+                        "--private-network", "--capability=all", "--system-call-filter=bpf perf_event_open", "--bind=/sys/kernel",
+                        "--bind=/sys/fs/bpf", "--console=pipe", "systemd.unit=day.target"], stdin=subprocess.DEVNULL, stdout=log,
+                       stderr=log, timeout=seconds + 500, check=False, env=dict(os.environ, SYSTEMD_NSPAWN_UNIFIED_HIERARCHY="1"))
+    try:
+        with open(root + "/result.json", encoding="utf-8") as file:
+            return json.load(file)
+    except FileNotFoundError:
+        print(reliability.tail(work + "/boot.log"), reliability.tail(root + "/day.log"))
+        return {"error": "the machine did not boot"}
+
+
+def main(argv):
+    reliability.alone(argv)
+    reliability.die_properly()
+    tools, source, out, seconds = *argv[1:4], int(argv[4])
+    with tempfile.TemporaryDirectory(prefix="morph-reliability.", dir="/var/lib") as work:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2g", "tmpfs", work], check=True)
+        try:
+            before = os.getloadavg()[0]
+            result = boot(work, tools, source, seconds) | {"load_average_before": before}
+        finally:
+            subprocess.run(["umount", "-R", "-l", work], check=False)
+    journal = result.pop("journal", "")
+    write(out + ".journal", journal)
+    with open(out, "w", encoding="utf-8") as file:
+        json.dump(result, file, indent=1)
+    print(json.dumps(result, indent=1))
+    if "error" in result or result["runs_wrong"]:
+        print(journal)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "cli/tune/judge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct look {
+	struct rounds *rounds;
+	const struct judge_options *options;
+	struct judged *judged;
+	double level;	/* of evidence */
+	double *ratios; /* room for one member's */
+};
+
+static bool is_in(const struct look *look, size_t i)
+{
+	return !look->rounds->members[i].out[0];
+}
+
+static void member_look(const struct look *look, size_t i)
+{
+	struct rounds_member *members = look->rounds->members;
+	struct judged *judged = &look->judged[i];
+
+	judged->n = rounds_ratios(look->rounds, &members[i], &members[0], look->ratios);
+	if (!paired_summarize(look->ratios, judged->n, 2 / look->level, &judged->ratio) || !is_in(look, i))
+		return;
+	judged->is_better = paired_less(look->ratios, judged->n, 1) >= look->level;
+	judged->is_dropped = paired_more(look->ratios, judged->n, 1 - look->options->least) >= look->level;
+	if (judged->is_dropped && judged->ratio.low > 1)
+		snprintf(members[i].out, sizeof(members[i].out), "slower");
+	else if (judged->is_dropped)
+		snprintf(members[i].out, sizeof(members[i].out), "gains less than %g %%, if anything",
+			 100 * look->options->least);
+}
+
+/* Is it proven not to be better than the best one by as much as would matter? */
+static void rival_look(const struct look *look, size_t i, size_t best)
+{
+	struct rounds_member *members = look->rounds->members;
+	size_t n = rounds_ratios(look->rounds, &members[i], &members[best], look->ratios);
+
+	look->judged[i].is_dropped = paired_more(look->ratios, n, 1 - look->options->least) >= look->level;
+	if (look->judged[i].is_dropped)
+		snprintf(members[i].out, sizeof(members[i].out), "no better than %s", members[best].name);
+}
+
+static size_t best_of(const struct look *look)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < look->rounds->n; i++)
+		if (is_in(look, i) && look->judged[i].is_better &&
+		    (!best || look->judged[i].ratio.median < look->judged[best].ratio.median))
+			best = i;
+	return best;
+}
+
+int judge_look(struct rounds *rounds, const struct judge_options *options, struct judged *judged,
+	       size_t *retbest)
+{
+	_clean_(freep) double *ratios = calloc(rounds->n_done + 1, sizeof(*ratios));
+	struct look look = { rounds, options, judged, (double)(rounds->n - 1) / options->error, ratios };
+	size_t n_in = 0;
+
+	if (!ratios)
+		return -ENOMEM;
+	for (size_t i = 1; i < rounds->n; i++)
+		member_look(&look, i);
+	*retbest = best_of(&look);
+	for (size_t i = 1; i < rounds->n && *retbest; i++)
+		if (i != *retbest && is_in(&look, i))
+			rival_look(&look, i, *retbest);
+	for (size_t i = 1; i < rounds->n; i++)
+		n_in += is_in(&look, i);
+	return n_in == (*retbest ? 1 : 0);
+}

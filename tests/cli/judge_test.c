@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "cli/tune/judge.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "tests/test.h"
+
+#define ROUNDS 400
+
+static const struct judge_options options = { .error = 0.05, .least = 0.005 };
+
+/* Rounds of n members with true costs @costs, on a machine whose speed wanders and whose noise has no mean. */
+struct simulation {
+	struct rounds rounds;
+	struct rounds_member members[4];
+	struct judged judged[4];
+	double cpu_s[4][ROUNDS];
+	struct stats_random random;
+	double speed;
+};
+
+static double uniform(struct stats_random *random)
+{
+	return (double)(stats_random_next(random) >> 11) / 9007199254740992.0;
+}
+
+static void begin(struct simulation *s, size_t n, uint64_t seed)
+{
+	static const char *const names[] = { "shipped", "one", "two", "three" };
+
+	*s = (struct simulation){ .random = { seed | 1 }, .speed = 1 };
+	for (size_t i = 0; i < n; i++)
+		s->members[i] = (struct rounds_member){ .name = names[i], .cpu_s = s->cpu_s[i] };
+	s->rounds = (struct rounds){ .members = s->members, .n = n, .capacity = ROUNDS };
+}
+
+/* Until it is settled; returns the best. */
+static size_t settle(struct simulation *s, const double *costs, size_t most, bool *retsettled)
+{
+	size_t best = 0;
+	int r = 0;
+
+	while (r == 0 && s->rounds.n_done < most) {
+		s->speed *= exp(0.05 * (uniform(&s->random) - 0.5));
+		for (size_t i = 0; i < s->rounds.n; i++)
+			s->cpu_s[i][s->rounds.n_done] =
+				s->members[i].out[0] ? NAN :
+						       costs[i] * s->speed *
+							       exp(0.005 * tan(3.14159265358979 *
+									       (uniform(&s->random) - 0.5)));
+		s->rounds.n_done++;
+		r = judge_look(&s->rounds, &options, s->judged, &best);
+		CHECK(r >= 0);
+	}
+	*retsettled = r == 1;
+	return best;
+}
+
+TEST(the_best_is_found_and_what_is_slower_is_dropped)
+{
+	const double costs[] = { 1, 0.9, 1.1, 0.906 };
+	struct simulation s;
+	bool settled;
+
+	begin(&s, 4, 11);
+	CHECK_INT(settle(&s, costs, ROUNDS, &settled), 1);
+	CHECK(settled && s.judged[1].is_better && s.rounds.n_done < 100);
+	CHECK_STR(s.members[2].out, "slower");
+	CHECK_STR(s.members[3].out, "no better than one");
+	CHECK(s.judged[2].is_dropped && s.judged[3].is_dropped && !s.judged[1].is_dropped);
+	CHECK(s.judged[1].ratio.high < 1 && s.judged[1].ratio.low > 0.8);
+	CHECK(s.judged[2].n < s.judged[1].n);
+}
+
+TEST(when_all_are_slower_as_shipped_stays)
+{
+	const double costs[] = { 1, 1.02, 1.05, 1.2 };
+	struct simulation s;
+	bool settled;
+
+	begin(&s, 4, 12);
+	CHECK_INT(settle(&s, costs, ROUNDS, &settled), 0);
+	CHECK(settled && s.members[1].out[0] && s.members[2].out[0] && s.members[3].out[0]);
+}
+
+TEST(a_few_rounds_prove_nothing)
+{
+	const double costs[] = { 1, 0.5, 0.5, 0.5 };
+	struct simulation s;
+	bool settled;
+
+	begin(&s, 4, 13);
+	CHECK_INT(settle(&s, costs, 6, &settled), 0);
+	CHECK(!settled && !s.judged[1].is_better && isinf(s.judged[1].ratio.high));
+}
+
+/* One that failed has no part in it, and does not keep it from being settled. */
+TEST(who_failed_is_not_waited_for)
+{
+	const double costs[] = { 1, 0.9, 1.1, 0.1 };
+	struct simulation s;
+	bool settled;
+
+	begin(&s, 4, 14);
+	snprintf(s.members[3].out, sizeof(s.members[3].out), "ends with exit status 1, not exit status 0");
+	CHECK_INT(settle(&s, costs, ROUNDS, &settled), 1);
+	CHECK(settled && !s.judged[3].is_dropped && s.judged[3].n == 0);
+}
+
+/* The promise: of 400 times in which three candidates cost exactly as much as shipped, at most one in twenty is called better. */
+TEST(what_is_not_better_is_seldom_called_so)
+{
+	const double costs[] = { 1, 1, 1, 1 };
+	unsigned wrong = 0;
+
+	for (uint64_t seed = 1; seed <= 400; seed++) {
+		struct simulation s;
+		bool settled;
+
+		begin(&s, 4, seed * 977);
+		wrong += settle(&s, costs, 60, &settled) != 0;
+	}
+	CHECK(wrong <= 20);
+}
+
+TEST_MAIN()
