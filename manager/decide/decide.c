@@ -32,13 +32,14 @@ static enum decision _printf_(3, 4)
 
 /*
  * After an edit by what others counted the samples here are asked soon whether they agree: a machine that uses the program
- * in another way should not wait for as many as another edit of the same kind needs.
+ * in another way should not wait for as many as another edit of the same kind needs. And what was postponed is looked at
+ * again as soon as it has the samples that it lacked, not when it has as many once more.
  */
 static uint64_t samples_enough(const struct settings *settings, const struct decide_input *in)
 {
-	const uint64_t minimum = settings->minimum_samples;
+	const uint64_t minimum = settings->minimum_samples, sooner = (minimum + SOONER - 1) / SOONER;
 
-	return MAX(in->is_by_others ? (minimum + SOONER - 1) / SOONER : minimum, in->needed);
+	return in->needed || in->is_by_others ? MAX(sooner, in->needed) : minimum;
 }
 
 static uint64_t wait_needed_s(const struct settings *settings, const struct decide_input *in)

@@ -71,6 +71,25 @@ TEST(after_it_fewer_samples_are_looked_at)
 	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
 }
 
+TEST(what_was_postponed_waits_for_what_it_lacked_and_no_longer)
+{
+	setup();
+	in.since_sample_s = -1;
+	in.needed = 2500;
+	in.new_samples = 2499;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
+	CHECK_STR(reason, "2499 of 2500 new samples");
+	in.new_samples = 2500;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_EDIT);
+	in.needed = 70000;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
+	in.needed = 1; /* a profile is not made for each sample */
+	in.new_samples = 999;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
+	in.new_samples = 1000;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_EDIT);
+}
+
 TEST(a_running_program_that_lacks_few_samples_is_worth_a_burst)
 {
 	setup();
