@@ -47,6 +47,7 @@ struct exporter {
 #define EXPORTERS(exporter) \
 	exporter(llvm)		/* LLVM sample profile, text, probe based: llvm-profdata, opt, clang */ \
 	exporter(pprof)		/* profile.proto, gzip: pprof and what speaks it */ \
+	exporter(otlp)		/* OpenTelemetry's ProfilesData: collectors */ \
 	exporter(collapsed)	/* "program;function samples": flame graph tools */ \
 	exporter(bolt)		/* fdata without branch records: llvm-bolt -data */
 // clang-format on
@@ -74,6 +75,9 @@ int export_llvm(const struct profile *profile, struct buffer *ret, size_t *retn_
  * Return: 0 or -ENOMEM.
  */
 int export_pprof(const struct profile *profile, struct buffer *ret);
+
+/** export_otlp() - append a ProfilesData message (otlp.h), values and lines as export_pprof(); 0 or -ENOMEM */
+int export_otlp(const struct profile *profile, struct buffer *ret);
 
 /** export_collapsed() - append one line for every function with samples; 0 or -ENOMEM */
 int export_collapsed(const struct profile *profile, struct buffer *ret);

@@ -65,6 +65,7 @@ struct place_exporter {
 // clang-format off: a table
 #define PLACE_EXPORTERS(exporter) \
 	exporter(pprof)		/* profile.proto, gzip: pprof and what speaks it */ \
+	exporter(otlp)		/* OpenTelemetry's ProfilesData: collectors */ \
 	exporter(folded)	/* "user;image;procedure samples", or "process;caller;callee samples": flame graph tools */ \
 	exporter(speedscope)	/* JSON: speedscope.app */ \
 	exporter(script)	/* what `perf script` prints, a sample for each place */

@@ -152,6 +152,11 @@ echo "exports are read by the tools they are for"
 "$MORPH_LLVM_DIR/bin/llvm-profdata" show --sample a.txt | says '^Function: busy: CFG checksum'
 "$morph" profile export --format collapsed a.prof | says -E '^shipped;busy [0-9]+$'
 "$morph" profile export --format pprof a.prof | zcat | says -a busy
+if [ -x /usr/bin/protoc ]; then
+	"$morph" profile export --format otlp a.prof -o a.otlp
+	"$morph" profile export --format pprof a.prof -o a.pb.gz
+	"$MORPH_SOURCE/tests/otlp_check.py" a.otlp a.pb.gz | says 'executions/count [0-9]* samples/count [0-9]*$'
+fi
 "$morph" profile export --format bolt shipped a.samples -o a.fdata
 head -1 a.fdata | says '^no_lbr'
 refused 1 'no samples of this build' "$morph" profile export --format bolt upgraded a.samples -o out.x

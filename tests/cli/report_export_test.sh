@@ -110,6 +110,29 @@ fi
 "$morph" report --format pprof --output again.pb.gz --by user,line first.samples second.samples
 cmp all.pb.gz again.pb.gz
 
+echo "otlp: the same as pprof's, decoded; nothing stands twice, and two runs give the same bytes"
+same_as_pprof() { # ARGUMENT...: of `morph report`
+	"$morph" report --format otlp --output x.otlp "$@"
+	"$morph" report --format pprof --output x.pb.gz "$@"
+	"$MORPH_SOURCE/tests/otlp_check.py" x.otlp x.pb.gz
+}
+if [ -x /usr/bin/protoc ]; then
+	same_as_pprof first.samples second.samples | says '^6 stacks cpu/nanoseconds 11000000000 samples/count 4700$'
+	same_as_pprof --by user,line first.samples second.samples | says 'samples/count 4700$'
+	same_as_pprof --by log,image --only 'image=*/prog' first.samples second.samples | says 'samples/count 4350$'
+	mv x.otlp logs.otlp
+	protoc -I "$MORPH_SOURCE/tests/profiles/export/data" --decode=otlp.ProfilesData otlp.proto <logs.otlp >logs.txt
+	says '"second.samples"' <logs.txt
+	says -F "\"$id\"" <logs.txt
+	"$morph" report --format otlp --by log,image --only 'image=*/prog' first.samples second.samples | cmp logs.otlp
+	# a message that says something else is told from it
+	sed 's/second\.samples/zecond.samples/' logs.otlp >other.otlp
+	! "$MORPH_SOURCE/tests/otlp_check.py" other.otlp x.pb.gz >check.txt 2>&1
+	says 'zecond.samples' <check.txt
+else
+	echo "not tried: there is no protoc"
+fi
+
 echo "stacks: callers in front of callees, processes first; what has no stack is one place, and time adds up"
 "$MORPH_TEST_BIN/sample-log-make" stacks.samples <<END
 rate 100
@@ -155,6 +178,7 @@ if [ -x /usr/bin/go ]; then
 	pprof -tags | says 'other'
 	pprof -sample_index=samples -top | says ' 200 .* slow$'
 fi
+[ ! -x /usr/bin/protoc ] || same_as_pprof stacks.samples first.samples | says '^5 stacks .* samples/count 950$'
 
 echo "what has no clock has no seconds"
 "$MORPH_TEST_BIN/sample-log-make" exact.samples <<END
@@ -164,6 +188,7 @@ in slow+0 30
 END
 "$morph" report --format speedscope exact.samples | says '"unit": "none"'
 "$morph" report --format script exact.samples | says ' 30 instructions:'
+[ ! -x /usr/bin/protoc ] || same_as_pprof exact.samples | says '^1 stacks samples/count 30$'
 
 echo "usage"
 # refused WORDS ARGUMENT...
@@ -173,7 +198,7 @@ refused() {
 	"$morph" report "$@" first.samples >out.txt 2>err.txt || status=$?
 	[ $status -eq 2 ] && grep -qF -- "$words" err.txt || { cat err.txt >&2; return 1; }
 }
-refused 'no format "svg"; there are: pprof, folded, speedscope, script' --format svg
+refused 'no format "svg"; there are: pprof, otlp, folded, speedscope, script' --format svg
 refused usage --output x
 refused usage --format folded --json
 refused usage --format folded --limit 3

@@ -69,7 +69,7 @@ is "who got slower, in the dashboard's view" "gzip|slower" \
 	"$(PGPASSWORD=of-grafana "$pg/psql" -X -q -A -t -h "$socket" -U grafana -d fleet -c \
 		"SELECT package, verdict FROM fleet.upgrades WHERE ratio > 1.5")"
 
-# ---- pprof, read by pprof
+# ---- pprof, read by pprof; OTLP, decoded, says the same
 command -v go >/dev/null && go tool -n pprof >/dev/null 2>&1 || { echo "skipped: there is no pprof; install golang-go"; exit 77; }
 "$MORPH_BIN/morph-fleet" pull "$old" --credential "$dir/m1.url" -o "$dir/fleet.prof"
 "$MORPH_BIN/morph" profile export --format pprof "$dir/fleet.prof" -o "$dir/fleet.pb.gz"
@@ -78,3 +78,6 @@ grep -q 'samples/count' "$dir/raw" || fail "pprof: $(cat "$dir/raw")"
 samples=$("$MORPH_BIN/morph" profile show --json "$dir/fleet.prof" | jq '.samples | round')
 is "samples that pprof reads" "$samples" "$(awk '/^Samples:/ { on = 1; next } /^Locations/ { on = 0 }
 	on && /^ +[0-9]+ +[0-9]+:/ { sum += $1 } END { print sum + 0 }' "$dir/raw")"
+command -v protoc >/dev/null || { echo "skipped: there is no protoc; install protobuf-compiler"; exit 77; }
+"$MORPH_BIN/morph" profile export --format otlp "$dir/fleet.prof" -o "$dir/fleet.otlp"
+"$MORPH_SOURCE/tests/otlp_check.py" "$dir/fleet.otlp" "$dir/fleet.pb.gz" || fail "OTLP: not what pprof's form says"

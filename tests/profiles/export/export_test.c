@@ -91,7 +91,7 @@ TEST(format_names_are_known)
 	CHECK(exporter_find("llvm", &fault) == &exporter_llvm &&
 	      exporter_find("bolt", &fault) == &exporter_bolt);
 	CHECK(!exporter_find("gcov", &fault));
-	CHECK_STR(fault.text, "no format \"gcov\"; there are: llvm, pprof, collapsed, bolt");
+	CHECK_STR(fault.text, "no format \"gcov\"; there are: llvm, pprof, otlp, collapsed, bolt");
 }
 
 TEST(what_an_exporter_leaves_out_is_told)
