@@ -233,7 +233,7 @@ def night(seconds, quiet_s):
 
 def programs():
     modules = (morph("status") or {}).get("modules", [])
-    return [{key: m.get(key) for key in ("path", "samples", "share", "generation", "predicted_gain", "note", "verdict")} for m in modules]
+    return [{key: m.get(key) for key in ("path", "samples", "share", "generation", "predicted_gain", "note", "verdict", "failed_edits")} for m in modules]
 
 
 def reoptimized():

@@ -250,8 +250,8 @@ def archive(page, table, _directory):
     page.text(f"{len(built)} of {len(all_of)} packages were built; of their {number(sums['elf'])} programs and libraries "
               f"{number(sums['with_ir'])} carry IR, and {number(sums['regenerate'])} of these regenerate. "
               f"{sum(p['checked'] for p in built)} of the builds ran the package's own suite.")
-    page.table(["package", "version", "what it is", "programs and libraries", "carry IR", "regenerate"],
-               [[p["name"], p["version"], p["kind"], *(number(p[key]) if p["built"] else "-" for key in ("elf", "with_ir", "regenerate"))]
+    page.table(["package", "version", "what it is", "run", "programs and libraries", "carry IR", "regenerate"],
+               [[p["name"], p["version"], p["kind"], p["run"], *(number(p[key]) if p["built"] else "-" for key in ("elf", "with_ir", "regenerate"))]
                 for p in all_of])
     for package in all_of:
         if not package["built"]:
@@ -311,9 +311,9 @@ def machine(page, table, _directory):
                                      for key in keys if table.get(key) is not None])
     page.table(["work", "as shipped, s of CPU", "CPU time now ÷ as shipped"],
                [[one["name"], number(one["as_shipped_s"]), ratio(one["ratio"])] for one in table.get("cpu_by_task", [])])
-    page.table(["program", "samples", "predicted gain"],
-               [[one["path"], number(one["samples"]), number(one["predicted_gain"])] for one in table.get("programs", [])
-                if one["generation"]])
+    page.table(["program", "samples", "predicted gain", "what an edit waits for"],
+               [[one["path"], number(one["samples"]), number(one["predicted_gain"]), one.get("verdict") or one.get("note") or ""]
+                for one in sorted(table.get("programs", []), key=lambda one: (not one["generation"], -one["samples"])) if one["path"]])
     for key in ("elf_without_ir", "tasks_left_out", "failed_units", "crashes_seen", "crashes_said", "outputs_seen", "debsums_unexplained", "upgrade_failed",
                 "upgrade_held", "upgrade_left", "purge_failed", "purge_left", "purge_left_debsums"):
         left = table.get(key) or []
