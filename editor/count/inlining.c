@@ -31,9 +31,7 @@
 #define POINTER_COST 6.0
 /* What the callee's own code loses beside more live values, as a share of what it executes. */
 #define PRESSURE 0.05
-/* A copy must save this share of all instructions executed, per instruction of its size ... */
-#define MIN_DENSITY 4e-6
-/* ... where what seldom runs counts for little: it goes out of line. Seldom: once in so many calls. */
+/* Of a copy's size, what seldom runs counts for little: it goes out of line. Seldom: once in so many calls. */
 #define SELDOM 20.0
 #define SELDOM_COST 0.1
 /*
@@ -78,7 +76,7 @@ struct inlining {
 	struct site *sites;
 	size_t n_sites, capacity;
 	uint32_t n_searches, *stack;
-	double executed;
+	double executed, price;
 };
 
 /* ---- functions ---- */
@@ -149,13 +147,14 @@ static bool may_be_copied(LLVMModuleRef module, LLVMValueRef function)
 
 /* ---- calls ---- */
 
-struct inlining *inlining_new(LLVMModuleRef module)
+struct inlining *inlining_new(LLVMModuleRef module, double price)
 {
 	struct inlining *inlining = calloc(1, sizeof(*inlining));
 
 	if (!inlining)
 		return NULL;
 	inlining->module = module;
+	inlining->price = price;
 	inlining->arena = arena_new();
 	if (inlining->arena && function_index_build(module, inlining->arena, &inlining->index) == 0) {
 		inlining->functions = arena_array(inlining->arena, struct function, inlining->index.n);
@@ -375,7 +374,7 @@ bool inlining_pays(const struct inlining *inlining, LLVMValueRef call, LLVMValue
 	if (site.caller == FUNCTION_NONE || site.callee == FUNCTION_NONE || !is_possible(inlining, &site))
 		return false;
 	site.saved = call_saves(&inlining->functions[site.callee], call);
-	return site_density(inlining, &site) >= MIN_DENSITY;
+	return site_density(inlining, &site) >= inlining->price;
 }
 
 /* Would a copy of @callee in @caller bring a copy of @caller with it? */
@@ -451,7 +450,7 @@ int inlining_choose(struct inlining *inlining, double room, struct inlining_stat
 		candidate.key.gain = site_density(inlining, site);
 		heap_push(&heap, &candidate);
 	}
-	while (heap_pop(&heap, &best) && best.key.gain >= MIN_DENSITY) {
+	while (heap_pop(&heap, &best) && best.key.gain >= inlining->price) {
 		struct site *site = &inlining->sites[best.key.a];
 		double density = site_density(inlining, site);
 

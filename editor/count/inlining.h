@@ -29,8 +29,11 @@ struct inlining_stats {
 		saved; /* instructions executed, and of them those that the copies save, by the counts */
 };
 
-/** inlining_new() - @module: must outlive the result; NULL when memory is short */
-struct inlining *inlining_new(LLVMModuleRef module);
+/* What a copy must save: this share of all instructions executed, per instruction of its size. */
+#define INLINING_PRICE 4e-6
+
+/** inlining_new() - @module: must outlive the result; @price: INLINING_PRICE or another, > 0; NULL when memory is short */
+struct inlining *inlining_new(LLVMModuleRef module, double price);
 void inlining_free(struct inlining *inlining); /* accepts NULL */
 DEFINE_CLEANUP(struct inlining *, inlining_free);
 

@@ -13,11 +13,17 @@
 #include "editor/ir/symbols.h"
 #include "editor/steps/state.h"
 
+/* More room is for copies that save less: with the price as it is, few programs would have a use for it. */
+static double copies_price(const struct edit *edit)
+{
+	return INLINING_PRICE / (edit->options->limits_copies ? fmax(edit->options->copies, 1) : 1);
+}
+
 /* Calls that mostly go to one place call it directly; what they do then is counted with all the rest. */
 int pass_promote(struct edit *edit, struct fault *reterr)
 {
 	_clean_(indirect_freep) struct indirect *indirect = indirect_new(edit->hot, edit->slots);
-	_clean_(inlining_freep) struct inlining *inlining = inlining_new(edit->hot);
+	_clean_(inlining_freep) struct inlining *inlining = inlining_new(edit->hot, copies_price(edit));
 	const struct annotate_visitor visitors[] = { { inlining_note, inlining },
 						     { indirect_note, indirect },
 						     { NULL } };
@@ -35,7 +41,7 @@ int pass_promote(struct edit *edit, struct fault *reterr)
 /* Counts onto the IR; the calls they say are worth a copy, and those that leave the file. */
 static int calls_count(struct edit *edit, struct fault *reterr)
 {
-	_clean_(inlining_freep) struct inlining *inlining = inlining_new(edit->hot);
+	_clean_(inlining_freep) struct inlining *inlining = inlining_new(edit->hot, copies_price(edit));
 	_clean_(name_set_freep) struct name_set *names = name_set_new();
 	_clean_(imports_freep) struct imports *imports = imports_new(edit->hot, names);
 	const struct annotate_visitor visitors[] = { { imports_note, imports },

@@ -68,7 +68,7 @@ static struct edit promote(const struct entered *entered)
 
 	CHECK_INT(slots_note(edit.slots, edit.module), 0);
 	indirect = indirect_new(edit.module, edit.slots);
-	inlining = inlining_new(edit.module);
+	inlining = inlining_new(edit.module, INLINING_PRICE);
 	CHECK(indirect && inlining);
 	note(edit.module, entered, indirect_note, indirect);
 	note(edit.module, entered, inlining_note, inlining);

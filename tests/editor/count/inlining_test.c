@@ -135,9 +135,9 @@ static uint64_t executions(const char *function, const char *block)
 	return strcmp(block, "loop") == 0 ? 50000000 : 10000;
 }
 
-static struct inlining_stats choose_within(LLVMModuleRef module, double room)
+static struct inlining_stats choose_at(LLVMModuleRef module, double price, double room)
 {
-	struct inlining *inlining = inlining_new(module);
+	struct inlining *inlining = inlining_new(module, price);
 	struct inlining_stats stats;
 
 	CHECK(inlining);
@@ -153,6 +153,11 @@ static struct inlining_stats choose_within(LLVMModuleRef module, double room)
 	CHECK_INT(inlining_choose(inlining, room, &stats), 0);
 	inlining_free(inlining);
 	return stats;
+}
+
+static struct inlining_stats choose_within(LLVMModuleRef module, double room)
+{
+	return choose_at(module, INLINING_PRICE, room);
 }
 
 static struct inlining_stats choose(LLVMModuleRef module)
@@ -272,6 +277,20 @@ TEST(copies_find_room_the_best_first)
 	LLVMDisposeModule(everything);
 	LLVMDisposeModule(some);
 	LLVMDisposeModule(none);
+}
+
+TEST(at_a_lower_price_more_is_copied_but_nothing_that_loses)
+{
+	LLVMModuleRef as_usual = module_of(text), cheap = module_of(text);
+	struct inlining_stats usual = choose(as_usual);
+	struct inlining_stats more = choose_at(cheap, INLINING_PRICE / 4, INFINITY);
+
+	CHECK(more.n_chosen > usual.n_chosen && more.growth > usual.growth && more.saved > usual.saved);
+	CHECK(!is_chosen(as_usual, "wonders", "folds") && is_chosen(cheap, "wonders", "folds"));
+	CHECK(is_chosen(cheap, "main", "small"));
+	CHECK(!is_chosen(cheap, "main", "busy"));
+	LLVMDisposeModule(as_usual);
+	LLVMDisposeModule(cheap);
 }
 
 TEST_MAIN()
