@@ -19,6 +19,7 @@
 #include "manager/act/measure.h"
 #include "manager/act/metrics.h"
 #include "manager/act/queue.h"
+#include "manager/act/quiet.h"
 #include "manager/act/quota.h"
 #include "manager/act/rebuild.h"
 #include "manager/act/watch.h"
@@ -180,6 +181,7 @@ void manager_free(struct manager *m)
 	if (!m)
 		return;
 	queue_free(m->queue);
+	quiet_free(m->quiet);
 	quota_free(m->quota);
 	fetch_stop(m->fetch);
 	ask_stop(m->ask);

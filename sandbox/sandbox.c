@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/idle.h"
 #include "base/macro.h"
 #include "base/running.h"
 #include "base/text.h"
@@ -175,7 +176,7 @@ _noreturn_ static void keeper_main(struct run *run, pid_t caller)
 {
 	pid_t pid;
 
-	setsid();
+	idle_setsid();
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != caller)
 		_exit(1);
 	stdio_open(run);

@@ -23,13 +23,16 @@ SETTINGS = """minimum_samples = 100
 edit_interval = 0
 edits_per_day = 0
 minimum_free = 0
-decide_interval = 30s
+decide_interval = 5s
 resume_after = 2s
 idle_load = {load}
 idle_pressure = {pressure}
 """
+PAM = """account required pam_permit.so
+session required pam_systemd.so
+"""
 DAY = """[Unit]
-After=multi-user.target dbus.service
+After=multi-user.target dbus.service systemd-logind.service
 [Service]
 Type=oneshot
 Environment=MORPH_BIN={tools}
@@ -85,6 +88,7 @@ def units_install(tools, source, root, seconds):
     write(root + "/etc/morph/morphd.conf", SETTINGS.format(load=os.environ.get("IDLE_LOAD", "0.5"),
                                                            pressure=os.environ.get("IDLE_PRESSURE", "10")))
     write(root + "/etc/morph/monitor.conf", "")
+    write(root + "/etc/pam.d/morph-day", PAM)
     shutil.copy(source + "/systemd/org.morph.Manager1.conf", root + "/usr/share/dbus-1/system.d/")
     for name, config in (("morphd", "morphd.conf"), ("morph-monitor", "monitor.conf")):
         write(f"{units}{name}.service.d/config.conf", f"[Service]\nExecStart=\nExecStart={tools}/{name} --config=/etc/morph/{config}\n")
@@ -97,7 +101,7 @@ def units_install(tools, source, root, seconds):
         with open(root + "/etc/morph/morphd.conf", "a", encoding="utf-8") as file:
             file.write(f"edit_memory = 0\n{command} --memory 0\n")
     write(units + "day.service", DAY.format(tools=tools, source=source, seconds=seconds))
-    write(units + "day.target", "[Unit]\nRequires=basic.target dbus.socket\nAfter=basic.target\nWants=day.service\n")
+    write(units + "day.target", "[Unit]\nRequires=basic.target dbus.socket systemd-logind.service\nAfter=basic.target\nWants=day.service\n")
 
 
 def boot(work, tools, source, seconds):

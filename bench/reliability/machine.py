@@ -33,6 +33,7 @@ edits_per_day = 0
 decide_interval = 1
 idle_pressure = 100
 idle_load = 1000
+idle_session = no
 keep_generations = 2
 prefixes = {directory}
 edit_memory = {memory}

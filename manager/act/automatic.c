@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/macro.h"
+#include "manager/act/quiet.h"
 #include "manager/act/verdict.h"
 #include "manager/act/watch.h"
 #include "manager/keep/journal.h"
@@ -44,6 +46,39 @@ static int candidates(struct manager *m, int64_t **ret, struct fault *reterr)
 	return r;
 }
 
+static void on_quiet(struct manager *m)
+{
+	struct fault fault = { "" };
+	int r = automatic_edits(m, m->queue, &fault);
+
+	if (r < 0)
+		manager_log_fault(m, r, &fault);
+}
+
+/* One edit at a time. All averages say that it may be edited; what is going on right now is looked at last. */
+static int may_begin(struct manager *m, const struct queue *queue, enum decision verdict,
+		     char reason[DECIDE_REASON_MAX], struct fault *reterr)
+{
+	char busy[DECIDE_REASON_MAX];
+	int r;
+
+	if (verdict != DECIDE_EDIT || !queue_is_idle(queue))
+		return QUIET_LATER;
+	r = quiet_ask(m, on_quiet, busy, sizeof(busy), reterr);
+	if (r == QUIET_NO)
+		memcpy(reason, busy, sizeof(busy));
+	return r;
+}
+
+static int edit_begin(struct queue *queue, int64_t module, const char *reason, struct fault *reterr)
+{
+	const struct edit_request request = { .module = module, .reason = reason };
+	int r = queue_add(queue, &request, NULL, NULL, reterr);
+
+	queue_run(queue);
+	return r;
+}
+
 int automatic_edits(struct manager *m, struct queue *queue, struct fault *reterr)
 {
 	_clean_(freep) int64_t *ids = NULL;
@@ -54,25 +89,26 @@ int automatic_edits(struct manager *m, struct queue *queue, struct fault *reterr
 		struct module_row module = { 0 };
 		char reason[DECIDE_REASON_MAX];
 		enum decision verdict = DECIDE_WAIT;
+		int quiet = QUIET_LATER;
 
 		if (*id == queue_module(queue))
 			continue;
 		r = module_get(m->state, *id, &module, reterr);
 		if (r == 0)
 			r = verdict_on(m, &module, true, &verdict, reason, reterr);
-		if (r == 0)
+		if (r == 0 && !has_tried)
+			quiet = may_begin(m, queue, verdict, reason, reterr);
+		if (r == 0 && (r = MIN(quiet, 0)) == 0)
 			r = verdict_note(m, &module, reason, reterr);
 		if (r == 0 && verdict == DECIDE_SAMPLE && !has_burst) {
 			r = watch_burst(m, module.path, reterr);
 			has_burst = true;
 		}
-		module_row_done(&module);
-		if (r == 0 && verdict == DECIDE_EDIT && !has_tried && queue_is_idle(queue)) {
+		if (r == 0 && quiet == QUIET_YES) {
 			has_tried = true;
-			r = queue_add(queue, &(struct edit_request){ .module = *id, .reason = reason }, NULL,
-				      NULL, reterr);
-			queue_run(queue);
+			r = edit_begin(queue, *id, reason, reterr);
 		}
+		module_row_done(&module);
 	}
 	return r;
 }

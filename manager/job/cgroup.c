@@ -99,9 +99,10 @@ int cgroup_make(struct cgroup *ret, struct fault *reterr)
 		cgroup_remove(ret);
 		return r;
 	}
-	/* There only where the controller was given to our group. */
+	/* There only where the controllers were given to our group. */
 	snprintf(half, sizeof(half), "%lld", (long long)sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE));
 	value_write(ret->path, "memory.high", half);
+	value_write(ret->path, "cpu.idle", "1");
 	return 0;
 }
 

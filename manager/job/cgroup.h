@@ -29,7 +29,10 @@ struct cgroup {
  */
 int cgroup_find(const char *name, char ret[PATH_MAX], struct fault *reterr);
 
-/** cgroup_make() - a new one, whose memory is reclaimed above half of the machine's, where that can be set. 0 or -errno */
+/**
+ * cgroup_make() - a new one, idle as against all others, whose memory is reclaimed above half of the machine's, where that can
+ * be set. 0 or -errno
+ */
 int cgroup_make(struct cgroup *ret, struct fault *reterr);
 
 /** cgroup_enter() - the calling process, without memory allocation: after fork(), before it changes its user. 0 or -errno */

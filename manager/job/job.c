@@ -465,7 +465,8 @@ static int order_fill(struct job *job, const struct job_request *request, struct
 
 	*h = (struct job_header){ .magic = JOB_MAGIC,
 				  .flags = (request->in_sandbox ? JOB_IN_SANDBOX : 0u) |
-					   (request->network ? JOB_NETWORK : 0u),
+					   (request->network ? JOB_NETWORK : 0u) |
+					   (settings->idle_session ? JOB_IDLE_SESSION : 0u),
 				  .memory_bytes = settings->edit_memory_bytes,
 				  .file_bytes = request->file_bytes ?: settings->edit_file_bytes,
 				  .cpu_s = (uint32_t)MIN(job->timeout_s, 1u << 30),

@@ -25,8 +25,9 @@
 #define JOB_NAME_BYTES 64u
 
 enum job_flag {
-	JOB_IN_SANDBOX = 1, /* else the command makes a sandbox of its own */
-	JOB_NETWORK = 2,    /* which the sandbox leaves open */
+	JOB_IN_SANDBOX = 1,   /* else the command makes a sandbox of its own */
+	JOB_NETWORK = 2,      /* which the sandbox leaves open */
+	JOB_IDLE_SESSION = 4, /* its session gives way to others */
 };
 
 struct job_header {

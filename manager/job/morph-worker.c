@@ -12,9 +12,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
-#include <linux/ioprio.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,12 +21,12 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/config.h"
 #include "base/file.h"
+#include "base/idle.h"
 #include "base/log.h"
 #include "base/prefix.h"
 #include "base/running.h"
@@ -54,19 +52,15 @@ struct worker {
 	char path[3 * PATH_MAX], home[PATH_MAX + 16], temporary[PATH_MAX + 16];
 };
 
-/* None of these may fail in a way that matters: the command just runs with what could be had. */
-static void become_idle(void)
+/* Who is killed first when memory is short; fails without harm. */
+static void become_expendable(void)
 {
-	static const struct sched_param param;
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	if (fd >= 0) {
 		(void)!write(fd, "1000", 4);
 		close(fd);
 	}
-	setpriority(PRIO_PROCESS, 0, 19);
-	sched_setscheduler(0, SCHED_IDLE, &param);
-	syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
 }
 
 /* Bytes of @from, from its beginning, to @to; at most @max. Return: 0; -EFBIG; other -errno. */
@@ -217,7 +211,7 @@ static int run_alone(struct worker *w, struct job_answer *answer, struct fault *
 	if (pid == 0) {
 		int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-		setsid();
+		idle_setsid();
 		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
 		    dup2(null_fd, STDIN_FILENO) < 0 || limits_set(&limits, reterr) < 0)
 			_exit(127);
@@ -296,6 +290,8 @@ static int run(struct worker *w, struct job_answer *answer)
 		return r;
 	}
 	r = place_make(w, &fault);
+	if (r == 0 && w->order.header.flags & JOB_IDLE_SESSION)
+		idle_session();
 	if (r == 0)
 		r = work(w, answer, &fault);
 	if (r < 0) {
@@ -327,7 +323,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	fcntl(worker.socket, F_SETFD, FD_CLOEXEC);
-	become_idle();
+	become_expendable();
+	idle_become();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
 		log_error("cannot take over orphans: %s", strerror(errno));
 		return 1;

@@ -22,6 +22,7 @@ struct fetch;
 struct fit;
 struct handover;
 struct queue;
+struct quiet;
 struct quota;
 
 /* Something that failed is tried again: a minute later, two, four, at last four hours. */
@@ -42,6 +43,7 @@ struct manager {
 	bool metrics_failed; /* said already */
 	bool freezes_well;   /* no better way is missing */
 	struct queue *queue; /* owned; for those who take requests and report (queue.h) */
+	struct quiet *quiet; /* owned; what the machine did in the last second (quiet.h), or NULL */
 	struct quota *quota; /* owned; what the store held when it was last looked at (quota.h), or NULL */
 	struct fetch *fetch; /* owned; the one under way (fetch.h), or NULL */
 	int64_t clock_offset_ns; /* CLOCK_REALTIME - CLOCK_BOOTTIME, when last looked at (clock_step.h) */

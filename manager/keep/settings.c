@@ -106,6 +106,9 @@ const struct config_key settings_keys[] = {
 	    "CPU."),
 	KEY("idle_load", CONFIG_REAL, idle_load, 0, 1000,
 	    "The machine is idle when the load average of the last minute is at most this per CPU."),
+	KEY("idle_session", CONFIG_BOOL, idle_session, 0, 0,
+	    "Whether an edit gives way to other sessions as a whole, where the kernel shares the CPUs among "
+	    "sessions."),
 	KEY("on_battery", CONFIG_BOOL, on_battery, 0, 0,
 	    "Whether to edit without mains power, too, and when the power profile saves power."),
 	KEY("beside_user", CONFIG_BOOL, beside_user, 0, 0,
@@ -201,6 +204,7 @@ static const char *const defaults[][2] = {
 	{ "decide_interval", "60s" },
 	{ "idle_pressure", "10" },
 	{ "idle_load", "0.5" },
+	{ "idle_session", "yes" },
 	{ "on_battery", "no" },
 	{ "beside_user", "no" },
 	{ "resume_after", "30s" },

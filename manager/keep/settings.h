@@ -55,6 +55,7 @@ struct settings {
 	uint64_t decide_interval_s;
 	double idle_pressure; /* percent: CPU pressure, "some avg10", at most */
 	double idle_load;     /* load average of one minute per CPU, at most */
+	bool idle_session;    /* an edit's session gives way to others (base/idle.h) */
 	bool on_battery;      /* edit without mains power too, or when a power profile saves power */
 	bool beside_user;     /* edit while somebody works in a session of logind, too */
 	uint64_t resume_s;    /* how long a machine must be quiet before a frozen edit goes on */

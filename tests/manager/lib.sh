@@ -84,6 +84,7 @@ config_write()
 		automatic = ${automatic:-no}
 		prefixes = ${prefixes:-$dir /usr /bin}
 		decide_interval = 1
+		idle_session = no
 	END
 }
 

@@ -15,6 +15,7 @@ cat >"$root/etc/morph/morphd.conf" <<-'END'
 	profile_command = touch {profile}
 	editor_command = cp /opt/morph-test/made {output}
 	edit_memory = 0
+	idle_session = no
 	minimum_samples = 1000
 	minimum_free = 0
 	edit_interval = 0

@@ -28,6 +28,7 @@ cat >"$home/.config/morph/morphd.conf" <<-'END'
 	minimum_free = 0
 	edit_interval = 1h
 	edit_memory = 0
+	idle_session = no
 	decide_interval = 1
 	idle_load = 1000
 	idle_pressure = 100

@@ -115,7 +115,7 @@ umount "$root/fleet"
 cluster_stop 0
 rm -rf "$root/var/lib/morph" "$root/tmp/samples"
 # Before it comes: nothing is known, nobody ran it for a sampler.
-root_start "$root" unshare --net morphd --bus=none --set=automatic=yes --set=worker_socket=/none --set=minimum_samples=300 \
+root_start "$root" unshare --net morphd --bus=none --set=automatic=yes --set=worker_socket=/none --set=idle_session=no --set=minimum_samples=300 \
 	--set=idle_pressure=100 --set=idle_load=1000 --set=decide_interval=1 >"$work/manager.log" 2>&1
 manager=$!
 for _ in $(seq 100); do

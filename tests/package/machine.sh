@@ -88,7 +88,7 @@ has_section()
 
 manager_start()
 {
-	root_start "$root" morphd --bus=none --set=automatic=no --set=worker_socket=/none --set=minimum_samples=1 >"$work/manager.log" 2>&1
+	root_start "$root" morphd --bus=none --set=automatic=no --set=worker_socket=/none --set=idle_session=no --set=minimum_samples=1 >"$work/manager.log" 2>&1
 	manager=$!
 	for _ in $(seq 100); do
 		root_run "$root" morph status >/dev/null 2>&1 && return

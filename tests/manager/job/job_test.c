@@ -58,6 +58,8 @@ static void setup(const char *worker_socket, const char *timeout)
 	CHECK_INT(config_set(settings_keys, "edit_memory", "0", &settings, NULL), 0);
 	CHECK_INT(config_set(settings_keys, "edit_file_size", "1M", &settings, NULL), 0);
 	CHECK_INT(config_set(settings_keys, "edit_timeout", timeout, &settings, NULL), 0);
+	/* What waits for other sessions waits for a busy machine's. */
+	CHECK_INT(config_set(settings_keys, "idle_session", "no", &settings, NULL), 0);
 	if (manager_open(&settings, event, &f.m, &f.fault) < 0)
 		FAIL("%s", f.fault.text);
 	CHECK_INT(manager_mkdir(f.m->work, 0711, NULL), 0);
@@ -120,6 +122,31 @@ TEST(a_job_gets_files_and_gives_files)
 		CHECK_INT(seen.outputs[0], JOB_OUTPUT_WRITTEN);
 		CHECK_INT(seen.outputs[1], JOB_OUTPUT_WRITTEN);
 		CHECK(out_is("given"));
+		teardown();
+	}
+}
+
+/* Policy 5 is SCHED_IDLE (proc_pid_stat(5)); a session's group stands for all in it, whatever their policies. */
+TEST(a_job_gives_way_to_others_in_its_own_session_and_as_a_session)
+{
+	static const char script[] =
+		"set -- $(sed 's/.*) //' /proc/self/stat); [ \"${39}\" = 5 ] || exit 4\n"
+		"[ ! -e /proc/self/autogroup ] || grep -q 'nice 19$' /proc/self/autogroup || "
+		"exit 5\n"
+		"exit 3";
+
+	for (int in_sandbox = 0; in_sandbox < 2; in_sandbox++) {
+		char *words[] = { (char *)"sh", (char *)"-c", (char *)script, NULL };
+		struct seen seen;
+		struct job *job;
+
+		setup("nobody-listens", "20s");
+		f.m->settings.idle_session = true;
+		start(words, in_sandbox, &seen, &job);
+		run(&seen);
+		CHECK_INT(seen.error, 0);
+		CHECK(WIFEXITED(seen.status));
+		CHECK_INT(WEXITSTATUS(seen.status), 3);
 		teardown();
 	}
 }

@@ -31,7 +31,7 @@ own()
 # config [LINE...]: only what happens is looked at, never the clock
 config()
 {
-	printf '%s\n' 'profile_command = touch {profile}' "editor_command = cp $dir/tools/made {output}" 'edit_memory = 0' \
+	printf '%s\n' 'profile_command = touch {profile}' "editor_command = cp $dir/tools/made {output}" 'edit_memory = 0' 'idle_session = no' \
 		'minimum_samples = 1000' 'minimum_free = 0' 'edit_interval = 0' 'automatic = no' 'decide_interval = 1h' \
 		"prefixes = $dir" "shadow_path = $home/.local/bin:$home/bin:$system:/usr/bin:/bin" "$@" >"$home/.config/morph/morphd.conf"
 }
