@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/table.h"
+#include "cli/shared/whose.h"
 
 int daemon_option(struct daemon_options *options, int option, const char *verb)
 {
@@ -36,11 +37,23 @@ int daemon_only_options(struct daemon_options *options, int argc, char **argv, c
 	return -1;
 }
 
+static int bus_open(const struct daemon_options *options, sd_bus **ret, struct fault *reterr)
+{
+	const struct client_options *client = &options->client;
+	int r = client_open(client, ret, reterr);
+
+	if (r < 0 && whose_is_user() && !client->socket && !client->bus)
+		return fault_set(reterr, r,
+				 "your own morphd is not running; start it (`systemctl --user start morphd`, "
+				 "see morphd-user(8))");
+	return r;
+}
+
 int daemon_call(const struct daemon_options *options, const char *method, sd_bus_message **retreply,
 		struct fault *reterr, const char *types, const char *path, const char *text, int64_t number)
 {
 	_clean_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
-	int r = client_open(&options->client, &bus, reterr);
+	int r = bus_open(options, &bus, reterr);
 
 	if (r < 0)
 		return r;
@@ -54,7 +67,7 @@ int daemon_pin_part(const struct daemon_options *options, const struct daemon_pa
 {
 	_clean_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
 	_clean_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-	int r = client_open(&options->client, &bus, reterr);
+	int r = bus_open(options, &bus, reterr);
 
 	if (r < 0)
 		return r;

@@ -58,9 +58,8 @@ static int item_append(struct otlp_table *table, uint64_t hash, const struct buf
 {
 	if (table->n == table->capacity) {
 		uint32_t capacity = table->capacity ? 2 * table->capacity : 64;
-		size_t *ends = capacity > INT32_MAX ?
-				       NULL :
-				       reallocarray(table->ends, capacity, sizeof(*ends));
+		size_t *ends =
+			capacity > INT32_MAX ? NULL : reallocarray(table->ends, capacity, sizeof(*ends));
 
 		if (!ends)
 			return -ENOMEM;
@@ -83,7 +82,8 @@ static uint32_t item_put(struct otlp *otlp, enum otlp_kind kind)
 	uint32_t i;
 
 	if (!table->n && kind != OTLP_SAMPLE)
-		otlp->bad |= item_append(table, interned_hash(&table->index, NULL, 0), &(struct buffer){ 0 }) < 0;
+		otlp->bad |=
+			item_append(table, interned_hash(&table->index, NULL, 0), &(struct buffer){ 0 }) < 0;
 	otlp->bad |= item->bad;
 	hash = at = interned_hash(&table->index, item->data, item->size);
 	while (!otlp->bad && (i = interned_next(&table->index, hash, &at)) != INTERNED_NONE) {
@@ -223,7 +223,8 @@ static void dictionary_put(struct otlp *otlp, struct buffer *out)
 		for (uint32_t i = 0; i < MAX(table->n, 1u); i++) {
 			struct reader item = table->n ? item_at(table, i) : reader_of(NULL, 0);
 
-			if (kind == OTLP_LINK) { /* the protocol asks for these lengths in the one that is none */
+			if (kind ==
+			    OTLP_LINK) { /* the protocol asks for these lengths in the one that is none */
 				put_bytes(&otlp->message, LINK_TRACE, none, 16);
 				put_bytes(&otlp->message, LINK_SPAN, none, 8);
 				put_message(out, kind, &otlp->message);

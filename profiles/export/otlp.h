@@ -46,8 +46,8 @@ struct otlp_table {
 struct otlp {
 	size_t n_types; /* values of a sample; 1 to OTLP_MOST_VALUES */
 	struct otlp_table tables[OTLP_KINDS];
-	struct buffer values;		/* n_types uint64_t for each sample */
-	struct buffer message, nested;	/* the thing being built; one inside it */
+	struct buffer values;	       /* n_types uint64_t for each sample */
+	struct buffer message, nested; /* the thing being built; one inside it */
 	bool bad;
 };
 

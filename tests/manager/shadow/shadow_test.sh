@@ -92,6 +92,7 @@ absent()
 
 # ---- by default nothing of root's is used
 refused "for users without privilege" "$MORPH_BIN/morphd" --user
+refused 'your own morphd is not running; start it (`systemctl --user start' as $user "$MORPH_BIN/morph" --user status
 as $user "$MORPH_BIN/morphd" --user --check-config >"$dir/defaults"
 ! grep -E '^(state|spool|runtime|shadow)_directory|^(worker|fetch|mount)_socket|^watch_file' "$dir/defaults" | grep -v " = $home/" ||
 	fail "a default that is not the user's own"
