@@ -66,8 +66,8 @@ static int request_parse(int argc, char **argv, struct request *request)
 		if (r)
 			return r;
 	}
-	if (optind >= argc || argc - optind > 2 || !analysis_default(request->logs, &request->analysis) ||
-	    (request->lines && argc - optind < 2))
+	if (optind >= argc || argc - optind > 2 || (request->lines && argc - optind < 2) ||
+	    !analysis_default("annotate", request->logs, &request->analysis))
 		return verb_usage("annotate");
 	request->analysis.program = argv[optind];
 	request->function = request->analysis.function = argv[optind + 1];

@@ -45,7 +45,7 @@ static int request_complete(struct request *request, int n, char **words)
 {
 	bool graph = request->output || request->dot;
 
-	if (n < 1 || n > 2 || !analysis_default(request->logs, &request->analysis))
+	if (n < 1 || n > 2 || !analysis_default("blocks", request->logs, &request->analysis))
 		return verb_usage("blocks");
 	if (request->hottest > 0 ? graph || request->instructions : n != 2)
 		return verb_usage("blocks");

@@ -7,6 +7,8 @@
 
 #include "cli/shared/analysis.h"
 
+#define LEAST_SAMPLES 20.0 /* of a function whose stalls are told: chance is then a fifth */
+
 /* Is the row's image a file here, and its procedure known? */
 static bool is_procedure(const struct row *row)
 {
@@ -76,6 +78,6 @@ void stalls_make(const struct rows *rows, const struct sample_log *log, struct s
 			fault_set(&ret->list[i].lack, -E2BIG, "not looked into: `morph annotate` tells");
 	}
 	for (size_t i = 0; i < ret->n; i++)
-		if (!ret->list[i].lack.text[0] && !(ret->list[i].summary.samples > 0))
+		if (!ret->list[i].lack.text[0] && !(ret->list[i].summary.samples >= LEAST_SAMPLES))
 			fault_set(&ret->list[i].lack, -ENODATA, "too few samples");
 }

@@ -12,6 +12,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "cli/shared/debug_symbols.h"
+#include "cli/shared/kernel_file.h"
 #include "cli/shared/number.h"
 #include "cli/shared/sampled_file.h"
 
@@ -47,12 +48,17 @@ int analysis_option(int option, char *value, char *logs[ANALYSIS_MAX_LOGS], stru
 	}
 }
 
-bool analysis_default(char *logs[ANALYSIS_MAX_LOGS], struct analysis_request *request)
+bool analysis_default(const char *verb, char *logs[ANALYSIS_MAX_LOGS], struct analysis_request *request)
 {
 	static char name[] = ANALYSIS_DEFAULT_LOG;
 
 	if (!request->n_samples && access(name, R_OK) == 0)
 		(void)analysis_option('s', name, logs, request);
+	if (!request->n_samples)
+		fprintf(stderr,
+			"morph %s: no sample log is named, and there is no %s here; `morph record` makes "
+			"one\n",
+			verb, name);
 	return request->n_samples > 0;
 }
 
@@ -94,7 +100,9 @@ static const char *file_path(const struct sample_module *module)
 static const char *no_file(const struct sample_module *module)
 {
 	return module->kind == SAMPLE_MODULE_KERNEL ?
-		       "the kernel's instructions cannot be read; `morph report` tells its functions" :
+		       "the kernel's instructions cannot be read without its vmlinux: name that of the build "
+		       "that was sampled, from the package of its debug files; `morph report` tells its "
+		       "functions" :
 		       "code that is in no file, such as a program generates while it runs: there is nothing "
 		       "to read it "
 		       "from; `morph report` tells whose it was";
@@ -104,12 +112,15 @@ static const char *no_file(const struct sample_module *module)
  * A program that is no file here, but by its name in the logs: the path there. Of several of one name that with most samples.
  * Return: NULL with @reterr: what it names cannot be looked into; else a path, which may be that of nothing
  */
-static const char *program_path(const struct analysis *a, const char *program, struct fault *reterr)
+static const char *program_path(struct analysis *a, const char *program, const char *debug_dir,
+				struct fault *reterr)
 {
 	const struct sample_module *found = NULL;
 
 	if (access(program, F_OK) == 0)
 		return program;
+	if (strcmp(program, "kernel") == 0)
+		program = "[kernel]";
 	for (size_t i = 0; i < a->log->n_modules; i++) {
 		const struct sample_module *module = &a->log->modules[i];
 		bool is_it = strcmp(module->path ? module->path : "", program) == 0 ||
@@ -120,6 +131,10 @@ static const char *program_path(const struct analysis *a, const char *program, s
 	}
 	if (!found || file_path(found))
 		return found ? found->path : program;
+	if (found->kind == SAMPLE_MODULE_KERNEL)
+		a->kernel_path = kernel_file_find(found, debug_dir);
+	if (a->kernel_path)
+		return a->kernel_path;
 	fault_set(reterr, -ENOTSUP, "%s: %s", program, no_file(found));
 	return NULL;
 }
@@ -141,6 +156,13 @@ static int module_find(struct analysis *a, struct fault *reterr)
 	for (size_t i = 0; i < a->log->n_modules && !a->module; i++)
 		if (sampled_is(&a->log->modules[i], a->image))
 			a->module = &a->log->modules[i];
+	for (size_t i = 0; i < a->log->n_modules && !a->module; i++)
+		if (kernel_file_is(&a->log->modules[i], a->image)) {
+			a->kernel = kernel_file_samples(&a->log->modules[i], a->image);
+			a->module = a->kernel;
+			if (!a->kernel)
+				return fault_errno(reterr, -ENOMEM, "%s", path);
+		}
 	if (a->module)
 		return 0;
 	for (size_t i = 0; i < a->log->n_modules; i++) {
@@ -370,7 +392,7 @@ int analysis_make(const struct analysis_request *request, struct analysis *ret, 
 	if (r < 0)
 		return r;
 	a.log = request->log ? request->log : a.own_log;
-	path = program_path(&a, request->program, reterr);
+	path = program_path(&a, request->program, request->debug_dir, reterr);
 	r = path ? image_open(path, &a.image, reterr) : -ENOTSUP;
 	if (r == 0)
 		r = module_find(&a, reterr);
@@ -393,6 +415,8 @@ void analysis_done(struct analysis *a)
 	morph_data_free(a->data);
 	sample_log_free(a->own_log);
 	sample_log_free(a->faults);
+	kernel_samples_free(a->kernel);
+	free(a->kernel_path);
 	image_free(a->image);
 	*a = (struct analysis){ 0 };
 }

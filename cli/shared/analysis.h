@@ -13,7 +13,7 @@
 #define ANALYSIS_MAX_COUNTS 64u
 
 struct analysis_request {
-	const char *program;  /* a path; a name without a slash may also be that of a file in the logs */
+	const char *program;  /* a path; without a slash also the name of a file in the logs, or "kernel" */
 	const char *function; /* that must be analysed, whatever else is; NULL: none */
 	char *const *samples; /* sample logs; several are summed */
 	size_t n_samples;
@@ -39,9 +39,9 @@ int analysis_option(int option, char *value, char *logs[ANALYSIS_MAX_LOGS], stru
 
 /**
  * analysis_default() - where no log was named: the one that `morph record` writes, if it is here
- * @logs: as of analysis_option(). Return: there is a log
+ * @logs: as of analysis_option(). Return: there is a log; else it is said for @verb
  */
-bool analysis_default(char *logs[ANALYSIS_MAX_LOGS], struct analysis_request *request);
+bool analysis_default(const char *verb, char *logs[ANALYSIS_MAX_LOGS], struct analysis_request *request);
 
 struct analysis {
 	struct image *image;
@@ -54,7 +54,9 @@ struct analysis {
 	struct recover_left left;	    /* functions that were too large to be analysed */
 	struct sample_log *own_log;	    /* NULL: the log is the caller's */
 	const struct sample_log *log;	    /* borrowed */
-	const struct sample_module *module; /* borrowed from log */
+	const struct sample_module *module; /* borrowed from log, or kernel */
+	struct sample_module *kernel;	    /* owned: the kernel's, by offsets in its file; or NULL */
+	char *kernel_path;		    /* owned: where that was found; NULL: it was named */
 	struct sample_log *faults;	    /* NULL: not known */
 	double clock_hz;
 	struct cycles cycles;

@@ -223,8 +223,8 @@ static void dictionary_put(struct otlp *otlp, struct buffer *out)
 		for (uint32_t i = 0; i < MAX(table->n, 1u); i++) {
 			struct reader item = table->n ? item_at(table, i) : reader_of(NULL, 0);
 
-			if (kind ==
-			    OTLP_LINK) { /* the protocol asks for these lengths in the one that is none */
+			/* The protocol asks for these lengths in the one that is none. */
+			if (kind == OTLP_LINK) {
 				put_bytes(&otlp->message, LINK_TRACE, none, 16);
 				put_bytes(&otlp->message, LINK_SPAN, none, 8);
 				put_message(out, kind, &otlp->message);

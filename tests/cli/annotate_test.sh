@@ -161,7 +161,7 @@ refused 1 'have no samples of it' /bin/sh -s divide.samples
 refused 1 'no samples in a function "nothing"' ./kernels nothing -s divide.samples
 refused 1 'no sampled function of that name' ./kernels -s divide.samples --count nothing=5
 refused 1 'not FUNCTION[+OFFSET]=EXECUTIONS' ./kernels -s divide.samples --count divide
-refused 2 usage ./kernels
+refused 2 'no sample log is named, and there is no morph.samples here' ./kernels
 refused 2 usage ./kernels -s divide.samples --clock 0
 
 echo "a name is one of the logs' files; without a log, that of morph record; where else the time is"
@@ -185,6 +185,43 @@ says '^elsewhere .*libother.so' <dash.txt
 ! grep -q '^elsewhere' other.txt
 refused 1 "kernel's instructions cannot be read" '[kernel]' -s shared.samples
 refused 1 'No such file' nothing -s shared.samples
+
+echo "the kernel's functions, where its vmlinux is: named, or found among debug files by its build"
+cat >vmlinux.S <<'END'
+	.globl _text, copy
+_text:	ret
+	.type copy, @function
+	.p2align 4
+copy:	mov (%rsi), %rax
+	mov %rax, (%rdi)
+	dec %rdx
+	jnz copy
+	ret
+	.size copy, . - copy
+END
+gcc -c vmlinux.S
+ld -o vmlinux --build-id=0x1234567890123456789012345678901234567890 -Ttext=0xffffffff81000000 -e _text vmlinux.o
+"$MORPH_TEST_BIN/sample-log-make" kernel.samples <<'END'
+rate 1000
+time 1700000000000000000 1000000000
+kernel 5
+module kernel [kernel] 1234567890123456789012345678901234567890 0 0
+at 19 300
+at 16 20
+module kernel [kernel%20module%20x] 7777777777777777777777777777777777777777 0 0
+at 16 9
+END
+"$morph" annotate vmlinux -s kernel.samples --json | holds 'f["name"] == "copy" and f["samples"] == 320 and j["samples"] == 320'
+"$morph" annotate vmlinux copy -s kernel.samples >kernel.txt
+says '300 .* ffffffff81000013 *mov \[rdi\], rax' <kernel.txt
+refused 1 "cannot be read without its vmlinux" kernel copy -s kernel.samples --debug-dir debug
+refused 1 "cannot be read without its vmlinux" '[kernel module x]' -s kernel.samples --debug-dir debug
+mkdir -p debug/.build-id/12
+cp vmlinux debug/.build-id/12/34567890123456789012345678901234567890.debug
+"$morph" annotate kernel copy -s kernel.samples --debug-dir debug | says 'ffffffff81000013'
+"$morph" annotate '[kernel]' copy -s kernel.samples --debug-dir debug | says 'ffffffff81000013'
+ld -o debug/.build-id/12/34567890123456789012345678901234567890.debug --build-id=0x9999999999999999999999999999999999999999 -Ttext=0xffffffff81000000 -e _text vmlinux.o
+refused 1 "cannot be read without its vmlinux" kernel copy -s kernel.samples --debug-dir debug
 
 echo "what is no instruction is shown as bytes, in a block of its own"
 cat >data.S <<'END'
