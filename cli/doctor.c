@@ -231,6 +231,8 @@ static void user_check(struct doctor *d)
 
 	if (!path)
 		path = "/run/morph/worker";
+	if (!users) /* morphd is away */
+		users = "those of worker_users (morphd.conf(5))";
 	if (access(path, F_OK) == 0)
 		note(d, "editor's user", HEALTH_OK,
 		     "each edit is a service of its own, with a user of its own (%s)", path);
@@ -238,10 +240,9 @@ static void user_check(struct doctor *d)
 		note(d, "editor's user", HEALTH_WARN,
 		     "nobody listens at %s, so morphd starts edits itself, as users %s; "
 		     "`systemctl enable --now morph-worker.socket`",
-		     path, users ? users : "?");
+		     path, users);
 	else
-		note(d, "editor's user", HEALTH_OK, "each edit has a user of its own, one of %s",
-		     users ? users : "?");
+		note(d, "editor's user", HEALTH_OK, "each edit has a user of its own, one of %s", users);
 }
 
 /* How edits make way for those who use the machine. */

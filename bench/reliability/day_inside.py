@@ -23,7 +23,7 @@ import time
 BIN, TOOLS = "/opt/day/bin", os.environ["MORPH_BIN"]
 LOOK_S = 0.005
 GRACE_S = 0.2  # after somebody's return; what runs later is outside of idle time
-AT_WORK_S, AWAY_S = (6, 12), (15, 40)
+AT_WORK_S, AWAY_S = (4, 8), (15, 40)
 HASTY, INTO_EDIT_S = 0.9, (0.02, 0.5)  # how often somebody comes back because of an edit, and how long after it is seen
 INPUT_S = 1  # before who sits down uses more than his keyboard
 SPIN = "import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nwhile True: pass"
