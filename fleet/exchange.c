@@ -97,9 +97,12 @@ int exchange_push(struct exchange *x, uint64_t sequence, const char *path, enum 
 {
 	_clean_(profile_freep) struct profile *profile = NULL;
 	_clean_(delta_donep) struct delta delta = { 0 };
-	int r = profile_read(path, &profile, reterr);
+	int r;
 
-	*ret = EXCHANGE_LATER;
+	*ret = sequence <= x->last ? EXCHANGE_AGAIN : EXCHANGE_LATER;
+	if (*ret == EXCHANGE_AGAIN)
+		return 0; /* as the database would say */
+	r = profile_read(path, &profile, reterr);
 	if (r == 0)
 		r = profile->build_id.size < BUILD_ID_MIN_BYTES ?
 			    fault_set(reterr, -ENODATA, "%s: is of no build ID", path) :

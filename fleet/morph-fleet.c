@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -24,6 +25,9 @@
 #include "fleet/schema.h"
 
 enum { EXIT_LATER = 3, EXIT_NOT_OF_THE_FLEET = 4 };
+
+/* After that no other batch is begun, however many there are: who waits for a report must have it. */
+#define VISIT_S 200
 
 struct options {
 	const char *url, *credential, *output, *report, *for_url;
@@ -123,13 +127,14 @@ static int batch_of(const char *word, uint64_t *retsequence, const char **retpat
 												   -EINVAL;
 }
 
-/* One line for each batch: its number, what became of it, and why not. */
+/* One line for each batch that was tried: its number, what became of it, and why not. */
 static int batches_push(const struct options *o, struct exchange *x, struct buffer *report,
 			struct fault *reterr)
 {
+	const uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + VISIT_S * 1000000000ull;
 	uint64_t before = 0;
 
-	for (int i = 0; i < o->n; i++) {
+	for (int i = 0; i < o->n && clock_ns(CLOCK_MONOTONIC) < end_ns; i++) {
 		enum exchange_outcome outcome;
 		struct fault fault = { "" };
 		uint64_t sequence;

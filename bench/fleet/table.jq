@@ -7,15 +7,18 @@ def rate: { of, batches_a_visit: .batches, pushes_per_second: (.taken / .wall_s)
 	visit_ms_p99, failed, again, later };
 def day: { day, machines, modules, bytes_a_module: ((.bytes - .bytes_of_machines) / .modules), bytes, contributions,
 	most_contributions_of_a_module: .most_contributions, pushes: .pushes.taken, samples_counted: .samples };
-$crowd[0] as $c | ($c.rates | map(rate)) as $rates | ($rates[] | select(.batches_a_visit == 4 and .of == "samples")) as $four
-| ($rates[] | select(.batches_a_visit == 4 and .of == "estimates")) as $estimated
+def of($n; $of): .[] | select(.batches_a_visit == $n and .of == $of);
+$crowd[0] as $c | ($c.rates | map(rate)) as $rates
+| ($rates | of($uses; "samples")) as $visit | ($rates | of($uses; "estimates")) as $estimated
+| ($rates | of(1; "samples")) as $one
 | ($c.days | map(day)) as $days
 | { table: "fleet", mode: $mode, machine: $machine,
 	meaning: "A PostgreSQL cluster of its own; machines are roles, each visit a connection; pushers and database share the CPUs.",
-	machines: $machines, modules: $modules, pushes_per_second: $four.pushes_per_second,
-	pushes_per_second_by_cpu_time: $four.pushes_per_second_by_cpu_time,
+	machines: $machines, modules: $modules, batches_a_visit: $uses, pushes_per_second: $visit.pushes_per_second,
+	pushes_per_second_by_cpu_time: $visit.pushes_per_second_by_cpu_time,
+	pushes_per_second_one_a_visit: $one.pushes_per_second,
 	pushes_per_second_of_estimates: $estimated.pushes_per_second,
-	pg_cpu_share: (4 * $four.database_cpu_ms_a_push / 3600000), pull_ms_p99: $c.pulls.alone.pull_ms_p99,
+	pg_cpu_share: ($uses * $visit.database_cpu_ms_a_push / (6 * 3600000)), pull_ms_p99: $c.pulls.alone.pull_ms_p99,
 	pull_ms_p50: $c.pulls.alone.pull_ms_p50, pull_ms_p99_beside_pushes: $c.pulls.beside.pull_ms_p99,
 	bytes_per_module: $days[-1].bytes_a_module,
 	bytes_per_module_day: ($days[-1].bytes_a_module - $days[-2].bytes_a_module),

@@ -25,7 +25,7 @@
 #include "sandbox/sandbox.h"
 
 #define SAMPLES_MIN 200 /* of a batch: fewer say hardly anything of a program's blocks */
-#define BATCHES 16	/* of one job */
+#define BATCHES 48	/* of one job, which takes 64 files */
 #define TIMEOUT_S 300
 #define SILENT "the command failed and said nothing; is morph-fleet installed?"
 #define FILE_BYTES (16u << 20) /* of a job's files: a profile, a report */
@@ -319,29 +319,63 @@ static int batch_make(struct manager *m, const struct module_row *module, struct
 
 /* ---- step 1 ---- */
 
+static int64_t interval_ns(const struct manager *m)
+{
+	return (int64_t)m->settings.fleet_interval_s * 1000000000;
+}
+
+static bool visit_is_due(const struct manager *m)
+{
+	const double interval = (double)interval_ns(m) * (1 + m->visit.longer);
+
+	return !m->visit.begun_ns || (double)(manager_monotonic_ns() - m->visit.begun_ns) >= interval;
+}
+
+/* The visit for which batches are collected begins with the first one. */
+static void visit_begin(struct manager *m, int64_t before_ns)
+{
+	if (!m->visit.before_ns)
+		m->visit = (struct visit){ .begun_ns = manager_monotonic_ns(),
+					   .longer = manager_chance() / 8,
+					   .before_ns = before_ns };
+}
+
+/* What is not handed over needs no visit. */
+static int batch_begin(struct manager *m, const struct module_row *module, int64_t before_ns,
+		       struct fault *reterr)
+{
+	int r = fleet_program_may(m, module, reterr);
+
+	if (r > 0) {
+		r = shipped_keep(m, module, reterr);
+		r = r == 0 ? 1 : r == -ENOENT ? 0 : r;
+	}
+	if (r <= 0)
+		return r < 0 ? r : news_drop(m->state, module->id, reterr);
+	visit_begin(m, before_ns);
+	return batch_make(m, module, reterr);
+}
+
+/* The next program of the visit that is collected for, or of one that is due. */
 static int batch_next(struct manager *m, struct fault *reterr)
 {
+	const int64_t before_ns = m->visit.before_ns ?: journal_now_ns() - interval_ns(m) / 2;
 	struct module_row module = { 0 };
 	int64_t id = 0;
-	int r = news_candidate(m->state, SAMPLES_MIN,
-			       journal_now_ns() - (int64_t)m->settings.fleet_interval_s * 1000000000, &id,
-			       reterr);
+	int r;
 
+	if (!m->visit.before_ns && !visit_is_due(m))
+		return 0;
+	r = news_candidate(m->state, SAMPLES_MIN, before_ns, &id, reterr);
+	if (r == 0 && id == 0)
+		m->visit.before_ns = 0;
 	if (r < 0 || id == 0)
 		return r;
 	r = module_get(m->state, id, &module, reterr);
 	if (r == 0)
 		r = news_take(m->state, id, reterr);
 	if (r == 0)
-		r = fleet_program_may(m, &module, reterr);
-	if (r > 0) {
-		r = shipped_keep(m, &module, reterr);
-		r = r == 0 ? 1 : r == -ENOENT ? 0 : r;
-	}
-	if (r > 0)
-		r = batch_make(m, &module, reterr);
-	else if (r == 0)
-		r = news_drop(m->state, id, reterr);
+		r = batch_begin(m, &module, before_ns, reterr);
 	module_row_done(&module);
 	return r;
 }
@@ -356,15 +390,19 @@ int fleet_open(struct manager *m, struct fault *reterr)
 	return r;
 }
 
+/* Batches are made whether or not the database takes them. */
 static int tick(struct manager *m, struct fault *reterr)
 {
 	int64_t waiting = 0;
 	int r = fleet_open(m, reterr);
 
 	if (r == 0)
-		r = news_count(m->state, &waiting, reterr);
-	if (r < 0 || !waiting || backoff_waits(&m->handing))
-		return r < 0 ? r : batch_next(m, reterr);
+		r = batch_next(m, reterr);
+	if (r < 0 || m->handover || m->visit.before_ns || backoff_waits(&m->handing))
+		return r;
+	r = news_count(m->state, &waiting, reterr);
+	if (r < 0 || !waiting)
+		return r;
 	r = push(m, reterr);
 	if (r < 0)
 		backoff_failed(&m->handing);

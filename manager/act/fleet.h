@@ -4,12 +4,14 @@
 /**
  * fleet.h - what this machine counts, handed over to a fleet, where morphd.conf names a credential
  *
- *	1. a program that may be told of has enough new samples (news.h), and had no batch for `fleet_interval`
- *	2. a job makes a profile of these alone: a batch, with a number, in the database
+ *	1. the database was not visited for `fleet_interval`, or up to an eighth longer, and a program that may be told of has
+ *	   enough new samples (news.h): then all such programs are collected for one visit, since most of what a visit costs is
+ *	   the same for one batch and for twenty
+ *	2. for each a job makes a profile of these samples alone: a batch, with a number, in morphd's database
  *	3. a job with a network (morph-fleet) hands batches over, in the order of their numbers, and says what became of each
  *	4. what was taken, or never will be, is forgotten; what was not waits: a minute, two, at last four hours
  *
- * One job at a time, beside edits.
+ * One job at a time, beside edits. When morphd starts, a visit is due for programs without a batch for half of the interval.
  */
 
 #include "manager/keep/context.h"

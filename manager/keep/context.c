@@ -4,6 +4,7 @@
 #include "manager/keep/context.h"
 
 #include <errno.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
@@ -18,9 +19,20 @@ uint64_t manager_monotonic_ns(void)
 #define WAIT_NS (60ull * 1000000000)
 #define WAIT_DOUBLINGS 8
 
+double manager_chance(void)
+{
+	uint32_t chance;
+
+	return getrandom(&chance, sizeof(chance), GRND_NONBLOCK) == sizeof(chance) ?
+		       (double)chance / UINT32_MAX :
+		       0;
+}
+
 bool backoff_failed(struct backoff *b)
 {
-	b->until_ns = manager_monotonic_ns() + (WAIT_NS << MIN(b->failures, (unsigned)WAIT_DOUBLINGS));
+	const uint64_t wait_ns = WAIT_NS << MIN(b->failures, (unsigned)WAIT_DOUBLINGS);
+
+	b->until_ns = manager_monotonic_ns() + wait_ns + (uint64_t)((double)wait_ns / 2 * manager_chance());
 	return !b->failures++;
 }
 

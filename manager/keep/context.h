@@ -25,10 +25,17 @@ struct queue;
 struct quiet;
 struct quota;
 
-/* Something that failed is tried again: a minute later, two, four, at last four hours. */
+/* Something that failed is tried again: a minute later, two, four, at last four hours, each longer by chance by up to half. */
 struct backoff {
 	uint64_t until_ns; /* CLOCK_MONOTONIC */
 	unsigned failures;
+};
+
+/* Of the fleet's database, which is visited for all programs at once (fleet.h). */
+struct visit {
+	uint64_t begun_ns; /* CLOCK_MONOTONIC; 0: none yet */
+	double longer;	   /* than the interval, until the next one: this part of it */
+	int64_t before_ns; /* CLOCK_REALTIME: programs without a batch since then are of it; 0: none is collected for */
 };
 
 struct manager {
@@ -54,7 +61,8 @@ struct manager {
 	int64_t arrivals_ns[ARRIVALS_PLACES]; /* when directories of sidecars had changed last (arrivals.h) */
 	struct handover *handover;	      /* owned; the one under way (fleet.h), or NULL */
 	bool has_news;			      /* there are tables for it (news.h) */
-	struct ask *ask;		      /* owned; the one under way (ask.h), or NULL */
+	struct visit visit;
+	struct ask *ask;		/* owned; the one under way (ask.h), or NULL */
 	struct backoff handing, asking; /* of the fleet's database: one may be refused, and the other not */
 };
 
@@ -65,6 +73,9 @@ int manager_mkdir(const char *path, mode_t mode, struct fault *reterr);
 void manager_log_fault(struct manager *manager, int code, const struct fault *fault);
 
 uint64_t manager_monotonic_ns(void);
+
+/** manager_chance() - 0 to 1, by chance, so that machines that began something together do not stay so */
+double manager_chance(void);
 
 /** backoff_failed() - once more. Return: was it the first time? */
 bool backoff_failed(struct backoff *backoff);

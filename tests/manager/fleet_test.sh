@@ -19,6 +19,8 @@ RANDOM=$SEED
 cluster_make
 certificate localhost
 cluster_listen
+echo "log_line_prefix = '%p %u '" >>"$dir/data/postgresql.conf"
+echo "log_statement = all" >>"$dir/data/postgresql.conf"
 socket_url=$url
 unprivileged "$pg/pg_ctl" -D "$dir/data" -m fast -s stop
 cluster_start
@@ -31,15 +33,35 @@ sql_port()
 sql_port "UPDATE fleet.setting SET first_cap = 1e9, max_cap = 1e9"
 fleet machine add here -o "$dir/here.url" --for "host=localhost port=$port dbname=fleet sslrootcert=$dir/localhost.crt"
 
-# A package has the program; its database is this test's.
+# A package has the program, and two others, which differ from it by build ID; its database is this test's.
 mkdir -p "$dir/dpkg/info" "$dir/dpkg/updates"
 mount --bind "$dir/dpkg" /var/lib/dpkg
 prog_install
+one=$prog
+for n in 2 3; do
+	python3 - "$MORPH_PROGRAMS/shipped.plain" "$dir/plain" "$(morph inspect --json "$prog" | jq -r .build_id)" "$n" <<-'END'
+		import sys
+		before, after = bytes.fromhex(sys.argv[3]), bytes.fromhex(sys.argv[3][:-2] + "0" + sys.argv[4])
+		data = open(sys.argv[1], "rb").read()
+		assert data.count(before) == 1 and before != after
+		open(sys.argv[2], "wb").write(data.replace(before, after))
+	END
+	"$MORPH_BIN/manager-pack" "$dir/plain" "$dir/morph" 1
+	"$MORPH_LLVM_DIR/bin/llvm-objcopy" --add-section .morph="$dir/morph" "$dir/plain" "$prog$n"
+	chmod 755 "$prog$n"
+done
 packaged()
 {
-	(cd / && md5sum "${prog#/}") >"$dir/dpkg/info/prog.md5sums"
+	(cd / && md5sum "${one#/}" "${one#/}2" "${one#/}3") >"$dir/dpkg/info/prog.md5sums"
 }
 packaged
+# sampled_of COUNT N: the same of the N-th program
+sampled_of()
+{
+	local prog=$one$2
+
+	MORPH_PROGRAMS=$dir sampled "$1" "bin/prog$2"
+}
 
 # A batch has as many samples as its sample log.
 profile_command="$dir/tools/batch {samples} {profile} {build_id}"
@@ -47,6 +69,7 @@ config_write
 cp "$MORPH_BIN/fleet-profile" "$MORPH_BIN/morph" "$dir/tools/"
 cat >"$dir/tools/batch" <<-'END'
 	#!/bin/bash
+	while [ -e "${0%/*}/hold" ]; do sleep 0.05; done
 	n=$("${0%/*}/morph" dump --json "$1" | sed -n 's/^ *"user": \([0-9]*\).*/\1/p')
 	exec "${0%/*}/fleet-profile" "$2" "$3" "$n" 1:7:100,50,0,x 2:9:20,30 # 3 to 1: profiles keep quarters of samples
 END
@@ -59,7 +82,7 @@ configure()
 		fleet_credential = ${1:-$dir/here.url}
 		fleet_certificates = $dir/localhost.crt
 		fleet_programs = ${2:-packages}
-		fleet_interval = 1s
+		fleet_interval = ${3:-1s}
 	END
 }
 claimed()
@@ -75,6 +98,31 @@ in_database()
 arrived()
 {
 	[ "$(claimed)" = "$1" ]
+}
+claimed_of()
+{
+	sql_port "SELECT coalesce(sum(claimed), 0) FROM fleet.day WHERE build = '\\x$(morph inspect --json "$one$1" | jq -r .build_id)'"
+}
+# configured WORD...: configure, and morphd has read it
+configured()
+{
+	readings=$(grep -c 'read .* again' "$dir/morphd.log" || true)
+	configure "$@"
+	kill -HUP "$morphd"
+	eventually read_again
+}
+read_again()
+{
+	[ "$(grep -c 'read .* again' "$dir/morphd.log")" -gt "$readings" ]
+}
+# Connections by which batches came.
+visits()
+{
+	sed -n 's/^\([0-9]*\) morph_m_here .*fleet\.push(.*/\1/p' "$dir/log" | sort -u | wc -l
+}
+new_samples()
+{
+	[ "$(in_database "SELECT coalesce(sum(weight), 0) FROM news WHERE target = -1")" = "$1.0" ]
 }
 # ---- nobody said so
 configure none
@@ -116,13 +164,9 @@ not_told()
 echo "d41d8cd98f00b204e9800998ecf8427e  ${prog#/}" >"$dir/dpkg/info/prog.md5sums"
 attack_held fleet-tells-of-a-file-that-no-package-has not_told
 packaged
-configure "$dir/here.url" "/somewhere/* /usr/*"
-kill -HUP "$morphd"
-sleep 0.5
+configured "$dir/here.url" "/somewhere/* /usr/*"
 attack_held fleet-tells-of-what-is-not-listed not_told
-configure "$dir/here.url" "/somewhere/* $dir/*"
-kill -HUP "$morphd"
-sleep 0.5
+configured "$dir/here.url" "/somewhere/* $dir/*"
 sampled 300
 eventually arrived 1300
 
@@ -135,11 +179,85 @@ cluster_start 2>/dev/null
 morphd_start
 eventually arrived 1550
 
+# ---- a visit is for all programs: what comes after one waits for the next
+sampled 300
+eventually arrived 1850
+eventually nothing_under_way
+before=$(visits)
+configured "" "" 1h
+sampled 300
+sampled_of 400 2
+sampled_of 500 3
+eventually new_samples 1200
+sleep 2.5
+is "visits within the hour" "$before" "$(visits)"
+configured
+sent=$((1850 + 1200))
+eventually arrived "$sent"
+eventually nothing_under_way
+is "visits for three programs" $((before + 1)) "$(visits)"
+is "of the second" 400 "$(claimed_of 2)"
+is "of the third" 500 "$(claimed_of 3)"
+
+# again: morphd is killed, and started
+again()
+{
+	kill -9 "$morphd"
+	wait "$morphd" || true
+	"$@"
+	morphd_start
+	eventually arrived "$sent"
+	eventually nothing_under_way
+}
+# ---- killed while a batch is made: it is made of the same samples
+touch "$dir/tools/hold"
+sampled_of 600 2
+sampled_of 500 3
+sent=$((sent + 1100))
+being_made()
+{
+	[ "$(in_database "SELECT count(*) FROM news WHERE taken = 1")" != 0 ]
+}
+eventually being_made
+again rm "$dir/tools/hold"
+
+# ---- killed when the database has taken the first of three batches, and is busy with the second
+signature=$(sql_port "SELECT oid::regprocedure FROM pg_proc WHERE proname = 'push' AND pronamespace = 'fleet'::regnamespace
+	ORDER BY pronargs DESC LIMIT 1")
+sql_port "ALTER FUNCTION $signature SET lock_timeout = '1min'" # so that it is busy for as long as it takes to see it
+locked="SELECT pid FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(300)' AND pid <> pg_backend_pid()"
+(sql_port "BEGIN" "SELECT 1 FROM fleet.day d WHERE d.build = '\\x$(morph inspect --json "${one}2" | jq -r .build_id)' FOR UPDATE" \
+	"SELECT pg_sleep(300)" >/dev/null 2>&1 || true) &
+holder_sleeps()
+{
+	[ "$(sql_port "$locked")" ]
+}
+eventually holder_sleeps
+before=$(claimed)
+touch "$dir/tools/hold" # until all three have new samples
+sampled 600
+sampled_of 500 2
+sampled_of 400 3
+sent=$((sent + 1500))
+rm "$dir/tools/hold"
+half_taken()
+{
+	[ "$(claimed)" = $((before + 600)) ] && [ "$(in_database "SELECT count(*) FROM news_batch")" = 3 ] &&
+		[ "$(sql_port "SELECT count(*) FROM pg_stat_activity WHERE usename = 'morph_m_here' AND wait_event_type = 'Lock'")" = 1 ]
+}
+eventually half_taken
+release()
+{
+	sql_port "SELECT pg_terminate_backend(pid) FROM ($locked) t" >/dev/null
+}
+again release
+
 # ---- kills at random moments of morphd and of the postmaster
-sent=1550
 for ((kill = 0; kill < KILLS; kill++)); do
 	sampled 300
-	sent=$((sent + 300))
+	sampled_of 250 2
+	sampled_of 200 3
+	sent=$((sent + 750))
 	sleep "$(printf '%d.%03d' $((RANDOM % 2)) $((RANDOM % 1000)))"
 	if ((kill % 3 == 2)); then
 		cluster_kill
@@ -151,7 +269,9 @@ for ((kill = 0; kill < KILLS; kill++)); do
 done
 # What was too little for a batch waits for more.
 sampled 300
-sent=$((sent + 300))
+sampled_of 300 2
+sampled_of 300 3
+sent=$((sent + 900))
 all_arrived()
 {
 	[ "$(claimed)" -ge "$((sent))" ]
