@@ -53,7 +53,7 @@ def blocks_of(morph, directory, program, binary, samples):
                               capture_output=True, text=True)
         cost = cpu_of_children() - before if cost is None else cost
         if made.returncode == 0:
-            blocks += next((x["blocks"] for x in json.loads(made.stdout)["functions"] if "blocks" in x), [])
+            blocks += [(function["name"], b) for x in json.loads(made.stdout)["functions"] for b in x.get("blocks", [])]
     return whole, blocks, cost
 
 
@@ -77,30 +77,47 @@ def rows_of(morph, directory, program, binary, turns, samples):
     exact, segments = exact_of(f"{directory}/{program}.exact"), segments_of(binary)
     cycles_a_sample = whole["clock_hz"] / whole["rate_hz"]
     rows = []
-    for block in blocks:
+    for function, block in blocks:
         counts = [exact.get(offset_of(segments, int(i["address"], 16)), 0) for i in to_first_jump(block)]
         true = turns * min(counts, default=0)
         charged = sum(i["charged"] for i in block["instructions"])
         rows.append({
-            "program": program, "block": block, "instructions": len(counts), "true": true,
+            "program": program, "function": function, "block": block, "instructions": len(counts), "true": true,
             "estimate": block["executions"], "cycles": block["cycles"], "charged": charged,
             "share": charged / whole["samples"],
             "cycles_exact": charged * cycles_a_sample / true if true else None,
         })
-    # Every instruction that ran, in these functions or not.
-    return rows, turns * sum(exact.values()), cost
+    # Every instruction that ran, and every sample, in these functions or not.
+    return rows, turns * sum(exact.values()), whole["samples"], cost
 
 
-def within(rows, scale=1):
-    """Instructions executed in blocks whose estimate is near enough."""
-    return sum(r["true"] * r["instructions"] for r in rows
+def by_executions(row):
+    """How much a block weighs: the instructions that were executed in it, its samples."""
+    return row["true"] * row["instructions"]
+
+
+def by_samples(row):
+    return row["charged"]
+
+
+def within(rows, weight, scale=1):
+    """Of the weight, that of blocks whose estimate is near enough."""
+    return sum(weight(r) for r in rows
                if r["true"] and r["estimate"] and abs(scale * r["estimate"] / r["true"] - 1) <= WITHIN)
 
 
-def best_scale(rows):
-    """One factor for a program: the one by which most is near enough."""
-    ratios = [r["true"] / r["estimate"] for r in rows if r["true"] and r["estimate"]]
-    return max(ratios, key=lambda s: within(rows, s), default=1)
+def best_scale(rows, weight):
+    """One factor for a program, or a function: the one by which most is near enough."""
+    ratios = [r["true"] / r["estimate"] for r in rows if r["true"] and r["estimate"] and weight(r)]
+    return max(ratios, key=lambda s: within(rows, weight, s), default=1)
+
+
+def within_by_function(rows, weight):
+    """The same with a best factor for each function: what is left is within functions."""
+    functions = {}
+    for r in rows:
+        functions.setdefault(r["function"], []).append(r)
+    return sum(within(f, weight, best_scale(f, weight)) for f in functions.values())
 
 
 def level_of(rows):
@@ -119,12 +136,18 @@ def summary(morph, directory, correlation, mca_cycles):
         lines = [line.split() for line in f]
     programs, rows = [], []
     for program, binary, turns, samples in lines:
-        found, executed, cost = rows_of(morph, directory, program, binary, int(turns), samples)
-        covered = sum(r["true"] * r["instructions"] for r in found)
+        found, executed, sampled, cost = rows_of(morph, directory, program, binary, int(turns), samples)
+        covered = sum(by_executions(r) for r in found)
+        seen = sum(by_executions(r) for r in found if r["charged"] >= LEAST_SAMPLES)
         programs.append({
             "program": program, "blocks": len(found), "instructions_covered": covered / executed,
-            "frequency_within_15": within(found) / executed,
-            "frequency_within_15_scaled": within(found, best_scale(found)) / executed,
+            "instructions_seen": seen / executed,
+            "frequency_within_15": within(found, by_executions) / executed,
+            "frequency_within_15_scaled": within(found, by_executions, best_scale(found, by_executions)) / executed,
+            "frequency_within_15_function": within_by_function(found, by_executions) / executed,
+            "samples_within_15": within(found, by_samples) / sampled,
+            "samples_within_15_scaled": within(found, by_samples, best_scale(found, by_samples)) / sampled,
+            "samples_within_15_function": within_by_function(found, by_samples) / sampled,
             "frequency_level": level_of(found),
             "annotate_cpu_s": cost,
         })
@@ -136,9 +159,7 @@ def summary(morph, directory, correlation, mca_cycles):
     mean = lambda key: sum(p[key] for p in programs) / len(programs)
     return {
         "programs": programs,
-        "frequency_within_15": mean("frequency_within_15"),
-        "frequency_within_15_scaled": mean("frequency_within_15_scaled"),
-        "instructions_covered": mean("instructions_covered"),
+        **{key: mean(key) for key in programs[0] if key.startswith(("frequency_within", "samples_within", "instructions_"))},
         "blocks": len(hottest),
         "cpi_correlation": {
             "measured": correlation([(r["cycles"], r["cycles_exact"]) for r in hottest]),

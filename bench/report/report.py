@@ -433,15 +433,19 @@ def cpi(page, table, _directory):
 
 def cpi_suite(page, suite):
     page.heading("programs, without a count (the paper's Figure 8)", 3)
-    page.text("Share of all executed instructions whose block is told to run within 15 % of its exact count; scaled: by the best "
-              "one factor for each program, as one count would give it; level: how many times as often as in truth blocks "
-              "are told to run (median); covered: of all instructions executed, those in the functions that were looked "
-              "at; annotate: CPU seconds of one morph annotate of the function that has most samples.")
-    columns = ("program", "blocks", "instructions_covered", "frequency_within_15", "frequency_within_15_scaled",
-               "frequency_level", "annotate_cpu_s")
+    page.text("Frequency: share of all executed instructions whose block is told to run within 15 % of its exact count; samples: "
+              "share of all samples that are in such blocks, as the paper weighs them; scaled: by the best one factor for "
+              "each program, as one count would give it; function: by the best one for each function; level: how many "
+              "times as often as in truth blocks are told to run (median); covered: of all instructions executed, those "
+              "in the functions that were looked at; seen: those in blocks with 30 samples or more; annotate: CPU "
+              "seconds of one morph annotate of the function that has most samples.")
+    means = ("instructions_covered", "instructions_seen", "frequency_within_15", "frequency_within_15_scaled",
+             "frequency_within_15_function", "samples_within_15", "samples_within_15_scaled",
+             "samples_within_15_function")
+    columns = ("program", "blocks", *means, "frequency_level", "annotate_cpu_s")
     page.table([c.replace("_", " ") for c in columns],
                [[number(row.get(c)) for c in columns] for row in suite["programs"]] +
-               [["mean", "", *(number(suite[c]) for c in columns[2:5]), "", ""]])
+               [["mean", "", *(number(suite[c]) if c in suite else "-" for c in means), "", ""]])
     page.text(f"The {suite['blocks']} hottest blocks of all of them:")
     correlations(page, suite["cpi_correlation"])
 
