@@ -176,6 +176,8 @@ static int on_hangup(_unused_ sd_event_source *source, _unused_ const struct sig
 	d->manager->settings = settings;
 	arrivals_forget(d->manager);
 	log_info("read %s again; changed directories count from the next start", d->config);
+	if (d->shadow) /* shadow_path may be another, and nothing else says so */
+		on_shadow(d);
 	return 0;
 }
 

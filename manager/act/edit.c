@@ -218,6 +218,16 @@ static void edit_activate(struct edit *edit, const struct generation_row *made)
 
 static int stage_start(struct edit *edit, enum stage stage, struct fault *reterr);
 
+/* Samples of other machines that are in the profile. */
+static double others(const struct profile_answer *answer)
+{
+	double sum = 0;
+
+	for (int i = 0; i < PRIOR_SOURCES; i++)
+		sum += answer->others[i];
+	return sum;
+}
+
 /* An edit by what is mostly chance makes programs slower, not faster. */
 static bool profile_is_too_thin(struct edit *edit, char *rettext, size_t size)
 {
@@ -227,7 +237,7 @@ static bool profile_is_too_thin(struct edit *edit, char *rettext, size_t size)
 		return false;
 	edit->needed = (int64_t)answer->missing;
 	snprintf(rettext, size, "postponed: %.0f samples are too few, at least %.0f more are needed",
-		 edit->input.samples, answer->missing);
+		 edit->input.samples + others(answer), answer->missing);
 	return !edit->path; /* the user's wish counts more */
 }
 
@@ -251,13 +261,9 @@ static bool agrees_with_others(struct edit *edit, char *rettext, size_t size)
 /* How much of it is others', and what that means for the next one. */
 static int others_note(struct edit *edit, struct fault *reterr)
 {
-	double others = 0;
-
-	for (int i = 0; i < PRIOR_SOURCES; i++)
-		others += edit->answer.others[i];
 	return state_do(edit->manager->state, reterr,
 			"UPDATE module SET prior_edit = CASE WHEN ? THEN ? END WHERE id = ?", "iii",
-			(int64_t)(others > edit->input.samples), edit->module.samples, edit->module.id);
+			(int64_t)(others(&edit->answer) > edit->input.samples), edit->module.samples, edit->module.id);
 }
 
 /* Step 5: what was made, as somebody saw it who had never met the IR. */

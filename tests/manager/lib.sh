@@ -115,7 +115,7 @@ morphd_start()
 # morphd_wait [COMMAND]: until morphd answers COMMAND, which is `morph` where none is given
 morphd_wait()
 {
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		if "${1:-morph}" status >/dev/null 2>&1; then return; fi
 		kill -0 "$morphd" 2>/dev/null || fail "morphd ended: $(tail -1 "$dir/morphd.log")"
 		sleep 0.05
@@ -146,7 +146,7 @@ sampled()
 
 spool_wait()
 {
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		if ! compgen -G "$dir/spool/*.samples" >/dev/null; then return; fi
 		sleep 0.05
 	done
@@ -190,10 +190,10 @@ is()
 	[ "$2" = "$3" ] || fail "$1: $3, not $2"
 }
 
-# eventually COMMAND...: within ten seconds
+# eventually COMMAND...: within a minute
 eventually()
 {
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		if "$@"; then return; fi
 		sleep 0.05
 	done

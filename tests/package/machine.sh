@@ -90,7 +90,7 @@ manager_start()
 {
 	root_start "$root" morphd --bus=none --set=automatic=no --set=worker_socket=/none --set=idle_session=no --set=minimum_samples=1 >"$work/manager.log" 2>&1
 	manager=$!
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		root_run "$root" morph status >/dev/null 2>&1 && return
 		sleep 0.1
 	done
@@ -116,7 +116,7 @@ reoptimize()
 	manager_start
 	must "sampling" root_run "$root" morph record --files -F 1999 -o /tmp/samples -- "$@"
 	mv "$root/tmp/samples" "$root/var/spool/morph/test.samples"
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		root_run "$root" morph status --json | jq -e --arg file "$file" '[.modules[] | select(.path == $file) | .samples] | add > 0' >/dev/null && break
 		sleep 0.2
 	done

@@ -59,7 +59,7 @@ desktop()
 	sed -i 's/^month.*/month = 2001-01/' "$dir/notified/told"
 	NAME=$1 LOG=$dir/$1 BIN=$MORPH_BIN TOLD=$dir/notified/told dbus-run-session -- bash -ec '
 		"$BIN/manager-notifier" "$NAME" "$LOG" &
-		for _ in $(seq 200); do
+		for _ in $(seq 1200); do
 			if busctl --user status "$NAME" >/dev/null 2>&1; then break; fi
 			sleep 0.05
 		done

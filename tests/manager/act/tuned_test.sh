@@ -38,7 +38,7 @@ morph history "$prog" | grep -q "generation 1 is active\|activated" || fail "$(m
 
 # ---- it is held, however much is sampled
 sampled_much 1
-for _ in $(seq 100); do
+for _ in $(seq 600); do
 	json explain . "$prog" | grep -q 'it was measured on this machine' && break
 	sleep 0.1
 done
@@ -50,7 +50,7 @@ tune -- "$prog" 20000 B >"$dir/loss.json"
 is use kept "$(jq -r .use "$dir/loss.json")"
 cmp "$prog" "$dir/tools/misled" || fail "the shipped file did not come back"
 sampled_much 2
-for _ in $(seq 100); do
+for _ in $(seq 600); do
 	json explain . "$prog" | grep -q 'as shipped stays' && break
 	sleep 0.1
 done

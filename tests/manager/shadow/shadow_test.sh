@@ -61,7 +61,7 @@ sampled()
 	"$MORPH_BIN/manager-samples" "$dir/part" "$MORPH_PROGRAMS/$2" "$1" 2000 $n
 	chown $user "$dir/part"
 	mv "$dir/part" "$home/.local/state/morph/spool/$n.samples"
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		if ! compgen -G "$home/.local/state/morph/spool/*.samples" >/dev/null; then return; fi
 		sleep 0.05
 	done
@@ -144,6 +144,7 @@ rm "$home/.local/bin/cat"
 
 # ---- another program of that name, before it in PATH; and gone again
 install_program "$system/prog" shipped
+for _ in 1 2 3; do own status >/dev/null; done # morphd has looked at the directory: the new shadow_path alone makes it look again
 config "shadow_path = $system:$home/.local/bin:/usr/bin"
 kill -HUP "$morphd"
 sampled "$system/prog" shipped

@@ -38,7 +38,7 @@ cat >"$root/before.sh" <<-'END'
 	systemctl start morphd || echo "morphd does not start" >>/result
 	"$MORPH_BIN/manager-samples" /var/spool/morph/part /opt/morph-test/shipped $prog 1200 1
 	mv /var/spool/morph/part /var/spool/morph/1.samples
-	for _ in $(seq 300); do
+	for _ in $(seq 600); do
 		cmp -s $prog /opt/morph-test/crashing && break
 		sleep 0.1
 	done
