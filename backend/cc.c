@@ -98,6 +98,10 @@ static void link_flags_add(const struct cc *cc, const char *linker, struct argum
 		arguments_add(args, "-Xlinker");
 		arguments_printf(args, "--morph-selftest=%s", line->selftest);
 	}
+	if (line->benchmark) {
+		arguments_add(args, "-Xlinker");
+		arguments_printf(args, "--morph-benchmark=%s", line->benchmark);
+	}
 	if (cc->verifies && !line->is_probe) {
 		arguments_add(args, "-Xlinker");
 		arguments_add(args, "--morph-verify");
@@ -116,7 +120,8 @@ static bool is_gcc_lto(const char *word)
 /* Does clang not get @word, and why? */
 static bool word_is_dropped(const struct cc *cc, const char *word, const char **retwhy)
 {
-	if (strncmp(word, "--morph-selftest=", 17) == 0 || strcmp(word, "--morph-verify") == 0) {
+	if (strncmp(word, "--morph-selftest=", 17) == 0 || strncmp(word, "--morph-benchmark=", 18) == 0 ||
+	    strcmp(word, "--morph-verify") == 0) {
 		*retwhy = NULL;
 		return true;
 	}

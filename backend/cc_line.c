@@ -254,6 +254,8 @@ static void option_read(struct cc_line *line, struct seen *seen, const char *arg
 		linker_read(line, value);
 	else if ((value = value_of(arg, "--morph-selftest=")))
 		line->selftest = value;
+	else if ((value = value_of(arg, "--morph-benchmark=")))
+		line->benchmark = value;
 	else if (strcmp(arg, "--morph-verify") == 0)
 		line->verifies = true;
 	else if ((value = value_of(arg, "--target=")))

@@ -23,11 +23,12 @@ struct cc_line {
 	bool builds; /* CC_PLAIN: makes code, for which there is no IR; else nothing is made, or something is printed */
 	bool has_input, has_source; /* an input; one that is compiled */
 	bool reads_stdin;
-	const char *output;   /* -o, or NULL */
-	const char *input;    /* the first one, or NULL */
-	const char *linker;   /* another linker that the caller wants, or NULL */
-	const char *selftest; /* --morph-selftest=, or NULL */
-	bool verifies;	      /* --morph-verify */
+	const char *output;    /* -o, or NULL */
+	const char *input;     /* the first one, or NULL */
+	const char *linker;    /* another linker that the caller wants, or NULL */
+	const char *selftest;  /* --morph-selftest=, or NULL */
+	const char *benchmark; /* --morph-benchmark=, or NULL */
+	bool verifies;	       /* --morph-verify */
 };
 
 /** cc_takes_next() - is the word behind @option its value? */

@@ -93,6 +93,7 @@ static const struct option_rule long_rules[] = {
 	{ "lto-sample-profile", VALUE_NEXT, LD_CODEGEN },
 	{ "lto-whole-program-visibility", VALUE_NONE, LD_CODEGEN },
 	{ "mllvm", VALUE_NEXT, LD_CODEGEN },
+	{ "morph-benchmark", VALUE_NEXT, LD_OURS },
 	{ "morph-linker", VALUE_NEXT, LD_OURS },
 	{ "morph-selftest", VALUE_NEXT, LD_OURS },
 	{ "morph-verify", VALUE_NONE, LD_OURS },
@@ -326,6 +327,8 @@ static void item_note(struct ld_line *line, const struct ld_item *item, const ch
 	case LD_OURS:
 		if (strcmp(item->option, "morph-selftest") == 0)
 			line->selftest = item->value;
+		else if (strcmp(item->option, "morph-benchmark") == 0)
+			line->benchmark = item->value;
 		else if (strcmp(item->option, "morph-verify") == 0)
 			line->verifies = true;
 		else

@@ -43,8 +43,9 @@ struct ld_line {
 	struct ld_item *items;	/* owned */
 	size_t n_items, capacity;
 
-	const char *output;   /* "a.out" unless given */
-	const char *selftest; /* --morph-selftest=, or NULL */
+	const char *output;    /* "a.out" unless given */
+	const char *selftest;  /* --morph-selftest=, or NULL */
+	const char *benchmark; /* --morph-benchmark=, or NULL */
 	const char *sysroot;
 	const char *cpu;    /* -mcpu of the code generator, or NULL */
 	unsigned lto_level; /* of the pipeline: 0..3; 2 unless given */

@@ -182,7 +182,8 @@ static int facts_take(struct packer *p)
 	data->opt_level = line->codegen_level;
 	data->strips = line->strips;
 	data->pic = line->is_shared || line->is_pie;
-	if (!text_set(&data->cpu, line->cpu) || !text_set(&data->selftest, line->selftest))
+	if (!text_set(&data->cpu, line->cpu) || !text_set(&data->selftest, line->selftest) ||
+	    !text_set(&data->benchmark, line->benchmark))
 		return fault_errno(p->reterr, -ENOMEM, "options");
 	return options_take(p);
 }

@@ -114,6 +114,8 @@ static void summary_print(const struct summary *s)
 		printf("  %-11s %s\n", i ? "" : "options", SHOWN(d->options[i]));
 	if (d->selftest)
 		printf("  self-test   %s\n", SHOWN(d->selftest));
+	if (d->benchmark)
+		printf("  benchmark   %s\n", SHOWN(d->benchmark));
 	printf("  IR          %zu modules, %" PRIu64 " bytes\n", d->n_modules, s->ir_bytes);
 	printf("  functions   %zu\n", map->n_functions);
 	printf("  blocks      %zu, %zu of them with a probe\n", map->n_blocks, s->n_blocks_with_probe);
@@ -157,6 +159,7 @@ static void compiler_json(const struct morph_data *d, struct json *json)
 		json_string(json, NULL, d->options[i]);
 	json_array_end(json);
 	json_string(json, "selftest", d->selftest);
+	json_string(json, "benchmark", d->benchmark);
 	morph_data_modules_json(d, json);
 }
 

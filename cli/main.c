@@ -49,12 +49,15 @@ int report_run(int argc, char **argv);
 int blocks_run(int argc, char **argv);
 int diff_run(int argc, char **argv);
 int bisect_run(int argc, char **argv);
+int benchmark_run(int argc, char **argv);
 int restart_run(int argc, char **argv);
 
 const struct verb verbs[] = {
-	{ "cc", cc_run, "[--morph-selftest=COMMAND] [--morph-verify] CLANG-ARGUMENT...",
+	{ "cc", cc_run,
+	  "[--morph-selftest=COMMAND] [--morph-benchmark=COMMAND] [--morph-verify] CLANG-ARGUMENT...",
 	  "compile C for Morph: CC=morph-cc" },
-	{ "c++", cxx_run, "[--morph-selftest=COMMAND] [--morph-verify] CLANG-ARGUMENT...",
+	{ "c++", cxx_run,
+	  "[--morph-selftest=COMMAND] [--morph-benchmark=COMMAND] [--morph-verify] CLANG-ARGUMENT...",
 	  "compile C++ for Morph: CXX=morph-c++" },
 	{ "inspect", inspect_run, "FILE [--json] [--sidecar-dir DIR]", "what a program carries for Morph" },
 	{ "split", split_run, "FILE [-o SIDECAR | --dir DIR] [--keep] [--json]",
@@ -94,9 +97,13 @@ const struct verb verbs[] = {
 	  "[--measure-only]\n"
 	  "                  [--state DIR] [--socket=PATH | --bus=ADDRESS]\n"
 	  "                  [--shipped FILE | --store DIR] [--sidecar-dir DIR] [--jobs N] [--json]\n"
-	  "                  COMMAND [ARGUMENT...]\n"
+	  "                  (--benchmark | COMMAND [ARGUMENT...])\n"
 	  "       morph tune --list [--json]",
 	  "measure a handful of generations of a program, and keep the best" },
+	{ "benchmark", benchmark_run,
+	  "PROGRAM [--command COMMAND] [--timeout SECONDS] [--user NAME] [--sidecar-dir DIR] [--quiet | "
+	  "--json]",
+	  "run the packager's benchmark of a program once, in the sandbox" },
 	{ "status", status_run, "[-a] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "programs, samples, generations, and what morphd waits for" },
 	{ "top", top_run, "[-f] [-p PID]... [-d SECONDS] [-n ROUNDS] [-l LINES] [-F HZ] [--json]",

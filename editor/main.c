@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +36,7 @@
 #include "editor/steps/recall.h"
 #include "profiles/infer/verdict.h"
 #include "profiles/store/seen.h"
+#include "sandbox/account.h"
 #include "sandbox/sandbox.h"
 
 #define EDIT_FILE_BYTES (4ull << 30)
@@ -84,41 +84,10 @@ struct workplace {
 	int out_fd, memo_fd;
 };
 
-/* The account to compile under: asked for, else "morph-edit", else nobody; none unless we are root. */
-static int user_find(const char *name, uid_t *retuid, gid_t *retgid, struct fault *reterr)
-{
-	static const char *const candidates[] = { "morph-edit", "nobody" };
-	const struct passwd *user = NULL;
-
-	*retuid = (uid_t)-1;
-	*retgid = (gid_t)-1;
-	if (geteuid() != 0)
-		return 0;
-	if (name)
-		user = getpwnam(name);
-	for (size_t i = 0; !name && !user && i < ARRAY_SIZE(candidates); i++)
-		user = getpwnam(candidates[i]);
-	if (!user || user->pw_uid == 0)
-		return fault_set(reterr, -ENOENT,
-				 "no unprivileged user \"%s\" to compile under; name one with --user",
-				 name ? name : "morph-edit");
-	*retuid = user->pw_uid;
-	*retgid = user->pw_gid;
-	return 0;
-}
-
-/* Where others may write beside it, they may have put a link in its place. */
-static int directory_give(const char *path, uid_t uid, gid_t gid)
-{
-	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	return fd < 0 || fchown(fd, uid, gid) < 0 ? -errno : 0;
-}
-
 static int workplace_make(const struct arguments *a, struct workplace *ret, struct fault *reterr)
 {
 	const char *base = a->work ? a->work : getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-	int r = user_find(a->user, &ret->uid, &ret->gid, reterr);
+	int r = account_find(a->user, &ret->uid, &ret->gid, reterr);
 
 	if (r < 0)
 		return r;
@@ -130,7 +99,7 @@ static int workplace_make(const struct arguments *a, struct workplace *ret, stru
 	if (!mkdtemp(ret->directory))
 		return fault_errno(reterr, -errno, "%s: cannot make a work directory", base);
 	if (ret->uid != (uid_t)-1)
-		r = directory_give(ret->directory, ret->uid, ret->gid);
+		r = account_give(ret->directory, ret->uid, ret->gid);
 	if (r < 0) {
 		rmdir(ret->directory);
 		return fault_errno(reterr, r, "%s: cannot give it to the sandbox user", ret->directory);

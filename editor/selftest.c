@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "base/child.h"
 #include "base/file.h"
+#include "sandbox/shell.h"
 
 struct answer {
 	int status; /* as waitpid(2) gives it */
@@ -27,22 +27,13 @@ static void answer_done(struct answer *answer)
 static int run_once(const struct selftest *test, const struct image *image, int run, struct answer *ret,
 		    struct fault *reterr)
 {
-	char place[PATH_MAX], program[PATH_MAX], output[PATH_MAX], home[PATH_MAX + 8],
-		variable[PATH_MAX + 16], temporary[PATH_MAX + 16], memory[32];
-	char *const environment[] = {
-		(char[]){ "PATH=/usr/bin:/bin" }, (char[]){ "LC_ALL=C" }, home, temporary, variable, NULL
-	};
-	char *const argv[] = { (char[]){ "/bin/sh" },
-			       (char[]){ "-c" },
-			       (char[]){ "ulimit -v \"$3\"; exec >\"$2\" 2>&1 </dev/null; eval \"$1\"" },
-			       (char[]){ "sh" },
-			       (char *)test->command,
-			       output,
-			       memory,
-			       NULL };
-	struct child_options options = { .directory = place,
-					 .environment = environment,
-					 .timeout_s = test->timeout_s };
+	char place[PATH_MAX], program[PATH_MAX], output[PATH_MAX];
+	struct shell shell = { .command = test->command,
+			       .program = program,
+			       .directory = place,
+			       .output = output,
+			       .timeout_s = test->timeout_s,
+			       .memory_bytes = test->memory_bytes ?: SELFTEST_MEMORY_BYTES };
 	const uint8_t *bytes;
 	size_t size;
 	int r;
@@ -51,18 +42,13 @@ static int run_once(const struct selftest *test, const struct image *image, int 
 	    snprintf(program, sizeof(program), "%s/run/%s", test->directory, test->name) >= PATH_MAX)
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", test->directory);
 	snprintf(output, sizeof(output), "%s/output-%d", test->directory, run);
-	snprintf(memory, sizeof(memory), "%llu",
-		 (unsigned long long)(test->memory_bytes ?: SELFTEST_MEMORY_BYTES) >> 10);
-	snprintf(home, sizeof(home), "HOME=%s", place);
-	snprintf(temporary, sizeof(temporary), "TMPDIR=%s", place);
-	snprintf(variable, sizeof(variable), "PROGRAM=%s", program);
 	file_remove_tree(place, NULL);
 	if (mkdir(place, 0700) < 0)
 		return fault_errno(reterr, -errno, "%s", place);
 	bytes = image_bytes(image, &size);
 	r = file_write(program, bytes, size, 0700, reterr);
 	if (r == 0)
-		r = child_run(argv, &options, &ret->status, reterr);
+		r = shell_run(&shell, &ret->status, reterr);
 	return r < 0 ? r : file_map_open(output, &ret->output, reterr);
 }
 

@@ -89,6 +89,7 @@ static int head_encode(const struct morph_data *data, const struct build_id *id,
 	text_encode(out, data->triple);
 	text_encode(out, data->cpu);
 	text_encode(out, data->selftest);
+	text_encode(out, data->benchmark);
 	buffer_u8(out, (uint8_t)data->lto);
 	buffer_u8(out, (uint8_t)data->opt_level);
 	buffer_u8(out, (uint8_t)data->lto_level);
@@ -190,7 +191,8 @@ static int id_decode(struct reader *in, struct build_id *ret, struct fault *rete
 
 static int head_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
 {
-	char **texts[] = { &data->llvm_version, &data->triple, &data->cpu, &data->selftest };
+	char **texts[] = { &data->llvm_version, &data->triple, &data->cpu, &data->selftest,
+			   &data->benchmark };
 
 	if (id_decode(in, &data->build_id, reterr) < 0 || id_decode(in, &data->origin, reterr) < 0)
 		return -EBADMSG;
@@ -379,6 +381,7 @@ void morph_data_free(struct morph_data *data)
 	free(data->triple);
 	free(data->cpu);
 	free(data->selftest);
+	free(data->benchmark);
 	block_map_free(data->map);
 	link_plan_free(data->plan);
 	buffer_done(&data->payload);

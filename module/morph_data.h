@@ -21,7 +21,7 @@
 #include "module/image.h"
 #include "module/link_plan.h"
 
-#define MORPH_DATA_VERSION 7u
+#define MORPH_DATA_VERSION 8u
 #define MORPH_SECTION ".morph"
 
 enum morph_lto { MORPH_LTO_THIN = 1, MORPH_LTO_FULL = 2 };
@@ -39,7 +39,8 @@ struct morph_data {
 		origin;	    /* of the shipped file that a generation was made from; size 0: shipped itself */
 	char *llvm_version; /* "22.1.8": the codegen that made the shipped text */
 	char *triple;
-	char *selftest; /* packager's command, or NULL */
+	char *selftest;	 /* packager's command, or NULL */
+	char *benchmark; /* likewise: what the program is to be fast at */
 	enum morph_lto lto;
 	unsigned opt_level; /* of the LTO codegen: 0..3 */
 	unsigned lto_level; /* of the LTO passes: 0..3 */
@@ -67,7 +68,7 @@ struct morph_data {
  */
 int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer);
 /**
- * morph_data_hash() - of all that @data says, but for its build ID: IR, link plan, options, self-test, block map
+ * morph_data_hash() - of all that @data says, but for its build ID: IR, link plan, options, self-test, benchmark, block map
  * @data's modules must be there, or unpacked. What was hashed before in @hash counts, too. Return: 0 or -ENOMEM
  */
 int morph_data_hash(const struct morph_data *data, struct sha256 *hash);

@@ -50,6 +50,7 @@ void morph_data_dump(const struct morph_data *data, FILE *out)
 	if (data->origin.size)
 		fprintf(out, "made from build ID %s\n", build_id_text(&data->origin, id));
 	line_dump("self-test", data->selftest, out);
+	line_dump("benchmark", data->benchmark, out);
 	for (size_t i = 0; i < data->n_options; i++)
 		line_dump("option", data->options[i], out);
 	for (size_t i = 0; i < data->n_modules; i++) {
@@ -105,6 +106,7 @@ void morph_data_dump_json(const struct morph_data *data, FILE *out)
 	json_bool(&json, "pic", data->pic);
 	json_bool(&json, "strips", data->strips);
 	json_string(&json, "selftest", data->selftest);
+	json_string(&json, "benchmark", data->benchmark);
 	json_array_begin(&json, "options");
 	for (size_t i = 0; i < data->n_options; i++)
 		json_string(&json, NULL, data->options[i]);

@@ -2,6 +2,7 @@
 
 /*
  * morph tune PROGRAM -- COMMAND...: measure a handful of generations of a program by what the command costs, and keep the best
+ * morph tune PROGRAM --benchmark: likewise by the packager's benchmark, which is a command like any other (benchmark.c)
  *
  *	1. the shipped file, and a profile: the one given, that of the generation that stands there, or one of the command
  *	2. candidates (candidates.h)
@@ -19,6 +20,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -28,8 +30,10 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/shared/number.h"
+#include "cli/shared/self.h"
 #include "cli/shared/shipped.h"
 #include "cli/tune/activate.h"
+#include "cli/tune/benchmark_of.h"
 #include "cli/tune/candidates.h"
 #include "cli/tune/judge.h"
 #include "cli/tune/result.h"
@@ -49,12 +53,14 @@ struct tune {
 	const char *argument; /* PROGRAM as given */
 	const char *output, *given_profile, *given_shipped, *store, *names, *sidecar_dir, *jobs;
 	double error, least_percent, minutes, timeout_s, most_rounds;
-	bool ignores_output, json, selftest, only_measures;
+	bool ignores_output, json, selftest, only_measures, benchmarks;
 	const char *state; /* morphd's state directory; NULL: the configured one */
 	struct client_options daemon;
 	/* what was found */
 	char program[PATH_MAX], shipped[PATH_MAX], profile[PATH_MAX], directory[PATH_MAX];
-	bool is_generation; /* what stands there now */
+	char self[PATH_MAX], *stored; /* stored: owned; the packager's benchmark */
+	char *benchmark[8];	      /* the command that runs it, of these */
+	bool is_generation;	      /* what stands there now */
 	struct candidates candidates;
 	struct rounds_member members[CANDIDATES_MOST];
 	struct judged judged[CANDIDATES_MOST];
@@ -128,6 +134,23 @@ static int shipped_look(struct tune *tune, struct fault *reterr)
 				    reterr);
 	} else
 		return shipped_find(tune->program, tune->store, tune->shipped, reterr);
+	return 0;
+}
+
+/* The command is known once and for all: it is not looked for in each round anew. */
+static int benchmark_take(struct tune *tune, struct fault *reterr)
+{
+	int r = benchmark_of(tune->shipped, tune->sidecar_dir, &tune->stored, reterr);
+
+	if (r == 0)
+		r = self_find(tune->self, reterr);
+	if (r < 0)
+		return r;
+	memcpy(tune->benchmark,
+	       (char *[]){ tune->self, (char *)"benchmark", (char *)"--quiet", (char *)"--command",
+			   tune->stored, tune->program, NULL },
+	       7 * sizeof(char *));
+	tune->rounds.run.command = tune->benchmark;
 	return 0;
 }
 
@@ -331,6 +354,8 @@ static int tune_program(struct tune *tune, struct fault *reterr)
 	if (!realpath(tune->argument, tune->program))
 		return fault_errno(reterr, -errno, "%s", tune->argument);
 	r = shipped_look(tune, reterr);
+	if (r == 0 && tune->benchmarks)
+		r = benchmark_take(tune, reterr);
 	if (r < 0)
 		return r;
 	if (snprintf(tune->directory, sizeof(tune->directory), "%s/morph-tune.XXXXXX",
@@ -366,6 +391,7 @@ enum {
 	OPT_SHIPPED,
 	OPT_STORE,
 	OPT_SIDECARS,
+	OPT_BENCHMARK,
 	OPT_LIST,
 	OPT_SELFTEST
 };
@@ -385,6 +411,7 @@ static const struct option long_options[] = { { "output", required_argument, NUL
 					      { "store", required_argument, NULL, OPT_STORE },
 					      { "sidecar-dir", required_argument, NULL, OPT_SIDECARS },
 					      { "selftest", no_argument, NULL, OPT_SELFTEST },
+					      { "benchmark", no_argument, NULL, OPT_BENCHMARK },
 					      { "measure-only", no_argument, NULL, OPT_MEASURE_ONLY },
 					      { "state", required_argument, NULL, OPT_STATE },
 					      { "socket", required_argument, NULL, OPT_SOCKET },
@@ -474,6 +501,7 @@ static int arguments_parse(int argc, char **argv, struct tune *tune)
 		case OPT_STATE: tune->state = optarg; break;
 		case OPT_SOCKET: tune->daemon.socket = optarg; break;
 		case OPT_BUS: tune->daemon.bus = optarg; break;
+		case OPT_BENCHMARK: tune->benchmarks = true; break;
 		case OPT_LIST: list = true; break;
 		case 'h': return verb_help("tune");
 		default:
@@ -483,7 +511,8 @@ static int arguments_parse(int argc, char **argv, struct tune *tune)
 		}
 	if (list)
 		return list_print(tune->json);
-	return optind + (tune->argument ? 0 : 1) < argc ? -1 : verb_usage("tune");
+	return optind + (tune->argument ? 0 : 1) + (tune->benchmarks ? 0 : 1) <= argc ? -1 :
+											verb_usage("tune");
 }
 
 int tune_run(int argc, char **argv);
@@ -514,9 +543,11 @@ int tune_run(int argc, char **argv)
 		if (argv[optind] && strcmp(argv[optind], "--") == 0)
 			optind++;
 	}
-	if (!argv[optind])
+	if (!argv[optind] == !tune.benchmarks) /* one of both */
 		return verb_usage("tune");
-	tune.rounds.run.command = argv + optind;
+	if (!tune.benchmarks)
+		tune.rounds.run.command = argv + optind;
 	r = tune_program(&tune, &fault);
+	free(tune.stored);
 	return r < 0 ? verb_fail("tune", &fault) : VERB_DONE;
 }

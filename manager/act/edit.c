@@ -263,7 +263,8 @@ static int others_note(struct edit *edit, struct fault *reterr)
 {
 	return state_do(edit->manager->state, reterr,
 			"UPDATE module SET prior_edit = CASE WHEN ? THEN ? END WHERE id = ?", "iii",
-			(int64_t)(others(&edit->answer) > edit->input.samples), edit->module.samples, edit->module.id);
+			(int64_t)(others(&edit->answer) > edit->input.samples), edit->module.samples,
+			edit->module.id);
 }
 
 /* Step 5: what was made, as somebody saw it who had never met the IR. */

@@ -24,6 +24,7 @@ static struct morph_data *small_data(void)
 	data->llvm_version = strdup("22.1.8");
 	data->triple = strdup("x86_64-pc-linux-gnu");
 	data->selftest = strdup("./prog --version");
+	data->benchmark = strdup("./prog --work");
 	data->lto = MORPH_LTO_THIN;
 	data->opt_level = 2;
 	data->pic = true;
@@ -56,6 +57,7 @@ TEST(what_is_encoded_comes_back)
 	CHECK_STR(again->llvm_version, "22.1.8");
 	CHECK_STR(again->triple, "x86_64-pc-linux-gnu");
 	CHECK_STR(again->selftest, "./prog --version");
+	CHECK_STR(again->benchmark, "./prog --work");
 	CHECK(!again->cpu && again->pic);
 	CHECK_INT(again->lto, MORPH_LTO_THIN);
 	CHECK_INT(again->opt_level, 2);
@@ -205,6 +207,10 @@ TEST(what_morph_data_says_is_in_its_hash)
 	hash_of(data, after);
 	data->selftest[2] ^= 1;
 	ATTACK("same-id-other-self-test", memcmp(before, after, sizeof(before)) != 0);
+	data->benchmark[2] ^= 1;
+	hash_of(data, after);
+	data->benchmark[2] ^= 1;
+	ATTACK("same-id-other-benchmark", memcmp(before, after, sizeof(before)) != 0);
 	data->opt_level ^= 1;
 	hash_of(data, after);
 	ATTACK("same-id-other-options", memcmp(before, after, sizeof(before)) != 0);
@@ -276,6 +282,7 @@ TEST(dumps_of_hostile_names_are_text)
 	hostile(&data->llvm_version);
 	hostile(&data->triple);
 	hostile(&data->selftest);
+	hostile(&data->benchmark);
 	for (size_t i = 0; i < data->n_options; i++)
 		hostile(&data->options[i]);
 	for (size_t i = 0; i < data->n_modules; i++)
