@@ -109,12 +109,15 @@ static int sandbox_out(const struct benchmark *b, const struct sandbox_options *
 {
 	_clean_(fd_closep) int errors = dup(STDERR_FILENO);
 	struct sandbox_report walls;
+	char gaps[256];
 	int r;
 
 	if (errors < 0 || (!b->json && dup2(STDOUT_FILENO, STDERR_FILENO) < 0))
 		return fault_errno(reterr, -errno, "standard error");
 	r = sandbox_run(options, command_run, &walls, retstatus, reterr);
 	dup2(errors, STDERR_FILENO);
+	if (r == 0 && sandbox_gaps(&walls, gaps, sizeof(gaps))[0])
+		log_warning("the sandbox has gaps on this system: %s", gaps);
 	return r;
 }
 
