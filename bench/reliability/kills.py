@@ -75,6 +75,7 @@ def campaign(machine, n, rng):
             looked = sum(killed.values())
             look(machine, relay, owner, f"after {looked} kills")
             print(f"{looked} kills, {owner.edits} edits, {relay.logs} logs, {relay.user} samples, {users.runs} runs", flush=True)
+    owner.edit_wait()  # who is left alone works again, however seldom an edit lived long enough before
     owner.ended.set()
     owner.join()
     machine.end(machine.monitor)

@@ -410,6 +410,12 @@ class Owner(threading.Thread):
                 if done.returncode:
                     self.refused[re.sub(r"^morph: |[\d.]+|/\S*", "", done.stderr.strip())] += 1
 
+    def edit_wait(self, seconds=300):
+        """Until one more edit was done."""
+        before, end = self.edits, time.monotonic() + seconds
+        while self.edits == before and time.monotonic() < end:
+            time.sleep(0.1)
+
 
 def tail(path, n=20):
     try:
