@@ -342,6 +342,7 @@ static int faults_read(const struct analysis_request *request, struct analysis *
 	options->fault_worth = a->faults->duration_ns && a->log->duration_ns ?
 				       (double)a->log->duration_ns / (double)a->faults->duration_ns :
 				       1;
+	options->n_faults = (double)(a->faults->user + a->faults->kernel) * options->fault_worth;
 	for (size_t i = 0; i < a->faults->n_modules && !options->faults; i++)
 		if (sampled_is(&a->faults->modules[i], a->image))
 			options->faults = &a->faults->modules[i];

@@ -2,7 +2,7 @@
 
 /*
  * morph tune PROGRAM -- COMMAND...: measure a handful of generations of a program by what the command costs, and keep the best
- * morph tune PROGRAM --benchmark: likewise by the packager's benchmark, which is a command like any other (benchmark.c)
+ * morph tune PROGRAM --benchmark: likewise by the packager's benchmark, which is a command like any other (cli/benchmark/benchmark.c)
  *
  *	1. the shipped file, and a profile: the one given, that of the generation that stands there, or one of the command
  *	2. candidates (candidates.h)
@@ -29,11 +29,11 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "cli/benchmark/benchmark_of.h"
 #include "cli/shared/number.h"
 #include "cli/shared/self.h"
 #include "cli/shared/shipped.h"
 #include "cli/tune/activate.h"
-#include "cli/tune/benchmark_of.h"
 #include "cli/tune/candidates.h"
 #include "cli/tune/judge.h"
 #include "cli/tune/result.h"

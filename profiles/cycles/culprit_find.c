@@ -50,13 +50,15 @@
 #define STALL_LEAST 0.5	     /* cycles: less may be the schedule's error */
 #define STALL_LEAST_PART 0.2 /* of the best case, likewise */
 #define IN_FLIGHT 224u /* instructions: the smallest reorder buffer of Zen 2 and later, Skylake and later */
-#define SAMPLES_THAT_SAY 8.0	 /* with fewer, chance would explain everything */
-#define AWAITED 4u		 /* results that wait for one another */
-#define SAMPLES_SMOOTH 64.0	 /* so many samples, and what falls between them, are looked at together */
-#define FAULT_CYCLES_MOST 2000.0 /* that a fault costs its program itself */
-#define FAULT_EXPLAINS 0.1	 /* of a stall: less is not worth a suspicion */
-#define FAULT_EACH 0.25		 /* faults an execution */
-#define STORE_WINDOW 16u	 /* instructions that a store waits for its cache */
+#define SAMPLES_THAT_SAY 8.0 /* with fewer, chance would explain everything */
+#define AWAITED 4u	     /* results that wait for one another */
+#define SAMPLES_SMOOTH 64.0  /* so many samples, and what falls between them, are looked at together */
+#define FAULT_CYCLES_MOST \
+	2000.0 /* that a fault costs its program itself, or what it costs the kernel, if that is more */
+#define FAULT_CYCLES_END 1e5 /* a kernel that has more for each fault does something else, too */
+#define FAULT_EXPLAINS 0.1   /* of a stall: less is not worth a suspicion */
+#define FAULT_EACH 0.25	     /* faults an execution */
+#define STORE_WINDOW 16u     /* instructions that a store waits for its cache */
 
 struct entry {
 	uint32_t
@@ -277,6 +279,17 @@ static bool stores_elsewhere(const struct finder *f, uint32_t b)
 	return false;
 }
 
+/* In a virtual machine whose memory the host must find first, interrupts wait for a fault's end, and are told of the program. */
+static double fault_cycles_most(const struct finder *f)
+{
+	const struct cycles_options *o = f->options;
+
+	return o->n_faults > 0 ? fmin(fmax(o->kernel_samples * f->cycles->cycles_per_sample / o->n_faults,
+					   FAULT_CYCLES_MOST),
+				      FAULT_CYCLES_END) :
+				 FAULT_CYCLES_MOST;
+}
+
 /* BIT(FAULT) beside others, or 0; @retonly: nothing else. */
 static uint32_t suspect_of_fault(const struct finder *f, uint32_t i, double stall, double stall_samples,
 				 bool *retonly)
@@ -285,7 +298,7 @@ static uint32_t suspect_of_fault(const struct finder *f, uint32_t i, double stal
 
 	*retonly = faults >= FAULT_EACH;
 	if (!isnan(faults))
-		return faults * FAULT_CYCLES_MOST >= FAULT_EXPLAINS * stall ? BIT(FAULT) : 0;
+		return faults * fault_cycles_most(f) >= FAULT_EXPLAINS * stall ? BIT(FAULT) : 0;
 	return stall_samples <= f->options->kernel_samples &&
 			       (f->cycles->code.insns[i].flags & (INSN_LOADS | INSN_STORES)) ?
 		       BIT(FAULT) :

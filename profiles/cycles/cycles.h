@@ -36,6 +36,7 @@ struct cycles_options {
 	bool knows_faults;		    /* page faults were counted: */
 	const struct sample_module *faults; /* at which instructions; NULL: at none of this file */
 	double fault_worth;		    /* of one of these, in faults of the time that was sampled */
+	double n_faults;		    /* of all programs, in that time; 0: not known */
 	double hot_lines; /* lines of 64 bytes that hold 99 % of all samples of the log; 0: not known */
 };
 

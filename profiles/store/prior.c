@@ -46,7 +46,7 @@ static bool fits(const struct profile_function *f, const struct block_map *map, 
 {
 	const struct block_ir_function *now = block_map_ir_function(map, f->guid);
 
-	return now && (f->cfg_hash || same_build) && now->cfg_hash == f->cfg_hash && f->samples > 0;
+	return now && (f->cfg_hash || same_build) && now->cfg_hash == f->cfg_hash;
 }
 
 static double executions_in(const struct profile_function *f)
@@ -96,6 +96,8 @@ static int fitting(const struct profile *prior, const struct block_map *map, boo
 		const struct profile_function *f = &prior->functions[i];
 		bool is_used = fits(f, map, same_build);
 
+		if (!(f->samples > 0)) /* only inferred: it says nothing, and nothing is lost with it */
+			continue;
 		if (is_used && function_take(f, made) < 0)
 			return -ENOMEM;
 		*(is_used ? &report->n_functions : &report->n_functions_dropped) += 1;

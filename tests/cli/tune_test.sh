@@ -26,7 +26,8 @@ digest=$(sha256sum <bin/misled)
 "$morph" profile bin/misled a.samples -o a.prof >/dev/null
 
 echo "a program that gains: the best is written, runs, and is what was measured"
-"$morph" tune bin/misled --profile a.prof --candidates optimized,layout --error 0.05 --json -o best -- \
+# Which of the two is better by less than a twentieth, thousands of noisy rounds may not tell.
+"$morph" tune bin/misled --profile a.prof --candidates optimized,layout --error 0.05 --least 5 --json -o best -- \
 	sh -c 'bin/misled "$1" A' sh 20000 >gain.json
 is gain.json "v['use']" written
 is gain.json "v['best'] in ('optimized', 'layout')" True

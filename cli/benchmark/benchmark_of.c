@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "cli/tune/benchmark_of.h"
+#include "cli/benchmark/benchmark_of.h"
 
 #include <errno.h>
 #include <string.h>
