@@ -96,7 +96,8 @@ static int fitting(const struct profile *prior, const struct block_map *map, boo
 		const struct profile_function *f = &prior->functions[i];
 		bool is_used = fits(f, map, same_build);
 
-		if (!(f->samples > 0)) /* only inferred: it says nothing, and nothing is lost with it */
+		if (is_used &&
+		    !(f->samples > 0)) /* only inferred: it says nothing, and nothing is lost with it */
 			continue;
 		if (is_used && function_take(f, made) < 0)
 			return -ENOMEM;
