@@ -139,9 +139,11 @@ below_is_found()
 	differs 'below generation 1 is not the one it was made for' "$prog"
 }
 attack_held integrity-file-below-a-mount-changed below_is_found
+kill -STOP "$morphd" # it would note that nothing is mounted, if it looked in between
 umount -l "$prog"
 cp "$MORPH_PROGRAMS/shipped" "$prog.new" && chmod 755 "$prog.new" && mv "$prog.new" "$prog"
 "$MORPH_BIN/morph-mount" --config="$dir/morphd.conf" sync
+kill -CONT "$morphd"
 explains "generation 1 is mounted" "$prog"
 morph rollback "$prog" >/dev/null
 sed -i 's/^activation = .*/activation = replace/' "$dir/morphd.conf"

@@ -156,7 +156,7 @@ TEST(a_running_process_is_sampled_in_proportion_to_its_cpu_time)
 /* On one CPU, long enough without a drain that its ring must overflow. */
 TEST(what_overflows_a_ring_is_counted_as_lost)
 {
-	struct recorder_options options = { .target = RECORDER_TASKS, .n_pids = 1, .rate_hz = 100000 };
+	struct recorder_options options = { .target = RECORDER_TASKS, .n_pids = 1, .rate_hz = 25000 };
 	_clean_(recorder_freep) struct recorder *recorder = NULL;
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
 	struct fault fault;
@@ -169,7 +169,7 @@ TEST(what_overflows_a_ring_is_counted_as_lost)
 	sched_setaffinity(0, sizeof(one), &one);
 	options.pids = &self;
 	recorder = opened(&options);
-	burn(1.2);
+	burn(3.6);
 	CHECK_INT(recorder_wait(recorder, -1, 0, &fault), 0);
 	burn(0.01); /* the kernel reports a loss before the next sample that finds room */
 	CHECK_INT(recorder_stop(recorder, &fault), 0);
