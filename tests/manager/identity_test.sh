@@ -108,8 +108,15 @@ apart() { morph status -a --all-users --json | jq -e --arg f "$dir/user/fake" '.
 apart || fail "the user's file was not sampled, so nothing was attacked"
 
 # ---- the real file, by another user: counts
-as 4322 timeout 2 "$prog" 2000000000 >/dev/null || true
-counts_at_least $((before + 20)) || fail "what another user runs of the real file does not count"
+others_run_counts() # once more, where a busy machine gave it little of the CPU
+{
+	for _ in 1 2 3 4 5; do
+		as 4322 timeout 2 "$prog" 2000000000 >/dev/null || true
+		if counts_at_least $((before + 20)); then return; fi
+	done
+	return 1
+}
+others_run_counts || fail "what another user runs of the real file does not count"
 
 # ---- a container's own copy by its overlay
 before=$(samples 0)
@@ -138,7 +145,7 @@ attack_held identity-root-in-a-user-namespace-is-root jq_is --arg id "$id" \
 
 # ---- a generation, and a copy of it
 sampled_enough() { [ "$(samples 0)" -ge 1000 ]; }
-for _ in 1 2 3 4 5 6; do sampled_enough || { work_program; settled; }; done
+for _ in $(seq 12); do sampled_enough || { work_program; settled; }; done
 morph reoptimize "$prog" >/dev/null
 prog_is made || fail "no generation"
 settled
