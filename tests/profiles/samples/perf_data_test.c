@@ -5,6 +5,7 @@
 #include "profiles/samples/perf_data.h"
 
 #include <errno.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -390,8 +391,9 @@ static int spin(void)
 
 	if (fork() < 0)
 		return 1;
-	for (uint64_t i = 0; i < 60000000; i++)
-		sum += i * i;
+	while (clock() < CLOCKS_PER_SEC / 2) /* of this process alone */
+		for (uint64_t i = 0; i < 1000000; i++)
+			sum += i * i;
 	return 0;
 }
 
