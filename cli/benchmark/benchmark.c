@@ -103,7 +103,7 @@ static int directory_make(struct benchmark *b, uid_t *retuid, gid_t *retgid, str
 	return 0;
 }
 
-/* What the sandbox prints for the command goes to standard error: unless that is wanted, it is standard output for now. */
+/* The sandbox prints what the command does to standard error; without --json that leads to standard output meanwhile. */
 static int sandbox_out(const struct benchmark *b, const struct sandbox_options *options, int *retstatus,
 		       struct fault *reterr)
 {
