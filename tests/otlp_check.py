@@ -158,8 +158,9 @@ def main():
         theirs, time = pprof_rows(f.read())
     ours = otlp.rows()
     assert otlp.time() == time, (otlp.time(), time)
-    for key in ours.keys() | theirs.keys():
-        assert ours.get(key) == theirs.get(key), f"{key}: otlp {ours.get(key)}, pprof {theirs.get(key)}"
+    different = [f"{key}: otlp {ours.get(key)}, pprof {theirs.get(key)}"
+                 for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)]
+    assert not different, "\n".join(different)
     sums = collections.Counter()
     for values in ours.values():
         sums.update(values)

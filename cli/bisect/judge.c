@@ -144,12 +144,16 @@ static int compare(struct judge *j, const char *file, double threshold, struct p
 static int begin_by_time(struct judge *j, const char *generation, struct fault *reterr)
 {
 	struct paired_summary same;
-	int r = compare(j, generation, 1, &j->slower, reterr);
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	if (j->slower.low <= 1)
-		return 1;
+	/* Twice: one series in twenty says so of a file that is not slower. The second's median is the one without that luck. */
+	for (unsigned i = 0; i < 2; i++) {
+		r = compare(j, generation, 1, &j->slower, reterr);
+		if (r < 0)
+			return r;
+		if (j->slower.low <= 1)
+			return 1;
+	}
 	j->threshold = 1 + (j->slower.median - 1) / 2;
 	/* The shipped file against itself: what this machine takes for slower. */
 	r = compare(j, j->shipped, j->threshold, &same, reterr);

@@ -39,7 +39,7 @@ grep -qa "^origin [0-9a-f]" best || fail "the best one is no generation"
 
 echo "a program that its edit makes slower, for the training was another one: as shipped stays"
 "$morph" tune bin/misled --profile a.prof --candidates optimized,layout --error 0.05 --json -o worse -- \
-	bin/misled 20000 B >slow.json
+	bin/misled 20000 C >slow.json
 is slow.json "v['best']" shipped
 is slow.json "v['use']" kept
 is slow.json "max(c['ratio']['low'] for c in v['candidates'] if 'ratio' in c) > 1" True

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * misled WORK KIND - a loop over operations, all of the kind A or all of the kind B, which pass through the same function
+ * misled WORK KIND - a loop over operations, all of one kind (A, B, C or another), which pass through the same function
  *
- * Whoever has only seen the one kind sends the other one out of line, and spills its registers there: a program that an
+ * Whoever has only seen one kind sends the others out of line, and spills its registers there: a program that an
  * edit by such a profile makes slower.
  */
 
