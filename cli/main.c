@@ -98,6 +98,7 @@ const struct verb verbs[] = {
 	  "                  [--state DIR] [--socket=PATH | --bus=ADDRESS]\n"
 	  "                  [--shipped FILE | --store DIR] [--sidecar-dir DIR] [--jobs N] [--json]\n"
 	  "                  (--benchmark | COMMAND [ARGUMENT...])\n"
+	  "       morph tune --all [--when-idle] [OPTION...]\n"
 	  "       morph tune --list [--json]",
 	  "measure a handful of generations of a program, and keep the best" },
 	{ "benchmark", benchmark_run,

@@ -4,12 +4,13 @@
 #include "cli/tune/candidates.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/child.h"
 #include "base/file.h"
+#include "base/json.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "cli/shared/self.h"
 #include "module/image.h"
@@ -24,7 +25,7 @@ static const struct candidate_kind kinds[] = {
 	{ "more-copies",
 	  "with four times the room for copies of callees, at a quarter of the price",
 	  { "--copies=4" },
-	  false },
+	  true },
 	{ "no-unroll", "loops unrolled as shipped", { "--no-unroll" }, true },
 	{ "narrow", "vectors of 128 bits", { "--vector-width=128" }, false },
 	{ "no-vectors", "vectorized as shipped", { "--vector-width=0" }, false },
@@ -38,11 +39,6 @@ static const struct candidate_kind kinds[] = {
 static const struct candidate_kind active_kind = {
 	"active", "the generation that stands there now", { NULL }, true
 };
-
-const struct candidate_kind *candidate_kind_at(size_t i)
-{
-	return i < ARRAY_SIZE(kinds) ? &kinds[i] : NULL;
-}
 
 /* ---- which ---- */
 
@@ -211,4 +207,36 @@ int candidates_make(const struct candidates_request *request, struct candidates 
 			duplicate_find(candidates, candidate);
 	}
 	return 0;
+}
+
+int candidates_print(bool as_json, FILE *file)
+{
+	_clean_(table_freep) struct table *table = table_new("candidate|by default|options|what it is");
+	struct json json = json_to(file);
+
+	if (as_json)
+		json_array_begin(&json, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const struct candidate_kind *kind = &kinds[i];
+		char options[128] = "";
+
+		for (size_t k = 0; kind->options[k]; k++)
+			snprintf(options + strlen(options), sizeof(options) - strlen(options), "%s%s",
+				 k ? " " : "", kind->options[k]);
+		if (as_json) {
+			json_object_begin(&json, NULL);
+			json_string(&json, "name", kind->name);
+			json_string(&json, "title", kind->title);
+			json_bool(&json, "by_default", kind->by_default);
+			json_object_end(&json);
+		} else if (table) {
+			table_cell(table, "%s", kind->name);
+			table_cell(table, "%s", kind->by_default ? "yes" : "");
+			table_cell(table, "%s", options);
+			table_cell(table, "%s", kind->title);
+		}
+	}
+	if (as_json)
+		json_array_end(&json);
+	return as_json ? 0 : !table ? -ENOMEM : table_print(table, file);
 }

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "base/fault.h"
 #include "base/progress.h"
@@ -24,8 +25,8 @@ struct candidate_kind {
 	bool by_default;
 };
 
-/** candidate_kind_at() - NULL beyond the last; the first is the shipped file, which no edit makes */
-const struct candidate_kind *candidate_kind_at(size_t i);
+/** candidates_print() - the table of all that there are; 0 or -errno */
+int candidates_print(bool as_json, FILE *file);
 
 struct candidate {
 	const struct candidate_kind *kind; /* borrowed */

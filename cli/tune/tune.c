@@ -3,6 +3,7 @@
 /*
  * morph tune PROGRAM -- COMMAND...: measure a handful of generations of a program by what the command costs, and keep the best
  * morph tune PROGRAM --benchmark: likewise by the packager's benchmark, which is a command like any other (cli/benchmark/benchmark.c)
+ * morph tune --all: the same for each program of this machine (all.h)
  *
  *	1. the shipped file, and a profile: the one given, that of the generation that stands there, or one of the command
  *	2. candidates (candidates.h)
@@ -27,13 +28,13 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/table.h"
 #include "base/text.h"
 #include "cli/benchmark/benchmark_of.h"
 #include "cli/shared/number.h"
 #include "cli/shared/self.h"
 #include "cli/shared/shipped.h"
 #include "cli/tune/activate.h"
+#include "cli/tune/all.h"
 #include "cli/tune/candidates.h"
 #include "cli/tune/judge.h"
 #include "cli/tune/result.h"
@@ -53,7 +54,7 @@ struct tune {
 	const char *argument; /* PROGRAM as given */
 	const char *output, *given_profile, *given_shipped, *store, *names, *sidecar_dir, *jobs;
 	double error, least_percent, minutes, timeout_s, most_rounds;
-	bool ignores_output, json, selftest, only_measures, benchmarks;
+	bool ignores_output, json, selftest, only_measures, benchmarks, all, when_idle;
 	const char *state; /* morphd's state directory; NULL: the configured one */
 	struct client_options daemon;
 	/* what was found */
@@ -346,18 +347,22 @@ static void signals_catch(void)
 	sigaction(SIGHUP, &action, NULL);
 }
 
-static int tune_program(struct tune *tune, struct fault *reterr)
+/* Which file, and with --benchmark which command? -ENODATA: it carries none */
+static int program_look(struct tune *tune, struct fault *reterr)
 {
-	const char *tmp = getenv("TMPDIR");
 	int r;
 
 	if (!realpath(tune->argument, tune->program))
 		return fault_errno(reterr, -errno, "%s", tune->argument);
 	r = shipped_look(tune, reterr);
-	if (r == 0 && tune->benchmarks)
-		r = benchmark_take(tune, reterr);
-	if (r < 0)
-		return r;
+	return r == 0 && tune->benchmarks ? benchmark_take(tune, reterr) : r;
+}
+
+static int tune_program(struct tune *tune, struct fault *reterr)
+{
+	const char *tmp = getenv("TMPDIR");
+	int r;
+
 	if (snprintf(tune->directory, sizeof(tune->directory), "%s/morph-tune.XXXXXX",
 		     tmp && *tmp ? tmp : "/tmp") >= PATH_MAX - NAME_MAX ||
 	    !mkdtemp(tune->directory))
@@ -373,6 +378,40 @@ static int tune_program(struct tune *tune, struct fault *reterr)
 	r = tune_in(tune, reterr);
 	file_remove_tree(tune->directory, NULL);
 	return r;
+}
+
+/* tune_all.measure, in a process of its own */
+static int one_of_all(void *userdata, const char *program, struct fault *reterr)
+{
+	struct tune *tune = userdata;
+	int r;
+
+	tune->argument = program;
+	r = program_look(tune, reterr);
+	if (r < 0)
+		return r;
+	r = tune_program(tune, reterr);
+	return r == -ENODATA ? -ECANCELED : r; /* no candidate: that is said */
+}
+
+static int tune_programs(struct tune *tune, struct fault *reterr)
+{
+	struct tune_all all = { .daemon = &tune->daemon,
+				.when_idle = tune->when_idle,
+				.interrupted = &interrupted,
+				.measure = one_of_all,
+				.userdata = tune };
+	int r;
+
+	signals_catch();
+	r = tune_all(&all, reterr);
+	if (r == 0 && !tune->json)
+		printf("%u program%s measured, %u failed\n", all.n_measured, all.n_measured == 1 ? "" : "s",
+		       all.n_failed);
+	return r == 0 && all.n_failed ?
+		       fault_set(reterr, -ECANCELED, "%u of %u programs could not be measured", all.n_failed,
+				 all.n_measured + all.n_failed) :
+		       r;
 }
 
 /* ---- the command line ---- */
@@ -393,7 +432,9 @@ enum {
 	OPT_SIDECARS,
 	OPT_BENCHMARK,
 	OPT_LIST,
-	OPT_SELFTEST
+	OPT_SELFTEST,
+	OPT_ALL,
+	OPT_WHEN_IDLE
 };
 
 static const struct option long_options[] = { { "output", required_argument, NULL, 'o' },
@@ -412,6 +453,8 @@ static const struct option long_options[] = { { "output", required_argument, NUL
 					      { "sidecar-dir", required_argument, NULL, OPT_SIDECARS },
 					      { "selftest", no_argument, NULL, OPT_SELFTEST },
 					      { "benchmark", no_argument, NULL, OPT_BENCHMARK },
+					      { "all", no_argument, NULL, OPT_ALL },
+					      { "when-idle", no_argument, NULL, OPT_WHEN_IDLE },
 					      { "measure-only", no_argument, NULL, OPT_MEASURE_ONLY },
 					      { "state", required_argument, NULL, OPT_STATE },
 					      { "socket", required_argument, NULL, OPT_SOCKET },
@@ -419,38 +462,6 @@ static const struct option long_options[] = { { "output", required_argument, NUL
 					      { "list", no_argument, NULL, OPT_LIST },
 					      { "help", no_argument, NULL, 'h' },
 					      { NULL } };
-
-static int list_print(bool json)
-{
-	_clean_(table_freep) struct table *table = table_new("candidate|by default|options|what it is");
-	struct json out = json_to(stdout);
-	const struct candidate_kind *kind;
-
-	if (json)
-		json_array_begin(&out, NULL);
-	for (size_t i = 0; (kind = candidate_kind_at(i)); i++) {
-		char options[128] = "";
-
-		for (size_t k = 0; kind->options[k]; k++)
-			snprintf(options + strlen(options), sizeof(options) - strlen(options), "%s%s",
-				 k ? " " : "", kind->options[k]);
-		if (json) {
-			json_object_begin(&out, NULL);
-			json_string(&out, "name", kind->name);
-			json_string(&out, "title", kind->title);
-			json_bool(&out, "by_default", kind->by_default);
-			json_object_end(&out);
-		} else if (table) {
-			table_cell(table, "%s", kind->name);
-			table_cell(table, "%s", kind->by_default ? "yes" : "");
-			table_cell(table, "%s", options);
-			table_cell(table, "%s", kind->title);
-		}
-	}
-	if (json)
-		json_array_end(&out);
-	return json || (table && table_print(table, stdout) == 0) ? VERB_DONE : VERB_FAILED;
-}
 
 static int refuse(const char *option, const char *value)
 {
@@ -502,6 +513,8 @@ static int arguments_parse(int argc, char **argv, struct tune *tune)
 		case OPT_SOCKET: tune->daemon.socket = optarg; break;
 		case OPT_BUS: tune->daemon.bus = optarg; break;
 		case OPT_BENCHMARK: tune->benchmarks = true; break;
+		case OPT_ALL: tune->all = tune->benchmarks = true; break;
+		case OPT_WHEN_IDLE: tune->when_idle = true; break;
 		case OPT_LIST: list = true; break;
 		case 'h': return verb_help("tune");
 		default:
@@ -510,9 +523,15 @@ static int arguments_parse(int argc, char **argv, struct tune *tune)
 				return code;
 		}
 	if (list)
-		return list_print(tune->json);
-	return optind + (tune->argument ? 0 : 1) + (tune->benchmarks ? 0 : 1) <= argc ? -1 :
-											verb_usage("tune");
+		return candidates_print(tune->json, stdout) < 0 ? VERB_FAILED : VERB_DONE;
+	if (tune->all)
+		return tune->argument || optind < argc || tune->output || tune->given_profile ||
+				       tune->given_shipped || tune->only_measures ?
+			       verb_usage("tune") :
+			       -1;
+	return optind + (tune->argument ? 0 : 1) + (tune->benchmarks ? 0 : 1) <= argc && !tune->when_idle ?
+		       -1 :
+		       verb_usage("tune");
 }
 
 int tune_run(int argc, char **argv);
@@ -538,6 +557,8 @@ int tune_run(int argc, char **argv)
 	code = arguments_parse(argc, argv, &tune);
 	if (code >= 0)
 		return code;
+	if (tune.all)
+		return tune_programs(&tune, &fault) < 0 ? verb_fail("tune", &fault) : VERB_DONE;
 	if (!tune.argument) {
 		tune.argument = argv[optind++];
 		if (argv[optind] && strcmp(argv[optind], "--") == 0)
@@ -547,7 +568,9 @@ int tune_run(int argc, char **argv)
 		return verb_usage("tune");
 	if (!tune.benchmarks)
 		tune.rounds.run.command = argv + optind;
-	r = tune_program(&tune, &fault);
+	r = program_look(&tune, &fault);
+	if (r == 0)
+		r = tune_program(&tune, &fault);
 	free(tune.stored);
 	return r < 0 ? verb_fail("tune", &fault) : VERB_DONE;
 }

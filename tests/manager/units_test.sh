@@ -75,11 +75,11 @@ systemd-analyze verify "$dir/morph-fetch.socket" "$dir/morph-fetch@1.service" >"
 for unit in morph-rebuild.timer morph-rebuild.service; do
 	sed "s|^ExecStart=[^ ]*|ExecStart=$MORPH_BIN/morph|; /^Documentation=/d" "$units/$unit" >"$dir/$unit"
 done
-for unit in morph-restart.timer morph-restart.service morph-notify.timer morph-notify.service; do
+for unit in morph-{restart,notify,tune}.{timer,service}; do
 	sed "s|^ExecStart=[^ ]*|ExecStart=$MORPH_BIN/morph|; /^Documentation=/d" "$units/$unit" >"$dir/$unit"
 done
-systemd-analyze verify "$dir/morph-restart.timer" "$dir/morph-notify.timer" >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
-! grep -E "morph-(restart|notify)" "$dir/verify" || fail "$(cat "$dir/verify")"
+systemd-analyze verify "$dir"/morph-{restart,notify,tune}.timer >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
+! grep -E "morph-(restart|notify|tune)" "$dir/verify" || fail "$(cat "$dir/verify")"
 systemd-analyze verify "$dir/morph-rebuild.timer" >"$dir/verify" 2>&1 || fail "$(cat "$dir/verify")"
 ! grep -E "morph-rebuild" "$dir/verify" || fail "$(cat "$dir/verify")"
 systemd-analyze verify "$dir/morphd.service" "$dir/morph-worker.socket" "$dir/morph-worker@1.service" >"$dir/verify" 2>&1 ||
