@@ -24,6 +24,8 @@ $crowd[0] as $c | ($c.rates | map(rate)) as $rates
 	bytes_per_module_day: ($days[-1].bytes_a_module - $days[-2].bytes_a_module),
 	bytes_growth_by_machines: ($days[2].bytes_a_module / $days[1].bytes_a_module),
 	overlap_merged_difference: ([$overlaps[0][] | .one_with_10000 - .twenty_with_500] | max),
+	first_edit_to_week: ([$edits[0][].first_edit_to_week] | max),
+	with_fleet_to_own: ([$edits[0][].with_fleet_to_own] | max),
 	liar_shift: ([$liars[0][] | .first_day, .next_day] | max), liar_bound: 0.2,
 	kills: $kills[0].kills, kills_pusher: $kills[0].kills_pusher, kills_postgresql: $kills[0].kills_postgresql,
 	kills_connection: $kills[0].kills_connection,
@@ -31,4 +33,4 @@ $crowd[0] as $c | ($c.rates | map(rate)) as $rates
 		+ ([$c.conserved.reported - $c.conserved.counted, 0] | max)),
 	pushes_doubled: ($kills[0].pushes_doubled + ([$faults[0].faults[].doubled] | add)
 		+ ([$c.conserved.counted - $c.conserved.reported, 0] | max)),
-	rates: $rates, days: $days, overlap_merged: $overlaps[0], liars: $liars[0], faults: $faults[0].faults }
+	rates: $rates, days: $days, overlap_merged: $overlaps[0], edits: $edits[0], liars: $liars[0], faults: $faults[0].faults }

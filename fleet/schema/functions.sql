@@ -283,8 +283,8 @@ BEGIN
 	END IF;
 END $$;
 
--- What was seen waits, until there are enough batches of the module: a quarter of its machines on a day, at most 32. Of few
--- machines nothing waits.
+-- What was seen waits, until there are enough batches of the module: a quarter of its machines on a day, at most 32. Of fewer
+-- than 32 machines nothing waits: what little they saw is there at once, and costs little.
 CREATE OR REPLACE FUNCTION fleet.wait(p_machine integer, p_build bytea, p_froms bigint[], p_targets bigint[],
 	p_weights real[], p_factor double precision, p_jump_factor double precision, p_half_life real, p_k integer)
 RETURNS void
@@ -298,7 +298,8 @@ BEGIN
 			(SELECT array_agg((s.w * CASE WHEN s.t = -1 THEN p_factor ELSE p_jump_factor END)::real)
 				FROM unnest(p_targets, p_weights) s(t, w)) END;
 	UPDATE fleet.day d SET waiting = d.waiting + 1 WHERE d.build = p_build AND d.epoch = fleet.today()
-		RETURNING d.waiting >= least(greatest(d.machines, d.expected) / 4, 32) INTO enough;
+		RETURNING d.waiting >= least(greatest(d.machines, d.expected) / 4, 32)
+			OR greatest(d.machines, d.expected) < 32 INTO enough;
 	IF enough THEN
 		PERFORM fleet.fold(p_build, p_half_life, p_k);
 	END IF;

@@ -175,15 +175,20 @@ pulled
 is "of five machines, and not the page of four" "@4096:400 @4097:50 @4100>4104:161 @4100>5000:240" \
 	"$(grep ^@ "$dir/shown" | xargs)"
 # Of many machines batches wait until they are worth adding up.
-sql "UPDATE fleet.day SET expected = 8 WHERE build = '\\x$seen'"
+sql "UPDATE fleet.day SET expected = 32 WHERE build = '\\x$seen'"
 sees m5 @8192:1
 waits()
 {
 	sql "SELECT count(*) FROM fleet.waiting WHERE build = '\\x$seen'"
 }
 is "what waits of many" 1 "$(waits)"
+for _ in $(seq 6); do
+	sees m4 @200000:1
+done
+is "what waits when seven have come" 7 "$(waits)"
 sees m4 @200000:1
-is "what waits when two have come" 0 "$(waits)"
+is "what waits when eight have come" 0 "$(waits)"
+sql "UPDATE fleet.day SET expected = 31 WHERE build = '\\x$seen'"
 for i in 1 2 3 4; do
 	sees "m$i" @100000:1
 done
