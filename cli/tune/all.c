@@ -51,7 +51,7 @@ static int idle_wait(const struct tune_all *all, struct fault *reterr)
 	}
 }
 
-_noreturn_ static void child_run(const struct tune_all *all, const char *program)
+_noreturn_ static void child_main(const struct tune_all *all, const char *program)
 {
 	struct fault fault = { "" };
 	int r;
@@ -75,7 +75,7 @@ static int one_measure(struct tune_all *all, const char *program, struct fault *
 	if (pid < 0)
 		return fault_errno(reterr, -errno, "a process");
 	if (pid == 0)
-		child_run(all, program);
+		child_main(all, program);
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return fault_errno(reterr, -errno, "a process");

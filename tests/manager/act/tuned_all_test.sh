@@ -19,7 +19,6 @@ built()
 	spool_wait
 	morph reoptimize "$dir/bin/$1" >/dev/null
 }
-generation() { morph explain --json "$dir/bin/$1" | jq -r '.target.generation // .module.generation // .generation'; }
 is() { [ "$2" = "$3" ] || fail "$1 is \"$3\", not \"$2\""; }
 all() { morph tune --all --state "$state" --candidates shipped --error 0.05 --minutes 2 "$@"; }
 
