@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "cli/shared/demangle.h"
 #include "cli/shared/number.h"
 #include "cli/shared/procedures.h"
 #include "cli/shared/watch.h"
@@ -265,7 +266,7 @@ static void show_text(const struct sample_log *log, const struct line *lines, si
 		table_cell(table, "%" PRIu64, lines[i].samples);
 		table_cell(table, "%.2f %%", share(lines[i].samples, seen));
 		if (request->by_function)
-			table_cell(table, "%s", lines[i].function);
+			table_cell(table, "%s", demangled(lines[i].function));
 		table_cell(table, "%s", lines[i].module);
 	}
 	table_print(table, stdout);
@@ -293,6 +294,7 @@ static void show_json(const struct sample_log *log, const struct line *lines, si
 		json_string(&json, "module", lines[i].module);
 		if (request->by_function)
 			json_string(&json, "function", lines[i].function);
+		demangled_json(&json, lines[i].function);
 		json_u64(&json, "samples", lines[i].samples);
 		json_double(&json, "share_percent", share(lines[i].samples, seen));
 		json_object_end(&json);

@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/shared/demangle.h"
 #include "cli/shared/shipped.h"
 #include "cli/verb.h"
 #include "debug/crash_line.h"
@@ -41,6 +42,7 @@ static void place_json(struct json *json, const char *key, uint64_t address, con
 	if (image_address_to_offset(image, address, &offset))
 		json_u64(json, "file_offset", offset);
 	json_string(json, "function", place.function);
+	demangled_json(json, place.function);
 	if (place.function)
 		json_u64(json, "function_offset", place.function_offset);
 	if (place.block != BLOCK_NONE) {
@@ -56,7 +58,7 @@ static void place_print(uint64_t address, const struct image *image, const struc
 
 	printf("0x%" PRIx64, address);
 	if (place.function)
-		printf(" %s+0x%" PRIx64, SHOWN(place.function), place.function_offset);
+		printf(" %s+0x%" PRIx64, SHOWN(demangled(place.function)), place.function_offset);
 	if (place.block != BLOCK_NONE)
 		printf(" (block %u+0x%" PRIx64 ")", place.block, place.block_offset);
 }

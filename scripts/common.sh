@@ -18,7 +18,7 @@ JOBS=${JOBS:-$(nproc)}
 PACKAGES_BUILD=(
 	gcc libc6-dev cmake ninja-build pkg-config
 	clang-22 lld-22 llvm-22 llvm-22-dev llvm-22-linker-tools
-	bpftool libbpf-dev libelf-dev libdw-dev zlib1g-dev libsqlite3-dev libsystemd-dev libzydis-dev
+	bpftool libbpf-dev libelf-dev libdw-dev zlib1g-dev libsqlite3-dev libsystemd-dev libiberty-dev libzydis-dev
 	libxxhash-dev libseccomp-dev libcap-dev libssl-dev libcurl4-openssl-dev libpq-dev
 )
 # What bench/reliability needs beside these.

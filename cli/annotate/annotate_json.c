@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "cli/annotate/annotate.h"
+#include "cli/shared/demangle.h"
 #include "profiles/store/profile.h"
 
 static void address_json(struct json *json, const char *key, uint64_t address)
@@ -96,6 +97,7 @@ static void function_json(struct json *json, const struct annotate_view *view,
 
 	json_object_begin(json, NULL);
 	json_string(json, "name", analysed_name(f->function, name));
+	demangled_json(json, f->function->name);
 	address_json(json, "address", f->function->address);
 	json_double(json, "samples", f->fell);
 	json_double(json, "charged", f->summary.samples);

@@ -11,6 +11,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/annotate/annotate.h"
+#include "cli/shared/demangle.h"
 #include "profiles/store/profile.h"
 
 #define WORTH_SAYING 0.05  /* of an instruction's time */
@@ -103,7 +104,7 @@ static int functions_print(const struct annotate_view *view)
 		for (unsigned k = CULPRIT_DATA; k < CULPRIT_END; k++)
 			if (s->least[k] + s->most[k] > s->least[worst] + s->most[worst])
 				worst = k;
-		table_cell(table, "%s", analysed_name(view->functions[i].function, name));
+		table_cell(table, "%s", demangled(analysed_name(view->functions[i].function, name)));
 		table_cell(table, "%.0f", view->functions[i].fell);
 		table_cell(table, "%.1f %%", percent(view->functions[i].fell, (double)a->module->total));
 		table_cell(table, "%.0f %%", 100 * s->least[CULPRIT_EXECUTION]);
@@ -229,8 +230,9 @@ static int function_print(const struct annotate_view *view)
 	uint32_t left_out = 0;
 	int r;
 
-	printf("%s: %.0f samples, %.1f %% of the program's, %.3g cycles\n\n", SHOWN(analysed_name(f, name)),
-	       view->chosen->fell, percent(view->chosen->fell, (double)view->analysis->module->total),
+	printf("%s: %.0f samples, %.1f %% of the program's, %.3g cycles\n\n",
+	       SHOWN(demangled(analysed_name(f, name))), view->chosen->fell,
+	       percent(view->chosen->fell, (double)view->analysis->module->total),
 	       view->chosen->summary.cycles);
 	r = summary_print(view->chosen);
 	for (uint32_t b = f->first_block; r == 0 && b < f->first_block + f->n_blocks; b++) {

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/bisect/bisect.h"
+#include "cli/shared/demangle.h"
 
 static const char *verb_of(const struct bisect *b)
 {
@@ -27,7 +28,7 @@ static void set_print(const struct bisect *b, const struct bisect_set *set, FILE
 		if (!set->functions[i])
 			continue;
 		fputs("  ", out);
-		text_print(out, f->name);
+		text_print(out, demangled(f->name));
 		fprintf(out, "  (%.0f samples)%s\n", f->samples,
 			set->n > 1 && i == set->kept ? ", whose shipped code is a remedy" : "");
 	}
@@ -70,7 +71,7 @@ static void remedy_print(const struct bisect *b, FILE *out)
 	fputs("good with the shipped code of", out);
 	for (size_t i = 0; i < b->n_found; i++) {
 		fputs(i ? ", " : " ", out);
-		text_print(out, b->subject.functions[b->found[i].kept].name);
+		text_print(out, demangled(b->subject.functions[b->found[i].kept].name));
 	}
 	fputs(b->is_kept ? "; so it is from now on\n" : "\n", out);
 }
@@ -133,6 +134,7 @@ static void set_json(const struct bisect *b, const struct bisect_set *set, struc
 		snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)f->cfg_hash);
 		json_object_begin(json, NULL);
 		json_string(json, "name", f->name);
+		demangled_json(json, f->name);
 		json_string(json, "cfg_hash", hash);
 		json_double(json, "samples", f->samples);
 		json_bool(json, "keep_as_shipped", i == set->kept);

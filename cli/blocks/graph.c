@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/blocks/blocks.h"
+#include "cli/shared/demangle.h"
 
 #define DOT_TIMEOUT_S 60u
 #define INSNS_SHOWN 24u
@@ -159,7 +160,7 @@ static void graph_put(const struct graph *g)
 	buffer_printf(g->out,
 		      "digraph blocks {\n\tgraph [bgcolor=white, fontname=\"sans-serif\", fontsize=13, "
 		      "labelloc=t, labeljust=l, label=\"");
-	text_put(g->out, analysed_name(chosen->function, name));
+	text_put(g->out, demangled(analysed_name(chosen->function, name)));
 	buffer_printf(g->out, " of ");
 	text_put(g->out, image_path(a->image));
 	buffer_printf(g->out, ": %.0f samples, %.1f %% of the program's\\l", chosen->fell,

@@ -9,6 +9,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/blocks/blocks.h"
+#include "cli/shared/demangle.h"
 
 static void number_cell(struct table *table, const char *format_is_one_decimal, double number)
 {
@@ -43,7 +44,7 @@ int blocks_text(const struct blocks_view *view)
 
 	if (!table || told_blocks(view->analysis, chosen, &blocks, &n) < 0)
 		return -ENOMEM;
-	printf("%s: %.0f samples\n\n", SHOWN(analysed_name(chosen->function, name)), chosen->fell);
+	printf("%s: %.0f samples\n\n", SHOWN(demangled(analysed_name(chosen->function, name))), chosen->fell);
 	for (size_t i = 0; i < n && i < view->limit; i++) {
 		const struct told_block *b = &blocks[i];
 
@@ -82,7 +83,7 @@ int hottest_text(const struct blocks_view *view)
 		table_cell(table, "%.0f", insn->samples);
 		number_cell(table, "", insn->cycles);
 		number_cell(table, "", insn->best);
-		table_cell(table, "%s", analysed_name(f, name));
+		table_cell(table, "%s", demangled(analysed_name(f, name)));
 		table_cell(table, "%" PRIx64, insns[i].address);
 		table_cell(table, "%s", told_text(a, insns[i].index, insns[i].address, text));
 		table_cell(table, "%s", told_waits(insn, waits));
@@ -130,6 +131,7 @@ int blocks_json(const struct blocks_view *view)
 	json_object_begin(&json, NULL);
 	json_string(&json, "program", image_path(a->image));
 	json_string(&json, "function", analysed_name(view->chosen->function, name));
+	demangled_json(&json, view->chosen->function->name);
 	json_double(&json, "samples", view->chosen->fell);
 	json_u64(&json, "n_blocks", n);
 	json_array_begin(&json, "blocks");
@@ -172,6 +174,7 @@ int hottest_json(const struct blocks_view *view)
 		json_object_begin(&json, NULL);
 		address_json(&json, "address", insns[i].address);
 		json_string(&json, "function", analysed_name(&a->map->functions[insns[i].function], name));
+		demangled_json(&json, a->map->functions[insns[i].function].name);
 		json_string(&json, "text", told_text(a, insns[i].index, insns[i].address, text));
 		json_double(&json, "share", insns[i].share);
 		json_double(&json, "samples", insn->samples);

@@ -9,6 +9,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/diff/diff.h"
+#include "cli/shared/demangle.h"
 
 static const char *const hows[] = {
 	[NAMES_SAME] = "the same build",
@@ -94,7 +95,7 @@ int diff_text(const struct diff_view *view)
 		const struct diff_row *row = &view->result->rows[i];
 
 		change_cells(table, row, view->columns->shares ? 100 : 1);
-		table_cell(table, "%s", row->row->function);
+		table_cell(table, "%s", demangled(row->row->function));
 		table_cell(table, "%s", row->row->module);
 		table_cell(table, "%s", seen_in(row));
 	}
@@ -106,6 +107,7 @@ static void row_json(struct json *json, const char *key, const struct diff_row *
 	json_object_begin(json, key);
 	if (row->row) {
 		json_string(json, "function", row->row->function);
+		demangled_json(json, row->row->function);
 		json_string(json, "module", row->row->module);
 	}
 	json_double(json, "first_samples", row->samples[0]);

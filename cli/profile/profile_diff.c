@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/table.h"
+#include "cli/shared/demangle.h"
 #include "cli/verb.h"
 #include "profiles/store/comparison.h"
 #include "profiles/store/function_order.h"
@@ -41,7 +42,7 @@ static int comparison_print(const struct comparison *comparison, size_t top)
 		const struct comparison_function *f = &comparison->list[i];
 		char guid[FUNCTION_NAME_BYTES];
 
-		table_cell(table, "%s", name_of(f, guid));
+		table_cell(table, "%s", demangled(name_of(f, guid)));
 		table_cell(table, "%.2f %%", 100 * f->share_a);
 		table_cell(table, "%.2f %%", 100 * f->share_b);
 		table_cell(table, "%+.2f", 100 * (f->share_b - f->share_a));
@@ -65,6 +66,7 @@ static void comparison_print_json(const struct comparison *comparison, size_t to
 
 		json_object_begin(&json, NULL);
 		json_string(&json, "name", name_of(f, guid));
+		demangled_json(&json, name_of(f, guid));
 		json_double(&json, "first", f->share_a);
 		json_double(&json, "second", f->share_b);
 		json_bool(&json, "in_first", f->a != NULL);

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "cli/shared/demangle.h"
 #include "cli/verb.h"
 #include "profiles/store/function_order.h"
 #include "profiles/store/history.h"
@@ -204,7 +205,7 @@ static int functions_print(const struct view *view, size_t top)
 		const struct profile_function *f = view->functions[i];
 		char guid[FUNCTION_NAME_BYTES];
 
-		table_cell(table, "%s", function_name(f, guid));
+		table_cell(table, "%s", demangled(function_name(f, guid)));
 		table_cell(table, "%.0f", f->samples);
 		table_cell(table, "%.1f %%", 100 * part(f->samples, view->function_samples));
 		table_cell(table, "%.0f %%", f->confidence / 2.55);
@@ -223,7 +224,7 @@ static int blocks_print(const struct view *view, size_t top)
 		const struct hot_block *b = &view->blocks[i];
 		char guid[FUNCTION_NAME_BYTES];
 
-		table_cell(table, "%s:%u", function_name(b->function, guid), b->index);
+		table_cell(table, "%s:%u", demangled(function_name(b->function, guid)), b->index);
 		table_cell(table, "%" PRIu64, b->count.executions);
 		table_cell(table, "%.2f %%", 100 * part((double)b->count.executions, view->executions));
 		table_cell(table, "%.0f %%", b->count.confidence / 2.55);
@@ -259,8 +260,8 @@ static int function_print(const struct view *view, const struct profile_function
 	char guid[FUNCTION_NAME_BYTES];
 
 	printf("%s: %.0f samples, %.1f %% of all, confidence %.0f %%, CFG hash %016" PRIx64 "\n\n",
-	       SHOWN(function_name(f, guid)), f->samples, 100 * part(f->samples, view->function_samples),
-	       f->confidence / 2.55, f->cfg_hash);
+	       SHOWN(demangled(function_name(f, guid))), f->samples,
+	       100 * part(f->samples, view->function_samples), f->confidence / 2.55, f->cfg_hash);
 	for (uint32_t i = 0; table && i < f->n_counts; i++) {
 		table_cell(table, "%u", i + 1);
 		table_cell(table, "%" PRIu64, f->counts[i].executions);
@@ -278,6 +279,7 @@ static void function_json(struct json *json, const struct view *view, const stru
 
 	json_object_begin(json, NULL);
 	json_string(json, "name", f->name);
+	demangled_json(json, f->name);
 	snprintf(text, sizeof(text), "%016" PRIx64, f->guid);
 	json_string(json, "guid", text);
 	snprintf(text, sizeof(text), "%016" PRIx64, f->cfg_hash);
@@ -296,6 +298,7 @@ static void block_json(struct json *json, const struct view *view, const struct 
 
 	json_object_begin(json, NULL);
 	json_string(json, "function", function_name(block->function, guid));
+	demangled_json(json, block->function->name);
 	json_u64(json, "block", block->index);
 	json_u64(json, "executions", block->count.executions);
 	json_double(json, "share", part((double)block->count.executions, view->executions));
@@ -411,6 +414,9 @@ static const struct profile_function *function_named(const struct profile *profi
 		if (strcmp(function_name(&profile->functions[i], guid), name) == 0)
 			return &profile->functions[i];
 	}
+	for (size_t i = 0; i < profile->n_functions; i++)
+		if (profile->functions[i].name && demangled_is(profile->functions[i].name, name))
+			return &profile->functions[i];
 	return NULL;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/report/call_tree.h"
+#include "cli/shared/demangle.h"
 #include "cli/shared/output.h"
 
 struct list {
@@ -52,11 +53,13 @@ static int list_make(const struct ran *ran, const struct rows *rows, struct list
 		return -ENOMEM;
 	for (; r == 0 && ret->n < rows->n; ret->n++) {
 		const struct row *row = &rows->list[ret->n];
+		const char *name = known(row->cells[BY_PROCEDURE]);
 
 		ret->places[ret->n] = (struct export_place){
 			.image = row->cells[BY_IMAGE],
 			.build_id = row->module->identity.build_id,
-			.procedure = known(row->cells[BY_PROCEDURE]),
+			.procedure = name ? demangled(name) : NULL,
+			.symbol = name,
 			.address = row->address,
 			.procedure_offset = row->procedure_offset,
 			.user = known(row->cells[BY_USER]),
@@ -99,7 +102,9 @@ static size_t call_take(const struct ran *ran, const struct call_tree *calls, st
 
 		list[i] = (struct export_place){ .image = place->image,
 						 .build_id = place->identity->build_id,
-						 .procedure = place->procedure,
+						 .procedure = place->procedure ? demangled(place->procedure) :
+										 NULL,
+						 .symbol = place->procedure,
 						 .address = place->address,
 						 .procedure_offset = place->procedure_offset,
 						 .is_process = (int)place->identity->kind == STACK_PROCESS };

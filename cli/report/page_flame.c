@@ -10,6 +10,7 @@
 
 #include "cli/report/html.h"
 #include "cli/report/page.h"
+#include "cli/shared/demangle.h"
 
 #define LEAST_SHARE 0.002 /* of all stacks: below it a frame is not drawn */
 #define MAX_FRAMES 4000u  /* on the page */
@@ -26,7 +27,7 @@ static const char *frame_name(const struct call_place *place)
 	const char *slash = place->image[0] == '/' ? strrchr(place->image, '/') : NULL;
 
 	if (place->procedure)
-		return place->procedure;
+		return demangled(place->procedure);
 	return slash && slash[1] ? slash + 1 : place->image;
 }
 

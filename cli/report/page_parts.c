@@ -10,6 +10,7 @@
 #include "cli/daemon.h"
 #include "cli/report/html.h"
 #include "cli/report/page.h"
+#include "cli/shared/demangle.h"
 #include "profiles/cycles/culprit.h"
 
 #define PROGRAMS 25u
@@ -120,7 +121,7 @@ static void picture_program(FILE *out, const struct page *page, const struct pag
 
 		if (row->weight < 0.02 * image->weight)
 			break;
-		picture_part(out, row->cells[BY_PROCEDURE], row->weight / image->weight);
+		picture_part(out, demangled(row->cells[BY_PROCEDURE]), row->weight / image->weight);
 		rest -= row->weight;
 	}
 	if (image->weight > 0 && rest > 1e-6 * image->weight)
@@ -156,7 +157,7 @@ static void function_row(FILE *out, const struct page *page, const struct row *r
 			 bool with_image)
 {
 	fputs("<tr><td class=\"name\">", out);
-	html_text(out, row->cells[BY_PROCEDURE]);
+	html_text(out, demangled(row->cells[BY_PROCEDURE]));
 	bar(out, of_first(row->weight, first));
 	if (with_image) {
 		fputs("<small>", out);
@@ -269,7 +270,7 @@ void page_stalls(FILE *out, const struct page *page)
 		const struct stall *stall = &page->stalls->list[i];
 
 		fputs("<div><span class=\"name\"><b>", out);
-		html_text(out, stall->row->cells[BY_PROCEDURE]);
+		html_text(out, demangled(stall->row->cells[BY_PROCEDURE]));
 		fputs("</b> <small>", out);
 		html_text(out, base_name(stall->row->cells[BY_IMAGE]));
 		fprintf(out, ", %.1f %% of the time</small></span>\n", percent(page, stall->row->weight));

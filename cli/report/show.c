@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/daemon.h"
 #include "cli/report/report.h"
+#include "cli/shared/demangle.h"
 
 #define NOTES_SHOWN 5u
 
@@ -64,7 +65,9 @@ static int rows_print(const struct report_view *view)
 		table_cell(table, "%.2f %%", report_percent(view->ran, sum));
 		for (unsigned k = 0; k < BY_END; k++)
 			if (rows->by & 1u << k)
-				table_cell(table, "%s", rows->list[i].cells[k]);
+				table_cell(table, "%s",
+					   k == BY_PROCEDURE ? demangled(rows->list[i].cells[k]) :
+							       rows->list[i].cells[k]);
 	}
 	return table_print(table, stdout);
 }
@@ -136,6 +139,8 @@ static void row_json(const struct report_view *view, const struct row *row, doub
 	for (unsigned i = 0; i < BY_END; i++)
 		if (view->rows->by & 1u << i)
 			json_string(json, dimension_at(i).name, row->cells[i]);
+	if (view->rows->by & 1u << BY_PROCEDURE)
+		demangled_json(json, row->cells[BY_PROCEDURE]);
 	json_u64(json, "samples", row->samples);
 	json_double(json, "cpu_s", view->ran->is_clocked ? row->weight : NAN);
 	json_double(json, "share_percent", report_percent(view->ran, row->weight));

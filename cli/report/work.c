@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "cli/report/export.h"
 #include "cli/report/page.h"
+#include "cli/shared/demangle.h"
 #include "cli/shared/watch.h"
 
 static volatile sig_atomic_t interrupted;
@@ -29,7 +30,9 @@ static bool is_wanted(const struct report_request *request, const struct ran *ra
 	for (size_t i = 0; i < request->n_filters; i++) {
 		const char *cell = row->cells[request->filters[i].dimension];
 
-		if (!cell || fnmatch(request->filters[i].pattern, cell, 0) != 0)
+		if (!cell || (fnmatch(request->filters[i].pattern, cell, 0) != 0 &&
+			      (request->filters[i].dimension != BY_PROCEDURE ||
+			       fnmatch(request->filters[i].pattern, demangled(cell), 0) != 0)))
 			return false;
 	}
 	return true;

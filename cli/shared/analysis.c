@@ -12,6 +12,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "cli/shared/debug_symbols.h"
+#include "cli/shared/demangle.h"
 #include "cli/shared/kernel_file.h"
 #include "cli/shared/number.h"
 #include "cli/shared/sampled_file.h"
@@ -234,6 +235,9 @@ static const struct image_symbol *symbol_named(const struct image *image, const 
 {
 	for (size_t i = 0; name && i < image_n_symbols(image); i++)
 		if (strcmp(image_symbol_at(image, i)->name, name) == 0)
+			return image_symbol_at(image, i);
+	for (size_t i = 0; name && i < image_n_symbols(image); i++)
+		if (demangled_is(image_symbol_at(image, i)->name, name))
 			return image_symbol_at(image, i);
 	return NULL;
 }
@@ -467,6 +471,9 @@ const struct analysed_function *analysed_find(const struct analysis *a,
 	}
 	for (size_t i = 0; a->asked_name && strcmp(a->asked_name, name) == 0 && i < n; i++)
 		if (functions[i].function->address == a->asked)
+			return &functions[i];
+	for (size_t i = 0; i < n; i++)
+		if (functions[i].function->name && demangled_is(functions[i].function->name, name))
 			return &functions[i];
 	fault_set(reterr, -ENOENT, "%s: no samples in a function \"%s\"", image_path(a->image), name);
 	return NULL;

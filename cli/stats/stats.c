@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "cli/shared/demangle.h"
 #include "cli/shared/number.h"
 #include "cli/shared/sampled_file.h"
 #include "cli/verb.h"
@@ -173,7 +174,8 @@ static void head_print(const struct stats *stats)
 	puts(stats->more > 2 * stats->more_error ? "" : ", which may be chance");
 	for (size_t i = 0; i < n; i++)
 		printf("         %s took %+.3f s (95 %%: %+.3f .. %+.3f), %.0f %% of that\n",
-		       SHOWN(why[i]->row->function[0] ? why[i]->row->function : why[i]->row->module),
+		       SHOWN(why[i]->row->function[0] ? demangled(why[i]->row->function) :
+							why[i]->row->module),
 		       why[i]->more, why[i]->more - 1.96 * why[i]->more_error,
 		       why[i]->more + 1.96 * why[i]->more_error, 100 * why[i]->more / stats->more);
 	if (!n)
@@ -200,7 +202,7 @@ static int stats_print(const struct stats *stats, const struct request *request)
 		table_cell(table, "%.4f", row->least);
 		table_cell(table, "%.4f", row->most);
 		table_cell(table, "%s", stats_is_real(stats, row) ? "varies" : "");
-		table_cell(table, "%s", row->row->function);
+		table_cell(table, "%s", demangled(row->row->function));
 		table_cell(table, "%s", row->row->module);
 	}
 	if (!table || table_print(table, stdout) < 0)
@@ -215,6 +217,7 @@ static void row_json(struct json *json, const struct stats *stats, const struct 
 {
 	json_object_begin(json, NULL);
 	json_string(json, "function", row->row->function[0] ? row->row->function : NULL);
+	demangled_json(json, row->row->function);
 	json_string(json, "module", row->row->module);
 	json_double(json, "normalized_range", row->range);
 	json_double(json, "samples", row->samples);
@@ -250,6 +253,7 @@ static void slowest_json(struct json *json, const struct stats *stats)
 	for (size_t i = 0; i < n; i++) {
 		json_object_begin(json, NULL);
 		json_string(json, "function", why[i]->row->function[0] ? why[i]->row->function : NULL);
+		demangled_json(json, why[i]->row->function);
 		json_string(json, "module", why[i]->row->module);
 		json_double(json, "more", why[i]->more);
 		json_double(json, "more_error", why[i]->more_error);

@@ -22,7 +22,7 @@ static void function_put(struct otlp *otlp, uint32_t mapping, const char *path,
 			 const struct profile_function *f)
 {
 	char name[FUNCTION_NAME_BYTES];
-	struct otlp_line line = { function_name(f, name), path, 0 };
+	struct otlp_line line = { function_name(f, name), NULL, path, 0 };
 
 	if (f->samples >= 0.5)
 		sample_put(otlp, mapping, &line, (uint64_t)(MIN(f->samples, 0x1p62) + 0.5), 0);

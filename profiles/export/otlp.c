@@ -162,9 +162,10 @@ uint32_t otlp_mapping(struct otlp *otlp, const char *path, const struct build_id
 static uint32_t function_put(struct otlp *otlp, const struct otlp_line *line)
 {
 	uint32_t name = string_put(otlp, line->function), file = string_put(otlp, line->file);
+	uint32_t symbol = line->symbol ? string_put(otlp, line->symbol) : name;
 
 	put_known(&otlp->message, FUNCTION_NAME, name);
-	put_known(&otlp->message, FUNCTION_SYSTEM_NAME, name);
+	put_known(&otlp->message, FUNCTION_SYSTEM_NAME, symbol);
 	put_known(&otlp->message, FUNCTION_FILE, file);
 	return item_put(otlp, OTLP_FUNCTION);
 }

@@ -57,7 +57,7 @@ struct otlp_type {
 };
 
 struct otlp_line {
-	const char *function, *file; /* borrowed; NULL: not known */
+	const char *function, *symbol, *file; /* borrowed; NULL: not known; the symbol: as the function */
 	uint32_t line;
 };
 

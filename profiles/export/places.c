@@ -116,7 +116,7 @@ static void script_frame(const struct export_place *place, struct buffer *ret)
 {
 	buffer_printf(ret, "\t%16" PRIx64 " ", place->address);
 	if (place->procedure) {
-		place_frame_put(ret, place->procedure, true);
+		place_frame_put(ret, place->symbol ? place->symbol : place->procedure, true);
 		buffer_printf(ret, "+0x%" PRIx64 " (", place->procedure_offset);
 	} else {
 		buffer_printf(ret, "[unknown] (");

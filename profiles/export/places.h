@@ -21,6 +21,7 @@ struct export_place {
 	const char *image; /* path, or what stands for one: [kernel]; never NULL */
 	struct build_id build_id;
 	const char *procedure, *file;
+	const char *symbol; /* of the procedure, as the file has it; NULL: the same */
 	uint32_t line;
 	uint64_t address, procedure_offset; /* in the file before relocation; 0: not known */
 	const char *user, *log;

@@ -35,7 +35,7 @@ static const char *frame_type(const struct export_place *place)
 
 static uint32_t location_put(struct otlp *otlp, const struct export_place *place)
 {
-	struct otlp_line line = { place_name(place), place->file, place->line };
+	struct otlp_line line = { place_name(place), place->symbol, place->file, place->line };
 	uint32_t mapping = otlp_mapping(otlp, place->image, &place->build_id);
 
 	return otlp_location(otlp, mapping, place->address, &line,

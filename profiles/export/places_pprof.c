@@ -128,7 +128,8 @@ static void place_put(struct pprof *pprof, size_t i)
 
 	put_number(&pprof->message, FUNCTION_ID, id);
 	put_number(&pprof->message, FUNCTION_NAME, name);
-	put_number(&pprof->message, FUNCTION_SYSTEM_NAME, name);
+	put_number(&pprof->message, FUNCTION_SYSTEM_NAME,
+		   place->symbol ? string_put(pprof, place->symbol) : name);
 	put_number(&pprof->message, FUNCTION_FILENAME, string_put(pprof, place->file));
 	put_message(&pprof->out, PROFILE_FUNCTION, &pprof->message);
 

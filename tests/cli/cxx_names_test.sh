@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Names of C++ functions: as they were written in what people read and may type, as symbols in JSON; also of a program that was
+# made to keep its reader busy.
+set -euo pipefail
+. "$(dirname "$0")/../says.sh"
+trap 'echo "FAILED: line $LINENO: $BASH_COMMAND" >&2' ERR
+
+morph=$MORPH_BIN/morph
+work=$(mktemp -d /tmp/morph-names.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+cat >geo.cpp <<'END'
+namespace geo {
+struct shape { unsigned a, b; };
+__attribute__((noinline)) unsigned area(const shape &s, unsigned n)
+{
+	unsigned sum = 0;
+	for (unsigned i = 0; i < n; i++)
+		sum = (sum + s.a * i) ^ s.b;
+	return sum;
+}
+}
+volatile unsigned turns = 400000000;
+int main() { return geo::area({ 3, 5 }, turns) == 1; }
+END
+g++ -O1 -Wl,--build-id -o geo geo.cpp
+name='geo::area(geo::shape const&, unsigned int)' symbol=_ZN3geo4areaERKNS_5shapeEj
+"$morph" record -q -F 2000 -o geo.samples -- ./geo 2>record.txt || { echo "skipped: this machine cannot sample: $(cat record.txt)"; exit 77; }
+# holds EXPRESSION: of the JSON on standard input
+holds() {
+	python3 -c 'import json,sys
+j=json.load(sys.stdin)
+sys.exit(not eval(sys.argv[1]))' "$1" || { echo "not true: $1" >&2; return 1; }
+}
+both() { holds "[($1) for x in ($2) if x.get('demangled') == '$name'] == ['$symbol']"; }
+
+echo "a report, a page, exports"
+"$morph" report geo.samples --by procedure | says "$name"
+"$morph" report geo.samples --by procedure --json | both 'x["procedure"]' 'j["rows"]'
+for pattern in 'geo::area*' "$symbol"; do
+	"$morph" report geo.samples --only procedure="$pattern" --json | holds 'len(j["rows"]) == 1'
+done
+"$morph" report geo.samples --html page.html 2>/dev/null
+grep -qF 'geo::area(geo::shape const&amp;, unsigned int)' page.html
+"$morph" report geo.samples --format folded | says "$name"
+
+echo "annotate, blocks: typed in any way"
+for typed in "$symbol" "$name" geo::area; do
+	"$morph" annotate ./geo "$typed" -s geo.samples | says "$name: "
+	"$morph" blocks ./geo "$typed" -s geo.samples --json | both 'x["function"]' '[j]'
+done
+"$morph" annotate ./geo -s geo.samples | says "$name"
+! "$morph" annotate ./geo geo::are -s geo.samples 2>err.txt
+says 'no samples in a function "geo::are"' <err.txt
+
+echo "diff, stats"
+"$morph" diff geo.samples geo.samples --json | both 'x["function"]' 'j["functions"]'
+"$morph" diff geo.samples geo.samples | says "$name"
+"$morph" stats geo.samples geo.samples geo.samples --least 0 | says "$name"
+
+echo "a symbol that would be printed as gigabytes, and one with what a terminal obeys"
+bomb=_Z1fSt4pairIccE
+for digit in 0 1 2 3 4 5 6 7 8 9 A B C D E F G H I J K L; do bomb+=S_IS${digit}_S${digit}_E; done
+objcopy --redefine-sym "$symbol=$bomb" geo bombed
+"$morph" record -q -F 2000 -o bombed.samples -- ./bombed
+"$morph" report bombed.samples --by procedure | says "$bomb"
+"$morph" annotate ./bombed "$bomb" -s bombed.samples | says "$bomb: "
+objcopy --redefine-sym "$symbol=$(printf '_Z5a\033[2Jv')" geo escaped
+"$morph" record -q -F 2000 -o escaped.samples -- ./escaped
+"$morph" report escaped.samples --by procedure >escaped.txt
+says -F 'a\x1b[2J()' <escaped.txt
+! grep -q $'\033' escaped.txt
+echo passed
