@@ -22,6 +22,7 @@ static struct reader {
 	pid_t pid; /* 0: there is none */
 	int fd;
 	unsigned n_silent; /* ended because it did not answer */
+	unsigned n_ended;  /* since the last answer, for whatever reason */
 } reader;
 
 static void reader_end(void)
@@ -31,6 +32,7 @@ static void reader_end(void)
 	while (waitpid(reader.pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	reader.pid = 0;
+	reader.n_ended++;
 }
 
 static bool reader_begin(void)
@@ -40,7 +42,7 @@ static bool reader_begin(void)
 
 	if (reader.pid)
 		return true;
-	if (reader.n_silent >= DEMANGLE_SILENT ||
+	if (reader.n_silent >= DEMANGLE_SILENT || reader.n_ended >= DEMANGLE_ENDED ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
 		return false;
 	reader.pid = fork();
@@ -77,6 +79,7 @@ static size_t ask(const char *symbol, size_t size, char ret[DEMANGLE_BYTES])
 		reader_end();
 		return 0;
 	}
+	reader.n_ended = 0;
 	ret[n] = 0;
 	return strlen(ret);
 }

@@ -16,7 +16,9 @@
 
 #include "base/json.h"
 
-#define DEMANGLE_MS 1000   /* for one answer */
+#define DEMANGLE_MS 1000 /* for one answer */
+/* So often in a row it may end instead: where there is no seccomp(2) it always does. Then names stay as they are. */
+#define DEMANGLE_ENDED 64u
 #define DEMANGLE_SILENT 4u /* so often it may not answer; from then on all names stay as they are */
 
 /**
