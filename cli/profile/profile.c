@@ -357,6 +357,7 @@ static void priors_json(const struct request *request, const struct work *work, 
 		json_string(json, "prior", request->priors[i]);
 		json_double(json, "samples", report->strength);
 		json_double(json, "at_most", report->most);
+		json_double(json, "overlap", report->overlap);
 		json_u64(json, "functions", report->n_functions);
 		json_u64(json, "functions_dropped", report->n_functions_dropped);
 		json_object_end(json);

@@ -9,6 +9,7 @@
 
 #define SAMPLES_MAX 1e15
 #define AGREES 0.5
+#define OVERLAPS 0.9 /* what is hot is nine tenths of the time (decision 5) */
 
 /* A number of samples; 0: it is not said. */
 static double samples_at(struct json_reader *json, const char *query)
@@ -22,19 +23,23 @@ static void priors_take(struct json_reader *json, const enum prior_source *sourc
 			struct profile_answer *ret)
 {
 	double used = 0, at_most = 0;
+	bool overlaps = n > 0;
 	char query[48];
 
 	for (size_t i = 0; i < n; i++) {
-		double samples;
+		double samples, overlap = 0;
 
 		snprintf(query, sizeof(query), "$.priors[%zu].samples", i);
 		samples = samples_at(json, query);
 		snprintf(query, sizeof(query), "$.priors[%zu].at_most", i);
 		at_most += samples_at(json, query);
+		snprintf(query, sizeof(query), "$.priors[%zu].overlap", i);
+		overlaps = overlaps && json_reader_number(json, query, &overlap) && overlap >= OVERLAPS &&
+			   overlap <= 1;
 		used += samples;
 		ret->others[sources[i]] += samples;
 	}
-	ret->agrees = used > 0 && used >= AGREES * at_most;
+	ret->agrees = used > 0 && (overlaps || used >= AGREES * at_most);
 }
 
 static void take(struct json_reader *json, const enum prior_source *sources, size_t n,

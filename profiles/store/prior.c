@@ -191,7 +191,7 @@ static int strength_of(const struct profile *own, const struct profile *prior, s
 	size_t room = own->n_functions + prior->n_functions + 1, n = 0;
 	_clean_(freep) double *samples = calloc(room, sizeof(*samples));
 	_clean_(freep) double *shares = calloc(room, sizeof(*shares));
-	double unknown, scale;
+	double unknown, scale, all = 0;
 	size_t n_unknown;
 
 	unknown = unknown_samples(own, prior, &n_unknown) > 0 ? unknown_share(prior) : 0;
@@ -209,6 +209,11 @@ static int strength_of(const struct profile *own, const struct profile *prior, s
 	for (size_t i = 0; i < prior->n_functions; i++)
 		if (!profile_find(own, prior->functions[i].guid))
 			shares[n++] = prior->functions[i].samples * scale;
+	for (size_t i = 0; i < own->n_functions; i++)
+		all += samples[i];
+	report->overlap = all > 0 ? 0 : NAN;
+	for (size_t i = 0; all > 0 && i < own->n_functions; i++)
+		report->overlap = fmin(report->overlap + fmin(samples[i] / all, shares[i]), 1);
 	report->most = fmin(prior->samples, PRIOR_STRENGTH_MAX);
 	report->strength = prior_strength(samples, shares, n, report->most);
 	return 0;

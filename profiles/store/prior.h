@@ -29,6 +29,7 @@ struct prior_report {
 	double strength; /* samples that the prior counts as; 0: none of it is used */
 	double most;	 /* that it could have counted as */
 	double own;	 /* samples here */
+	double overlap; /* of shares of functions, here and there: 0 none, 1 the same; NAN: no samples here */
 	double fitting,
 		dropped;    /* samples of the prior in functions that are used, and in those that are not */
 	size_t n_functions; /* of the prior that are used */

@@ -12,10 +12,10 @@
 #include "cli/shared/demangle_child.h"
 #include "tests/test.h"
 
-#define CHECK_NAME(symbol, name)                                                 \
-	do {                                                                     \
-		const char *n_ = demangled(symbol);                              \
-		if (strcmp(n_, name) != 0)                                       \
+#define CHECK_NAME(symbol, name)                                                \
+	do {                                                                    \
+		const char *n_ = demangled(symbol);                             \
+		if (strcmp(n_, name) != 0)                                      \
 			FAIL("%s became \"%s\", not \"%s\"", symbol, n_, name); \
 	} while (0)
 
@@ -46,7 +46,8 @@ TEST(names_are_as_they_were_written)
 
 TEST(other_symbols_stay)
 {
-	const char *symbols[] = { "main", "_start", "", "_", "_Z", "_Znope", "_R", "0x1234", "__ZN3fooE", "_ZN", "?" };
+	const char *symbols[] = { "main", "_start", "",		 "_",	"_Z", "_Znope",
+				  "_R",	  "0x1234", "__ZN3fooE", "_ZN", "?" };
 
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++)
 		CHECK(demangled(symbols[i]) == symbols[i] || strcmp(demangled(symbols[i]), symbols[i]) == 0);

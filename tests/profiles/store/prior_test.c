@@ -87,6 +87,22 @@ TEST(few_samples_say_little_and_many_everything)
 	CHECK(strength(30000, true) < 100);
 }
 
+TEST(how_much_of_the_time_is_in_the_same_functions_is_told)
+{
+	for (uint32_t seed = 1; seed <= 20; seed++) {
+		_clean_(profile_freep) struct profile *own = profile_of(2000, false, seed);
+		_clean_(profile_freep) struct profile *other = profile_of(2000, true, seed);
+		_clean_(profile_freep) struct profile *prior = profile_of(50000, false, 77);
+		_clean_(profile_freep) struct profile *again = profile_of(50000, false, 77);
+		struct prior_report same, turned;
+
+		CHECK_INT(prior_add(own, prior, &map, &same, NULL), 0);
+		CHECK_INT(prior_add(other, again, &map, &turned, NULL), 0);
+		CHECK(same.overlap > 0.95 && same.overlap <= 1);
+		CHECK(turned.overlap >= 0 && turned.overlap < 0.5);
+	}
+}
+
 TEST(a_machine_of_another_use_is_optimized_for_itself)
 {
 	for (uint32_t seed = 1; seed <= 20; seed++) {
@@ -125,6 +141,7 @@ TEST(without_samples_it_is_the_prior)
 	own->scale = 1;
 	CHECK_INT(prior_add(own, prior, &map, &report, NULL), 0);
 	CHECK(report.strength == PRIOR_STRENGTH_MAX && report.n_functions == N);
+	CHECK(isnan(report.overlap));
 	CHECK(fabs(own->samples - PRIOR_STRENGTH_MAX) < 1 && overlap_with(own, false) > 0.99);
 	CHECK(own->functions[0].counts[0].executions > 0 && own->functions[0].counts[1].confidence == 0);
 }
