@@ -58,7 +58,7 @@ static int list_make(const struct ran *ran, const struct rows *rows, struct list
 		ret->places[ret->n] = (struct export_place){
 			.image = row->cells[BY_IMAGE],
 			.build_id = row->module->identity.build_id,
-			.procedure = name ? demangled(name) : NULL,
+			.procedure = demangled(name),
 			.symbol = name,
 			.address = row->address,
 			.procedure_offset = row->procedure_offset,
@@ -102,8 +102,7 @@ static size_t call_take(const struct ran *ran, const struct call_tree *calls, st
 
 		list[i] = (struct export_place){ .image = place->image,
 						 .build_id = place->identity->build_id,
-						 .procedure = place->procedure ? demangled(place->procedure) :
-										 NULL,
+						 .procedure = demangled(place->procedure),
 						 .symbol = place->procedure,
 						 .address = place->address,
 						 .procedure_offset = place->procedure_offset,

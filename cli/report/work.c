@@ -23,18 +23,21 @@ static void on_interrupt(_unused_ int signal)
 
 /* --- which rows ----------------------------------------------------------------------------------- */
 
+/* A procedure fits by its symbol, or as it is shown. */
+static bool fits(const struct report_filter *filter, const char *cell)
+{
+	return cell &&
+	       (fnmatch(filter->pattern, cell, 0) == 0 ||
+		(filter->dimension == BY_PROCEDURE && fnmatch(filter->pattern, demangled(cell), 0) == 0));
+}
+
 static bool is_wanted(const struct report_request *request, const struct ran *ran, const struct row *row)
 {
 	if (report_percent(ran, row->weight) < request->least_percent)
 		return false;
-	for (size_t i = 0; i < request->n_filters; i++) {
-		const char *cell = row->cells[request->filters[i].dimension];
-
-		if (!cell || (fnmatch(request->filters[i].pattern, cell, 0) != 0 &&
-			      (request->filters[i].dimension != BY_PROCEDURE ||
-			       fnmatch(request->filters[i].pattern, demangled(cell), 0) != 0)))
+	for (size_t i = 0; i < request->n_filters; i++)
+		if (!fits(&request->filters[i], row->cells[request->filters[i].dimension]))
 			return false;
-	}
 	return true;
 }
 

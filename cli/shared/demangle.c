@@ -88,7 +88,7 @@ static size_t ask(const char *symbol, size_t size, char ret[DEMANGLE_BYTES])
 
 struct known {
 	char *symbol;
-	const char *text; /* @symbol itself: it stays so */
+	char *text; /* NULL: it stays as it is */
 };
 
 static void *known_names; /* tsearch(3) */
@@ -124,24 +124,22 @@ const char *demangled(const char *symbol)
 {
 	struct known wanted = { .symbol = (char *)symbol }, *known, **found;
 
-	if (!is_mangled(symbol))
+	if (!symbol || !is_mangled(symbol))
 		return symbol;
 	found = tfind(&wanted, &known_names, known_compare);
 	if (found)
-		return (*found)->text;
+		return (*found)->text ?: symbol;
 	known = malloc(sizeof(*known));
 	wanted.symbol = strdup(symbol);
-	if (!known || !wanted.symbol)
-		goto fail;
-	wanted.text = text_make(symbol) ?: wanted.symbol;
-	*known = wanted;
-	if (tsearch(known, &known_names, known_compare))
-		return known->text;
-	if (wanted.text != wanted.symbol)
-		free((char *)wanted.text);
-fail:
+	wanted.text = text_make(symbol);
+	if (known && wanted.symbol) {
+		*known = wanted;
+		if (tsearch(known, &known_names, known_compare))
+			return known->text ?: symbol;
+	}
 	free(known);
 	free(wanted.symbol);
+	free(wanted.text);
 	return symbol;
 }
 
@@ -177,8 +175,8 @@ bool demangled_is(const char *symbol, const char *text)
 
 void demangled_json(struct json *json, const char *symbol)
 {
-	const char *name = symbol ? demangled(symbol) : NULL;
+	const char *name = demangled(symbol);
 
-	if (name && name != symbol && strcmp(name, symbol) != 0)
+	if (name != symbol)
 		json_string(json, "demangled", name);
 }

@@ -23,8 +23,8 @@
 
 /**
  * demangled() - "main", "geo::area(geo::shape const&)"; of the second function of a name "NAME#2" (sampled_file.h), too
- * Return: @symbol itself where it is no mangled name or nothing is known; else text that lives as long as the program.
- * One question to the process for each name, about 20 us; the same name again costs a look-up.
+ * Return: @symbol itself, also NULL, where it is no mangled name or nothing is known; else text that lives as long as the program.
+ * One question to the process for each name (decision 144 has its cost); the same name again costs a look-up.
  */
 const char *demangled(const char *symbol);
 

@@ -202,6 +202,7 @@ static int strength_of(const struct profile *own, const struct profile *prior, s
 		const struct profile_function *f = &own->functions[i], *there = profile_find(prior, f->guid);
 
 		samples[n] = f->samples;
+		all += f->samples;
 		shares[n++] = there	     ? there->samples * scale :
 			      f->samples > 0 ? unknown / (double)n_unknown :
 					       0;
@@ -209,8 +210,6 @@ static int strength_of(const struct profile *own, const struct profile *prior, s
 	for (size_t i = 0; i < prior->n_functions; i++)
 		if (!profile_find(own, prior->functions[i].guid))
 			shares[n++] = prior->functions[i].samples * scale;
-	for (size_t i = 0; i < own->n_functions; i++)
-		all += samples[i];
 	report->overlap = all > 0 ? 0 : NAN;
 	for (size_t i = 0; all > 0 && i < own->n_functions; i++)
 		report->overlap = fmin(report->overlap + fmin(samples[i] / all, shares[i]), 1);

@@ -3,6 +3,7 @@
 # morph blocks: a loop of which everything is known, drawn and listed; names that try to get out of their quotes.
 set -eu
 . "$(dirname "$0")/../says.sh"
+. "$(dirname "$0")/../holds.sh"
 trap 'echo "FAILED: line $LINENO: $BASH_COMMAND" >&2' ERR
 
 morph=$MORPH_BIN/morph
@@ -36,12 +37,6 @@ fi
 count="--count 0x$(at inner)=2e9" # of both runs
 # shellcheck disable=SC2086 # two words
 blocks() { "$morph" blocks ./loop "$@" -s loop.samples -s more.samples $count; }
-# holds EXPRESSION: of the JSON on standard input
-holds() {
-	python3 -c 'import json,sys
-j=json.load(sys.stdin)
-sys.exit(not eval(sys.argv[1]))' "$1" || { echo "not true: $1" >&2; return 1; }
-}
 
 echo "blocks: the inner loop has the time and the count that was told; what goes out of a block adds up to it"
 blocks main --json >loop.json

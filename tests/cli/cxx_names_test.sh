@@ -4,6 +4,7 @@
 # made to keep its reader busy.
 set -euo pipefail
 . "$(dirname "$0")/../says.sh"
+. "$(dirname "$0")/../holds.sh"
 trap 'echo "FAILED: line $LINENO: $BASH_COMMAND" >&2' ERR
 
 morph=$MORPH_BIN/morph
@@ -28,12 +29,6 @@ END
 g++ -O1 -Wl,--build-id -o geo geo.cpp
 name='geo::area(geo::shape const&, unsigned int)' symbol=_ZN3geo4areaERKNS_5shapeEj
 "$morph" record -q -F 2000 -o geo.samples -- ./geo 2>record.txt || { echo "skipped: this machine cannot sample: $(cat record.txt)"; exit 77; }
-# holds EXPRESSION: of the JSON on standard input
-holds() {
-	python3 -c 'import json,sys
-j=json.load(sys.stdin)
-sys.exit(not eval(sys.argv[1]))' "$1" || { echo "not true: $1" >&2; return 1; }
-}
 both() { holds "[($1) for x in ($2) if x.get('demangled') == '$name'] == ['$symbol']"; }
 
 echo "a report, a page, exports"

@@ -3,6 +3,7 @@
 # morph profile and its subcommands on a real program that was really sampled.
 set -eu
 . "$(dirname "$0")/../says.sh"
+. "$(dirname "$0")/../holds.sh"
 trap 'echo "FAILED: line $LINENO: $BASH_COMMAND" >&2' ERR
 
 here=$MORPH_SOURCE/tests/cli
@@ -13,11 +14,6 @@ cd "$work"
 
 # get KEY: a number or text at the top level of the JSON on standard input
 get() { python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
-# holds EXPRESSION: true of the JSON on standard input, which is called j
-holds() {
-	python3 -c 'import json,sys; j=json.load(sys.stdin); sys.exit(not eval(sys.argv[1]))' "$1" ||
-		{ echo "not true: $1" >&2; return 1; }
-}
 # refused CODE WORDS COMMAND...: it must exit with CODE, say WORDS, and leave no file out.x
 refused() {
 	local code=$1 words=$2 status=0
