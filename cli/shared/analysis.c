@@ -16,6 +16,7 @@
 #include "cli/shared/kernel_file.h"
 #include "cli/shared/number.h"
 #include "cli/shared/sampled_file.h"
+#include "cli/shared/typed_function.h"
 
 #define LINE_BYTES 64u
 #define HOT_SHARE 0.99
@@ -230,29 +231,14 @@ static double hot_lines(const struct sample_log *log)
 
 /* --- the map -------------------------------------------------------------------------------------- */
 
-/* The function that is asked for matters more than all others. */
-static const struct image_symbol *symbol_named(const struct image *image, const char *name)
-{
-	for (size_t i = 0; name && i < image_n_symbols(image); i++)
-		if (strcmp(image_symbol_at(image, i)->name, name) == 0)
-			return image_symbol_at(image, i);
-	for (size_t i = 0; name && i < image_n_symbols(image); i++)
-		if (demangled_is(image_symbol_at(image, i)->name, name))
-			return image_symbol_at(image, i);
-	return NULL;
-}
-
 static int map_recover(struct analysis *a, const struct analysis_request *request, struct fault *reterr)
 {
-	const char *function = request->function;
 	const struct sample_module *module = a->module;
-	_clean_(image_freep) struct image *symbols = debug_symbols_open(a->image, request->debug_dir);
-	const struct image_symbol *symbol = symbol_named(symbols ? symbols : a->image, function);
 	_clean_(freep) uint64_t *addresses = calloc(module->n_counts + 1, sizeof(*addresses));
 	_clean_(freep) double *weights = calloc(module->n_counts + 1, sizeof(*weights));
 	_clean_(freep) struct recover_jump *jumps = calloc(module->n_branches + 1, sizeof(*jumps));
 	struct recover_question question = {
-		.addresses = addresses, .weights = weights, .jumps = jumps, .symbols = symbols
+		.addresses = addresses, .weights = weights, .jumps = jumps, .symbols = a->symbols
 	};
 
 	if (!addresses || !weights || !jumps)
@@ -264,11 +250,15 @@ static int map_recover(struct analysis *a, const struct analysis_request *reques
 			continue;
 		weights[question.n_addresses++] = (double)module->counts[i].count;
 	}
-	if (function) {
-		a->asked_name = function;
-		a->asked = symbol ? symbol->address : strtoull(function, NULL, 16);
-		addresses[question.n_addresses] = a->asked;
-		weights[question.n_addresses++] = INFINITY;
+	/* The function that is asked for matters more than all others. */
+	if (request->function) {
+		int r = typed_function(a->image, a->symbols, module, request->function,
+				       &addresses[question.n_addresses]);
+
+		if (r == -ENOMEM)
+			return fault_errno(reterr, r, "%s", image_path(a->image));
+		if (r == 0)
+			weights[question.n_addresses++] = INFINITY;
 	}
 	for (size_t i = 0; i < module->n_branches; i++) {
 		struct recover_jump *jump = &jumps[question.n_jumps];
@@ -285,6 +275,7 @@ static int map_find(struct analysis *a, const struct analysis_request *request, 
 {
 	int r = morph_data_load(a->image, request->sidecar_dir, &a->data, reterr);
 
+	a->symbols = debug_symbols_open(a->image, request->debug_dir);
 	if (r == 0 && a->data->map)
 		a->map = a->data->map;
 	return a->map ? 0 : map_recover(a, request, reterr);
@@ -422,6 +413,7 @@ void analysis_done(struct analysis *a)
 	sample_log_free(a->faults);
 	kernel_samples_free(a->kernel);
 	free(a->kernel_path);
+	image_free(a->symbols);
 	image_free(a->image);
 	*a = (struct analysis){ 0 };
 }
@@ -463,14 +455,19 @@ const struct analysed_function *analysed_find(const struct analysis *a,
 					      const struct analysed_function *functions, size_t n,
 					      const char *name, struct fault *reterr)
 {
+	uint64_t address;
+	uint32_t block = BLOCK_NONE;
+
 	for (size_t i = 0; i < n; i++) {
 		char text[ANALYSED_NAME_BYTES];
 
 		if (strcmp(analysed_name(functions[i].function, text), name) == 0)
 			return &functions[i];
 	}
-	for (size_t i = 0; a->asked_name && strcmp(a->asked_name, name) == 0 && i < n; i++)
-		if (functions[i].function->address == a->asked)
+	if (typed_function(a->image, a->symbols, a->module, name, &address) == 0)
+		block = block_map_find(a->map, address);
+	for (size_t i = 0; block != BLOCK_NONE && i < n; i++)
+		if (block - functions[i].function->first_block < functions[i].function->n_blocks)
 			return &functions[i];
 	for (size_t i = 0; i < n; i++)
 		if (functions[i].function->name && demangled_is(functions[i].function->name, name))

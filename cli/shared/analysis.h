@@ -45,12 +45,10 @@ bool analysis_default(const char *verb, char *logs[ANALYSIS_MAX_LOGS], struct an
 
 struct analysis {
 	struct image *image;
+	struct image *symbols;	 /* owned: its debug file; NULL: it has its own symbols, or none */
 	struct morph_data *data; /* NULL: the file carries none */
 	struct block_map *map;	 /* of the file, or recovered (then owned) */
 	bool is_recovered, is_clock_measured;
-	const char
-		*asked_name; /* borrowed: the function that must be analysed; NULL: none, or it has a map */
-	uint64_t asked;	     /* where that is */
 	struct recover_left left;	    /* functions that were too large to be analysed */
 	struct sample_log *own_log;	    /* NULL: the log is the caller's */
 	const struct sample_log *log;	    /* borrowed */
@@ -84,7 +82,7 @@ const struct sample_module *analysis_elsewhere(const struct analysis *analysis);
 int analysis_functions(const struct analysis *analysis, struct analysed_function **ret, size_t *retn);
 
 /**
- * analysed_find() - the one of that name in the list of @analysis, or the one that was asked for by another of its names
+ * analysed_find() - in the list of @analysis the one that is meant by @name (typed_function.h)
  * Return: NULL with @reterr: there is none
  */
 const struct analysed_function *analysed_find(const struct analysis *analysis,

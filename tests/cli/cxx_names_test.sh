@@ -50,6 +50,38 @@ done
 ! "$morph" annotate ./geo geo::are -s geo.samples 2>err.txt
 says 'no samples in a function "geo::are"' <err.txt
 
+echo "several of one name: the one with most samples is meant; #2 and an address are each one's own"
+cat >first.cpp <<'END'
+volatile unsigned turns = 100000000;
+namespace geo {
+__attribute__((noinline)) unsigned turn(int n) { unsigned s = 0; while (n--) s = s * 3 ^ turns; return s; }
+__attribute__((noinline)) unsigned turn(long n) { unsigned s = 0; while (n--) s = s * 5 ^ turns; return s; }
+}
+__attribute__((noinline)) static unsigned spin(unsigned n) { unsigned s = 0; while (n--) s = s * 7 ^ turns; return s; }
+unsigned second();
+int main() { return (geo::turn((int)turns) + geo::turn(5L * turns) + spin(turns) + second()) == 1; }
+END
+cat >second.cpp <<'END'
+extern volatile unsigned turns;
+__attribute__((noinline)) static unsigned spin(unsigned n) { unsigned s = 0; while (n--) s = s * 9 ^ turns; return s; }
+unsigned second() { return spin(5 * turns); }
+END
+g++ -O1 -Wl,--build-id -o several first.cpp second.cpp
+"$morph" record -q -F 2000 -o several.samples -- ./several
+shown() { "$morph" annotate ./several "$1" -s several.samples --json | holds "(j['functions'][0]['name'], j['functions'][0]['address']) == ('$2', '$3')"; }
+at() { nm several | sed -n "s/^0*\([0-9a-f]*\) . $1$/0x\1/p" | sed -n "$2p"; }
+shown geo::turn _ZN3geo4turnEl "$(at _ZN3geo4turnEl 1)"
+shown 'geo::turn(int)' _ZN3geo4turnEi "$(at _ZN3geo4turnEi 1)"
+[[ $(at _ZL4spinj 2) > $(at _ZL4spinj 1) ]]
+shown spin _ZL4spinj "$(at _ZL4spinj 2)"
+shown _ZL4spinj _ZL4spinj "$(at _ZL4spinj 2)"
+shown '_ZL4spinj#2' _ZL4spinj "$(at _ZL4spinj 2)"
+shown "$(at _ZL4spinj 1)" _ZL4spinj "$(at _ZL4spinj 1)"
+"$morph" stats several.samples several.samples several.samples --least 0 | says 'spin(unsigned int)#2'
+shown 'spin(unsigned int)#2' _ZL4spinj "$(at _ZL4spinj 2)"
+! "$morph" annotate ./several 'spin#3' -s several.samples 2>err.txt
+says 'no samples in a function "spin#3"' <err.txt
+
 echo "diff, stats"
 "$morph" diff geo.samples geo.samples --json | both 'x["function"]' 'j["functions"]'
 "$morph" diff geo.samples geo.samples | says "$name"
