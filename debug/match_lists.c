@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/search.h"
+#include "debug/align.h"
 #include "debug/match_private.h"
 #include "module/array.h"
 
@@ -191,10 +192,53 @@ static uint32_t silent_successor(const struct match *match, uint32_t after, uint
 	return ret;
 }
 
+/* May each call of @code be one of @shipped? That has one of the same function, or one through a pointer or a table. */
+static bool has_calls(const struct match *match, const struct code *code, const struct code *shipped)
+{
+	for (size_t i = 0; i < code->n; i++) {
+		const struct insn *call = &code->insns[i].insn;
+		bool is_found = call->flow != INSN_CALLS;
+		uint32_t callee =
+			call->target ? block_map_function_at(match->from, call->target) : BLOCK_NONE;
+
+		for (size_t k = 0; k < shipped->n && !is_found; k++) {
+			const struct insn *other = &shipped->insns[k].insn;
+			uint32_t f =
+				other->target ? block_map_function_at(match->to, other->target) : BLOCK_NONE;
+
+			is_found =
+				other->flow == INSN_CALLS &&
+				(f == BLOCK_NONE || (callee != BLOCK_NONE && match->functions[callee] == f));
+		}
+		if (!is_found)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A call through a pointer that was made one of a function in a block of its own: what it stands for is in the block before,
+ * @last, not in @follows.
+ */
+static int is_call_of(const struct match *match, uint32_t block, uint32_t last, uint32_t follows, bool *ret)
+{
+	_clean_(code_done) struct code code = { 0 }, before = { 0 }, after = { 0 };
+	const struct block *b = &match->from->blocks[block], *l = &match->to->blocks[last],
+			   *f = &match->to->blocks[follows];
+
+	if (code_add(&code, match->generation, b->address, b->size, 0) < 0 ||
+	    code_add(&before, match->shipped, l->address, l->size, 0) < 0 ||
+	    code_add(&after, match->shipped, f->address, f->size, 0) < 0)
+		return -ENOMEM;
+	*ret = !has_calls(match, &code, &after) && has_calls(match, &code, &before);
+	return 0;
+}
+
 static int silent_find(struct match *match, uint32_t block)
 {
 	const struct match_list *list;
 	uint32_t at = block, last, follows;
+	bool is_call = false;
 
 	for (unsigned step = 0; step < MOST_STEPS && at != BLOCK_NONE && !match->lists[at].n; step++)
 		at = match->before[at];
@@ -203,6 +247,10 @@ static int silent_find(struct match *match, uint32_t block)
 	list = &match->lists[at];
 	last = match->targets[list->first + list->n - 1];
 	follows = silent_successor(match, last, block);
+	if (follows != BLOCK_NONE && is_call_of(match, block, last, follows, &is_call) < 0)
+		return -ENOMEM;
+	if (is_call)
+		follows = BLOCK_NONE;
 	match->lists[block].near = follows == BLOCK_NONE;
 	return target_add(match, block, follows == BLOCK_NONE ? last : follows);
 }

@@ -16,6 +16,7 @@ import measure
 PARTS = {"kills": "kills", "full": "disk_full", "upgrades": "upgrades", "power": "power_cuts"}
 DAY = ("edits_outside_idle", "foreground_p99_ratio", "freeze_ms_p99", "manager_rss_mib", "monitor_rss_mib", "daemons_cpu_percent",
        "load_average_before", "load_average_after")
+LINES = ("backtraces_compared", "backtraces_wrong", "lines_right_percent")
 MEANWHILE = ("edits", "logs", "samples", "runs", "seconds")
 
 
@@ -30,7 +31,7 @@ def main(argv):
         measure.usage(__doc__)
     root, mode = argv[1:]
     bench = root + "/build/bench"
-    found = {part: measure.read_json(f"{bench}/reliability/{part}.json") for part in (*PARTS, "day")}
+    found = {part: measure.read_json(f"{bench}/reliability/{part}.json") for part in (*PARTS, "day", "lines")}
     table = {
         "table": "reliability", "mode": mode, "machine": measure.machine(), "tools": measure.tools(root + "/build/release/bin/morph"),
         "meaning": "Real daemons, real edits of small real programs: killed, out of disk space, without power, upgraded by dpkg at random "
@@ -40,9 +41,11 @@ def main(argv):
     table |= {figure: (found[part] or {}).get(figure) for part, figure in PARTS.items()}
     table |= {what: sum((found[part] or {}).get(what, 0) for part in PARTS) for what in reliability.FOUND}
     table |= {figure: (found["day"] or {}).get(figure) for figure in DAY}
+    table |= {figure: (found["lines"] or {}).get(figure) for figure in LINES}
     table["parts"] = [{"part": part} | {key: total(row, key) for key in MEANWHILE} | {"said": len(row.get("said", []))}
                       for part, row in found.items() if row and part in PARTS]
     table["day"] = [{"figure": key, "value": value} for key, value in (found["day"] or {}).items() if key not in DAY and not isinstance(value, dict)]
+    table["lines"] = (found["lines"] or {}).get("lines", [])
     measure.write_json(bench + "/reliability.json", table)
     bad = [what for what in reliability.FOUND if table[what]] + [figure for figure in PARTS.values() if table[figure] is None]
     for what in bad:

@@ -30,6 +30,17 @@ echo "every backtrace of a run is the shipped program's, by function and line"
 ./crash.new 300 0 trace 2>generation.txt >/dev/null
 python3 "$MORPH_SOURCE/tests/debug/backtraces.py" crash "$debug" shipped.txt generation.txt
 
+echo "also where a call through a pointer became one of a function"
+morph cc -g -O2 -fno-optimize-sibling-calls "$source/pointer.c" -o pointer
+exact_samples pointer pointer.samples 3000
+morph profile pointer pointer.samples --estimator exact -o pointer.profile >/dev/null
+morph optimize pointer --force --copies 0 --profile pointer.profile -o pointer.new
+objdump -d pointer.new --disassemble=guarded.m0 | says 'call .*<often' || fail "the call through a pointer is what it was"
+pointer=$(morph debug-file pointer.new --shipped pointer --dir debug)
+./pointer 300 trace 2>shipped.txt >/dev/null
+./pointer.new 300 trace 2>generation.txt >/dev/null
+python3 "$MORPH_SOURCE/tests/debug/backtraces.py" pointer "$pointer" shipped.txt generation.txt | says 'lines_right_percent 100.00'
+
 # crashes FILE AT: gdb's frames of the program, without addresses and arguments
 crashes()
 {
@@ -67,4 +78,4 @@ cmp by-id.debug "$debug" || fail "found by build ID, the lines are others"
 objcopy --add-gnu-debuglink=crash.debug stripped linked
 morph debug-file crash.new --shipped linked -o by-link.debug >/dev/null
 cmp by-link.debug "$debug" || fail "found by .gnu_debuglink, the lines are others"
-echo "7 passed, 0 failed"
+echo passed

@@ -8,8 +8,8 @@ workload_binaries=(bin/ninja)
 
 workload_build()
 {
-	# It compiles with -g on its own, and Debian 12's valgrind cannot read what clang 22 makes of that.
-	CFLAGS="$CXXFLAGS -g0" /usr/bin/python3 configure.py --bootstrap --verbose
+	# It compiles with -g on its own, and Debian 12's valgrind cannot read what clang 22 makes of that; who wants it says so.
+	CFLAGS="-g0 $CXXFLAGS" /usr/bin/python3 configure.py --bootstrap --verbose
 	install -D ninja "$1/bin/ninja"
 }
 
