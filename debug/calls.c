@@ -4,6 +4,7 @@
 #include "debug/calls.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/search.h"
@@ -86,10 +87,67 @@ const struct call_place *calls_find(const struct calls *calls, uint32_t caller, 
 	return ret;
 }
 
+const struct call_place *calls_last(const struct calls *calls, uint32_t caller, uint32_t callee,
+				    uint64_t start, uint64_t end)
+{
+	struct call_place key = { caller, callee, end };
+	size_t at = LOWER_BOUND(0, calls->n, i, call_compare(&calls->list[i], &key) < 0);
+	const struct call_place *last = at ? &calls->list[at - 1] : NULL;
+
+	return last && last->caller == caller && last->callee == callee && last->address >= start ? last :
+												    NULL;
+}
+
 size_t calls_of(const struct calls *calls, uint32_t callee, size_t *retend)
 {
 	size_t at = LOWER_BOUND(0, calls->n, i, calls->list[i].callee < callee);
 
 	*retend = LOWER_BOUND(at, calls->n, i, calls->list[i].callee <= callee);
 	return at;
+}
+
+#define MOST_FUNCTIONS 256u
+#define MOST_CALLERS 64u /* of one function */
+
+/* A function from which the end of the way is reached: by @call, and on from @next. */
+struct step {
+	uint32_t function, next;
+	const struct call_place *call; /* NULL: it is the end */
+	unsigned depth;
+};
+
+static bool is_met(const struct step *steps, size_t n, uint32_t function)
+{
+	for (size_t i = 0; i < n; i++)
+		if (steps[i].function == function)
+			return true;
+	return false;
+}
+
+unsigned calls_way(const struct calls *calls, uint32_t from, uint32_t to, uint64_t near,
+		   const struct call_place *ret[CALLS_DEPTH])
+{
+	struct step steps[MOST_FUNCTIONS] = { { .function = to } };
+	size_t n = 1;
+
+	/* Breadth first, from callees to callers. */
+	for (size_t i = 0; i < n && steps[i].depth < CALLS_DEPTH; i++) {
+		size_t end, at = calls_of(calls, steps[i].function, &end);
+		const struct call_place *first = calls_find(calls, from, steps[i].function, near);
+		unsigned length = 0;
+
+		if (first) {
+			ret[length++] = first;
+			for (const struct step *s = &steps[i]; s->call; s = &steps[s->next])
+				ret[length++] = s->call;
+			return length;
+		}
+		for (end = MIN(end, at + MOST_CALLERS); at < end && n < MOST_FUNCTIONS; at++)
+			if (!is_met(steps, n, calls->list[at].caller))
+				steps[n++] = (struct step){ .function = calls->list[at].caller,
+							    .next = (uint32_t)i,
+							    .call = &calls->list[at],
+							    .depth = steps[i].depth + 1 };
+	}
+	return 0;
 }

@@ -10,8 +10,6 @@
 #include "module/array.h"
 
 #define PADDING 64u    /* bytes between blocks of one function that still count as the function's */
-#define DETOURS 3u     /* callees that were copied into callees that were copied */
-#define MOST_CALLS 64u /* callers of a copied callee that are looked at for a detour */
 #define MOST_STEPS 64u /* blocks of copied code, one behind the other */
 #define NODE_NONE UINT32_MAX
 
@@ -19,7 +17,6 @@ struct describer {
 	const struct pair *pair;
 	const struct block_map *from, *to;
 	const struct source *source;
-	struct calls calls; /* of the shipped file */
 };
 
 /* One function on its way. */
@@ -28,10 +25,11 @@ struct work {
 	struct description *out;
 	uint32_t shipped; /* the shipped function's index */
 	uint32_t scope;	  /* and what the source calls it */
+	uint32_t block;	  /* of the generation's map */
 	uint64_t own;	  /* shipped address of the function's own code that was met last */
 	uint64_t end;	  /* of the code described so far */
 	struct {
-		uint32_t leaf, function, node;
+		uint32_t leaf, function, block, node;
 		uint64_t own;
 	} memo; /* neighbours are mostly of the same scope */
 };
@@ -46,9 +44,6 @@ void description_done(struct description *description)
 
 void describer_free(struct describer *describer)
 {
-	if (!describer)
-		return;
-	calls_done(&describer->calls);
 	free(describer);
 }
 
@@ -62,8 +57,6 @@ int describer_new(const struct pair *pair, const struct source *source, struct d
 	d->source = source;
 	d->from = pair->generation_data->map;
 	d->to = pair->shipped_data->map;
-	if (calls_read(pair->shipped, d->to, &d->calls) < 0)
-		return -ENOMEM;
 	*ret = TAKE(d);
 	return 0;
 }
@@ -121,30 +114,60 @@ static uint32_t scope_of(const struct describer *d, uint32_t function)
 	return source_scopes_at(d->source, address, chain) ? chain[0] : SOURCE_NONE;
 }
 
-/* The node of shipped function @callee, copied into the function at work; NODE_NONE: by no way that is known. */
-static uint32_t copy_find(struct work *w, uint32_t callee, unsigned detours)
+/* The node of shipped function @callee, copied into the function at work, by a chain of calls from that; NODE_NONE: none is known. */
+static uint32_t way_find(struct work *w, uint32_t callee)
 {
-	const struct call_place *call = calls_find(&w->d->calls, w->shipped, callee, w->own);
-	uint32_t scope = scope_of(w->d, callee), last = BLOCK_NONE;
-	size_t end, at;
+	const struct call_place *way[CALLS_DEPTH];
+	unsigned n = calls_way(match_calls(w->d->pair->match), w->shipped, callee, w->own, way);
+	uint32_t node = n ? 0 : NODE_NONE;
 
-	if (scope == SOURCE_NONE)
-		return NODE_NONE;
-	if (call)
-		return callee_in(w, 0, scope, call->address);
-	at = calls_of(&w->d->calls, callee, &end);
-	for (end = MIN(end, at + MOST_CALLS); detours && at < end; at++) {
-		const struct call_place *outer = &w->d->calls.list[at];
-		uint32_t parent;
+	for (unsigned i = 0; i < n && node != NODE_NONE; i++) {
+		uint32_t scope = scope_of(w->d, i + 1 < n ? way[i + 1]->caller : callee);
 
-		if (outer->caller == last || outer->caller == callee)
-			continue;
-		last = outer->caller;
-		parent = copy_find(w, outer->caller, detours - 1);
-		if (parent != NODE_NONE)
-			return callee_in(w, parent, scope, outer->address);
+		node = scope == SOURCE_NONE ? NODE_NONE : callee_in(w, node, scope, way[i]->address);
 	}
-	return NODE_NONE;
+	return node;
+}
+
+/* The call of @callee by the function of shipped block @target; a pointer's target has none but a call through one in that block. */
+static const struct call_place *call_in(const struct work *w, uint32_t target, uint32_t callee)
+{
+	const struct calls *calls = match_calls(w->d->pair->match);
+	const struct block *b = &w->d->to->blocks[target];
+	uint32_t caller = block_map_function_of(w->d->to, target);
+	size_t end;
+
+	if (calls_of(calls, callee, &end) < end)
+		return calls_find(calls, caller, callee, b->address);
+	return calls_last(calls, caller, BLOCK_NONE, b->address, b->address + b->size);
+}
+
+/* The same for @block: what leads to it may have been copied, too, and have called it. */
+static uint32_t copy_find(struct work *w, uint32_t callee, uint32_t block, unsigned depth)
+{
+	const struct match *match = w->d->pair->match;
+	uint32_t scope = scope_of(w->d, callee);
+	bool is_own = scope == SOURCE_NONE || depth == 0;
+
+	for (unsigned step = 0; step < MOST_STEPS && block != BLOCK_NONE && !is_own; step++) {
+		size_t n;
+		const uint32_t *targets = match_blocks(match, block, &n);
+
+		for (; n && !is_own; n--) {
+			uint32_t caller = block_map_function_of(w->d->to, targets[n - 1]), parent = 0;
+			const struct call_place *call = call_in(w, targets[n - 1], callee);
+
+			is_own = step && caller == w->shipped;
+			if (!call || caller == callee || (caller == w->shipped && !is_own))
+				continue;
+			if (!is_own)
+				parent = copy_find(w, caller, block, depth - 1);
+			return parent == NODE_NONE ? way_find(w, callee) :
+						     callee_in(w, parent, scope, call->address);
+		}
+		block = match_before(match, block);
+	}
+	return way_find(w, callee);
 }
 
 /* The node for code that stands for shipped code of function @function, in @chain. */
@@ -153,10 +176,10 @@ static uint32_t node_find(struct work *w, uint32_t function, const uint32_t *cha
 	uint32_t node = 0;
 
 	if (n && chain[0] != w->scope) {
-		node = copy_find(w, function, DETOURS);
+		node = copy_find(w, function, w->block, CALLS_DEPTH);
 		if (node == NODE_NONE) { /* a pointer's target */
 			const struct call_place *call =
-				calls_find(&w->d->calls, w->shipped, BLOCK_NONE, w->own);
+				calls_find(match_calls(w->d->pair->match), w->shipped, BLOCK_NONE, w->own);
 
 			node = callee_in(w, 0, chain[0], call ? call->address : w->own);
 		}
@@ -222,10 +245,12 @@ static int insn_describe(struct work *w, const struct match_insn *insn)
 	leaf = n ? chain[n - 1] : SOURCE_NONE;
 	if (n && chain[0] == w->scope)
 		w->own = insn->shipped;
-	if (leaf != w->memo.leaf || function != w->memo.function || w->own != w->memo.own) {
+	if (leaf != w->memo.leaf || function != w->memo.function || w->block != w->memo.block ||
+	    w->own != w->memo.own) {
 		w->memo.node = node_find(w, function, chain, n);
 		w->memo.leaf = leaf;
 		w->memo.function = function;
+		w->memo.block = w->block;
 		w->memo.own = w->own;
 	}
 	if (r < 0 || w->memo.node == NODE_NONE)
@@ -263,6 +288,7 @@ static int block_describe(struct work *w, uint32_t block)
 		r = row_add(w, w->end, NULL, false);
 	if (r == 0)
 		r = match_block(w->d->pair->match, block, &insns, &n);
+	w->block = block;
 	own_find(w, block);
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = insn_describe(w, &insns[i]);

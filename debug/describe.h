@@ -40,7 +40,7 @@ struct description {
 void description_done(struct description *description);
 
 struct describer;
-/** describer_new() - all calls of the shipped file are read, once. All is borrowed. 0 or -ENOMEM */
+/** describer_new() - all is borrowed. 0 or -ENOMEM */
 int describer_new(const struct pair *pair, const struct source *source, struct describer **ret);
 void describer_free(struct describer *describer); /* accepts NULL */
 DEFINE_CLEANUP(struct describer *, describer_free);

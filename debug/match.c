@@ -15,6 +15,8 @@
 #include "debug/match_private.h"
 #include "module/array.h"
 
+#define MOST_STEPS 64u /* blocks one behind the other */
+
 const char *match_kind_name(enum match_kind kind)
 {
 	static const char *const names[] = { "none", "near", "block", "instruction", "kept" };
@@ -31,6 +33,7 @@ void match_free(struct match *match)
 	free(match->lists);
 	free(match->before);
 	free(match->targets);
+	calls_done(&match->calls);
 	free(match);
 }
 
@@ -54,7 +57,7 @@ int match_new(const struct image *generation, const struct block_map *generation
 		match->lists = calloc(generation_map->n_blocks + 1, sizeof(*match->lists));
 	}
 	if (!match || !match->functions || !match->kept || !match->lists || match_functions_find(match) < 0 ||
-	    match_lists_find(match) < 0)
+	    match_lists_find(match) < 0 || calls_read(shipped, shipped_map, &match->calls) < 0)
 		return fault_errno(reterr, -ENOMEM, "comparing %s with %s", image_path(generation),
 				   image_path(shipped));
 	*ret = TAKE(match);
@@ -75,6 +78,11 @@ const uint32_t *match_blocks(const struct match *match, uint32_t block, size_t *
 uint32_t match_before(const struct match *match, uint32_t block)
 {
 	return match->before[block];
+}
+
+const struct calls *match_calls(const struct match *match)
+{
+	return &match->calls;
 }
 
 /* Both sides name a callee by its place among the shipped functions. */
@@ -129,6 +137,42 @@ static void kept_pair(const struct match *match, uint32_t block, struct match_in
 	}
 }
 
+/*
+ * The shipped call of @callee that a call in @block stands for, where no block that @block stands for has one: by a function
+ * of which there is code on the way to it, or that was copied between; NULL: none is known.
+ */
+static const struct call_place *call_find(const struct match *match, uint32_t block, uint32_t callee)
+{
+	uint32_t own = match->functions[block_map_function_of(match->from, block)];
+	const struct call_place *way[CALLS_DEPTH], *found = NULL;
+	unsigned n;
+
+	for (unsigned step = 0; step < MOST_STEPS && block != BLOCK_NONE && !found; step++) {
+		for (uint32_t i = match->lists[block].n; i-- > 0 && !found;) {
+			uint32_t target = match->targets[match->lists[block].first + i];
+
+			found = calls_find(&match->calls, block_map_function_of(match->to, target), callee,
+					   match->to->blocks[target].address);
+		}
+		block = match->before[block];
+	}
+	if (found || own == BLOCK_NONE)
+		return found;
+	n = calls_way(&match->calls, own, callee, match->to->functions[own].address, way);
+	return n ? way[n - 1] : NULL;
+}
+
+static void call_pair(const struct match *match, uint32_t block, uint32_t callee, struct match_insn *insn)
+{
+	const struct call_place *call = call_find(match, block, callee);
+
+	if (!call)
+		return;
+	insn->shipped = call->address;
+	insn->block = block_map_find(match->to, call->address);
+	insn->kind = MATCH_BLOCK;
+}
+
 static int insns_pair(const struct match *match, uint32_t block, const struct code *code,
 		      struct match_insn *insns)
 {
@@ -148,6 +192,8 @@ static int insns_pair(const struct match *match, uint32_t block, const struct co
 		insns[i].shipped = shipped.insns[last].address;
 		insns[i].block = shipped.insns[last].block;
 		insns[i].kind = near ? MATCH_NEAR : pairs[i] == ALIGN_NONE ? MATCH_BLOCK : MATCH_INSN;
+		if (pairs[i] == ALIGN_NONE && code->insns[i].callee)
+			call_pair(match, block, code->insns[i].callee - 1, &insns[i]);
 	}
 	return 0;
 }

@@ -8,7 +8,7 @@
  * What the two files share are the pseudo probes: a block of the generation stands for the shipped blocks whose probes
  * it has, in the order of its probes. Between it and those, put one behind the other, instructions are aligned
  * (Needleman, Wunsch 1970): as many as possible of the same kind in the same order, calls only with calls of the same
- * function. An instruction without a partner counts as the one before it.
+ * function. An instruction without a partner counts as the one before it; a call, as the nearest call of that function.
  *
  *	1. a function of the same name, shape (blocks, their IDs, sizes, calls) and instructions was kept: byte for byte
  *	2. a block with probes: the shipped blocks that have them; of several the one that shares most probes with it,
@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/fault.h"
+#include "debug/calls.h"
 #include "module/block_map.h"
 #include "module/image.h"
 
@@ -50,7 +51,7 @@ struct match;
 /**
  * match_new() - @generation and the @shipped file that it was made from, with their block maps
  * All four are borrowed and must outlive the match. Return: 0; -ENOTSUP: an architecture that is not known, or two;
- * -ENOMEM; with @reterr. Cost: O(P log P) for P probes.
+ * -ENOMEM; with @reterr. Cost: O(P log P) for P probes, and the shipped code is read once.
  */
 int match_new(const struct image *generation, const struct block_map *generation_map,
 	      const struct image *shipped, const struct block_map *shipped_map, struct match **ret,
@@ -82,3 +83,6 @@ const uint32_t *match_blocks(const struct match *match, uint32_t block, size_t *
 
 /** match_before() - the first block of the generation that leads to @block; BLOCK_NONE: none does */
 uint32_t match_before(const struct match *match, uint32_t block);
+
+/** match_calls() - all calls of the shipped file; borrowed from @match */
+const struct calls *match_calls(const struct match *match);

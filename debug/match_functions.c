@@ -15,6 +15,8 @@
 #include "debug/align.h"
 #include "debug/match_private.h"
 
+#define MOST_PROBES 64u /* of one block that are looked at */
+
 /* The shipped file's functions, sorted. */
 struct order {
 	uint32_t *by_name, *by_guid; /* owned */
@@ -117,15 +119,33 @@ static uint32_t find_by_guid(const struct match *match, const struct order *orde
 	return at < n && functions[order->by_guid[at]].guid == guid ? order->by_guid[at] : BLOCK_NONE;
 }
 
-/* The GUID that the entry's first probe names. */
-static bool entry_guid(const struct block_map *map, const struct block_function *f, uint64_t *ret)
+/* Are they one name, but for what compilers and linkers append ("step", "step.m4", "step.llvm.77")? */
+static bool is_same_name(const char *a, const char *b)
 {
-	const struct block *entry = f->n_blocks ? &map->blocks[f->first_block] : NULL;
+	size_t n = strcspn(a, ".");
 
-	if (!entry || !entry->n_probes)
-		return false;
-	*ret = map->probes[entry->first_probe].guid;
-	return true;
+	return n && n == strcspn(b, ".") && memcmp(a, b, n) == 0;
+}
+
+/*
+ * The function that the probes of the entry name. Where a callee was copied into it, its own are among them: of the function
+ * of that name, else the first says what it is.
+ */
+static uint32_t find_by_entry(const struct match *match, const struct order *order,
+			      const struct block_function *f)
+{
+	const struct block *entry = f->n_blocks ? &match->from->blocks[f->first_block] : NULL;
+	uint32_t first = BLOCK_NONE;
+
+	for (uint32_t i = 0; entry && i < MIN(entry->n_probes, MOST_PROBES); i++) {
+		uint32_t found = find_by_guid(match, order, match->from->probes[entry->first_probe + i].guid);
+
+		if (found != BLOCK_NONE && is_same_name(name_of(match->to, found), f->name ?: ""))
+			return found;
+		if (i == 0)
+			first = found;
+	}
+	return first;
 }
 
 static void function_find(struct match *match, const struct order *order, uint32_t function)
@@ -133,7 +153,6 @@ static void function_find(struct match *match, const struct order *order, uint32
 	const struct block_function *f = &match->from->functions[function];
 	size_t n = match->to->n_functions, at;
 	uint32_t *ret = &match->functions[function];
-	uint64_t guid;
 
 	*ret = BLOCK_NONE;
 	at = LOWER_BOUND(0, n, i, strcmp(name_of(match->to, order->by_name[i]), f->name ?: "") < 0);
@@ -144,8 +163,7 @@ static void function_find(struct match *match, const struct order *order, uint32
 			match->kept[function] = true;
 			return;
 		}
-	if (entry_guid(match->from, f, &guid))
-		*ret = find_by_guid(match, order, guid);
+	*ret = find_by_entry(match, order, f);
 	if (*ret == BLOCK_NONE)
 		*ret = find_by_guid(match, order, f->guid);
 	if (*ret == BLOCK_NONE && f->name && at < n &&

@@ -192,23 +192,45 @@ static uint32_t silent_successor(const struct match *match, uint32_t after, uint
 	return ret;
 }
 
-/* May each call of @code be one of @shipped? That has one of the same function, or one through a pointer or a table. */
+static bool is_in(const struct image_section *section, uint64_t address)
+{
+	return section && address - section->address < section->size;
+}
+
+/* A pointer of the program's, not of the linker's tables of what is elsewhere. */
+static bool calls_pointer(const struct image *image, const struct insn *insn)
+{
+	uint64_t address = (uint64_t)insn->offset;
+
+	if (insn->flow != INSN_CALLS || !(insn->flags & INSN_INDIRECT))
+		return false;
+	return !(insn->flags & INSN_LOADS) || insn->base != INSN_NO_REGISTER ||
+	       insn->index != INSN_NO_REGISTER ||
+	       !(is_in(image_section_find(image, ".got"), address) ||
+		 is_in(image_section_find(image, ".got.plt"), address));
+}
+
+/* Which of the map's functions it calls by name, or BLOCK_NONE. */
+static uint32_t callee_of(const struct block_map *map, const struct insn *insn)
+{
+	return insn->flow == INSN_CALLS && insn->target ? block_map_function_at(map, insn->target) :
+							  BLOCK_NONE;
+}
+
+/* Has @shipped what may be @code's calls of functions of the program: calls of the same, or through a pointer? */
 static bool has_calls(const struct match *match, const struct code *code, const struct code *shipped)
 {
 	for (size_t i = 0; i < code->n; i++) {
-		const struct insn *call = &code->insns[i].insn;
-		bool is_found = call->flow != INSN_CALLS;
-		uint32_t callee =
-			call->target ? block_map_function_at(match->from, call->target) : BLOCK_NONE;
+		uint32_t callee = callee_of(match->from, &code->insns[i].insn);
+		bool is_found =
+			callee == BLOCK_NONE && !calls_pointer(match->generation, &code->insns[i].insn);
 
 		for (size_t k = 0; k < shipped->n && !is_found; k++) {
 			const struct insn *other = &shipped->insns[k].insn;
-			uint32_t f =
-				other->target ? block_map_function_at(match->to, other->target) : BLOCK_NONE;
+			uint32_t f = callee_of(match->to, other);
 
-			is_found =
-				other->flow == INSN_CALLS &&
-				(f == BLOCK_NONE || (callee != BLOCK_NONE && match->functions[callee] == f));
+			is_found = calls_pointer(match->shipped, other) ||
+				   (f != BLOCK_NONE && callee != BLOCK_NONE && match->functions[callee] == f);
 		}
 		if (!is_found)
 			return false;
@@ -217,8 +239,8 @@ static bool has_calls(const struct match *match, const struct code *code, const 
 }
 
 /*
- * A call through a pointer that was made one of a function in a block of its own: what it stands for is in the block before,
- * @last, not in @follows.
+ * A call through a pointer that was made one of a function, and one of those that are left, each in a block of its own: what it
+ * stands for is in the block before, @last, not in @follows.
  */
 static int is_call_of(const struct match *match, uint32_t block, uint32_t last, uint32_t follows, bool *ret)
 {

@@ -22,6 +22,7 @@ struct match {
 	uint32_t *before; /* of the generation's blocks: the first that leads to it, or BLOCK_NONE */
 	uint32_t *targets;
 	size_t n_targets, capacity;
+	struct calls calls; /* of the shipped file */
 };
 
 /** match_functions_find() - fills functions[] and kept[]. 0 or -ENOMEM */

@@ -100,26 +100,32 @@ static int option(struct mutant *m)
 	return mutant_says(m, "option %s", picked);
 }
 
+static const char *const commands[] = { "true",
+					"false",
+					"exit 0",
+					"kill -9 $PPID",
+					"kill -SEGV $$",
+					"touch /tmp/morph-planted",
+					"chmod 777 .",
+					"(setsid sleep 100 &)",
+					"cat /etc/shadow",
+					"echo x >result",
+					"exit 77",
+					"ulimit -v 1000; exec true",
+					"rm -rf *",
+					"yes",
+					"%s%n%n" };
+
 /* Of a file that root does not own it runs on request only; here it must not change what is made. */
 static int selftest(struct mutant *m)
 {
-	static const char *const commands[] = { "true",
-						"false",
-						"exit 0",
-						"kill -9 $PPID",
-						"kill -SEGV $$",
-						"touch /tmp/morph-planted",
-						"chmod 777 .",
-						"(setsid sleep 100 &)",
-						"cat /etc/shadow",
-						"echo x >result",
-						"exit 77",
-						"ulimit -v 1000; exec true",
-						"rm -rf *",
-						"yes",
-						"%s%n%n" };
-
 	return text_set(m, "self-test", &m->data->selftest, PICK(m, commands));
+}
+
+/* No edit runs it, and it changes none. */
+static int benchmark(struct mutant *m)
+{
+	return text_set(m, "benchmark", &m->data->benchmark, PICK(m, commands));
 }
 
 /* Indexes of the map stay in range: what encodes must be able to. Wild ones are what damaged payloads have. */
@@ -315,6 +321,7 @@ const struct mutant_class mutant_data_classes[] = {
 	{ "level", level },
 	{ "option", option },
 	{ "selftest", selftest },
+	{ "benchmark", benchmark },
 	{ "map-block", map_block },
 	{ "map-edge", map_edge },
 	{ "map-probe", map_probe },
