@@ -30,16 +30,27 @@ echo "every backtrace of a run is the shipped program's, by function and line"
 ./crash.new 300 0 trace 2>generation.txt >/dev/null
 python3 "$MORPH_SOURCE/tests/debug/backtraces.py" crash "$debug" shipped.txt generation.txt
 
+# backtraced NAME COPIES: the program's backtraces have all functions and, in out.txt, so many lines
+backtraced()
+{
+	morph cc -g -O2 -fno-optimize-sibling-calls "$source/$1.c" -o "$1"
+	exact_samples "$1" "$1.samples" 3000
+	morph profile "$1" "$1.samples" --estimator exact -o "$1.profile" >/dev/null
+	morph optimize "$1" --force --copies "$2" --profile "$1.profile" -o "$1.new"
+	local made
+	made=$(morph debug-file "$1.new" --shipped "$1" --dir debug)
+	"./$1" 300 trace 2>shipped.txt >/dev/null
+	"./$1.new" 300 trace 2>generation.txt >/dev/null
+	python3 "$MORPH_SOURCE/tests/debug/backtraces.py" "$1" "$made" shipped.txt generation.txt | tee out.txt
+}
+
 echo "also where a call through a pointer became one of a function"
-morph cc -g -O2 -fno-optimize-sibling-calls "$source/pointer.c" -o pointer
-exact_samples pointer pointer.samples 3000
-morph profile pointer pointer.samples --estimator exact -o pointer.profile >/dev/null
-morph optimize pointer --force --copies 0 --profile pointer.profile -o pointer.new
+backtraced pointer 0
+says 'lines_right_percent 100.00' <out.txt
 objdump -d pointer.new --disassemble=guarded.m0 | says 'call .*<often' || fail "the call through a pointer is what it was"
-pointer=$(morph debug-file pointer.new --shipped pointer --dir debug)
-./pointer 300 trace 2>shipped.txt >/dev/null
-./pointer.new 300 trace 2>generation.txt >/dev/null
-python3 "$MORPH_SOURCE/tests/debug/backtraces.py" pointer "$pointer" shipped.txt generation.txt | says 'lines_right_percent 100.00'
+
+echo "also where many small functions were copied into each other"
+backtraced descent 4
 
 # crashes FILE AT: gdb's frames of the program, without addresses and arguments
 crashes()
