@@ -67,35 +67,40 @@ int calls_read(const struct image *image, const struct block_map *map, struct ca
 	return r;
 }
 
+static size_t at_or_behind(const struct calls *calls, uint32_t caller, uint32_t callee, uint64_t address)
+{
+	struct call_place key = { caller, callee, address };
+
+	return LOWER_BOUND(0, calls->n, i, call_compare(&calls->list[i], &key) < 0);
+}
+
+/* The call at @i, if it is one of those. */
+static const struct call_place *call_at(const struct calls *calls, size_t i, uint32_t caller, uint32_t callee)
+{
+	const struct call_place *call = i < calls->n ? &calls->list[i] : NULL;
+
+	return call && call->caller == caller && call->callee == callee ? call : NULL;
+}
+
 const struct call_place *calls_find(const struct calls *calls, uint32_t caller, uint32_t callee,
 				    uint64_t near)
 {
-	struct call_place key = { caller, callee, 0 };
-	size_t at = LOWER_BOUND(0, calls->n, i, call_compare(&calls->list[i], &key) < 0);
-	const struct call_place *ret = NULL;
-	uint64_t best = UINT64_MAX;
+	size_t at = at_or_behind(calls, caller, callee, near);
+	const struct call_place *behind = call_at(calls, at, caller, callee);
+	const struct call_place *before = at ? call_at(calls, at - 1, caller, callee) : NULL;
 
-	for (; at < calls->n && calls->list[at].caller == caller && calls->list[at].callee == callee; at++) {
-		uint64_t address = calls->list[at].address;
-		uint64_t away = address > near ? address - near : near - address;
-
-		if (away < best) {
-			best = away;
-			ret = &calls->list[at];
-		}
-	}
-	return ret;
+	if (!behind || !before)
+		return behind ? behind : before;
+	return behind->address - near < near - before->address ? behind : before;
 }
 
 const struct call_place *calls_last(const struct calls *calls, uint32_t caller, uint32_t callee,
 				    uint64_t start, uint64_t end)
 {
-	struct call_place key = { caller, callee, end };
-	size_t at = LOWER_BOUND(0, calls->n, i, call_compare(&calls->list[i], &key) < 0);
-	const struct call_place *last = at ? &calls->list[at - 1] : NULL;
+	size_t at = at_or_behind(calls, caller, callee, end);
+	const struct call_place *last = at ? call_at(calls, at - 1, caller, callee) : NULL;
 
-	return last && last->caller == caller && last->callee == callee && last->address >= start ? last :
-												    NULL;
+	return last && last->address >= start ? last : NULL;
 }
 
 size_t calls_of(const struct calls *calls, uint32_t callee, size_t *retend)

@@ -49,7 +49,7 @@ def blocks_of(morph, directory, program, binary, samples):
             break
         left -= function["samples"]
         before = cpu_of_children()
-        made = subprocess.run([morph, "annotate", binary, function["name"], "-s", samples, "--json"],
+        made = subprocess.run([morph, "annotate", binary, function["address"], "-s", samples, "--json"],
                               capture_output=True, text=True)
         cost = cpu_of_children() - before if cost is None else cost
         if made.returncode == 0:
