@@ -121,16 +121,37 @@ static int libraries_add(const struct ld_verify *v, struct arguments *args, stru
 	return r == 0 && args->bad ? fault_errno(reterr, -ENOMEM, "verification") : r;
 }
 
+/*
+ * What a build preloads is not for the check: fakeroot, under which libtool links libraries once more when they are installed, says
+ * that anybody may become root. @ret[] is the caller's, with the texts of environ. 0 or -ENOMEM
+ */
+static int environment_clean(char ***ret)
+{
+	size_t n = 0, kept = 0;
+
+	while (environ[n])
+		n++;
+	*ret = calloc(n + 1, sizeof(**ret));
+	for (size_t i = 0; *ret && i < n; i++)
+		if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0)
+			(*ret)[kept++] = environ[i];
+	return *ret ? 0 : -ENOMEM;
+}
+
 static int check_run(const struct ld_verify *v, const char *list, struct buffer *retsaid, int *retstatus,
 		     struct fault *reterr)
 {
+	_clean_(freep) char **environment = NULL;
 	struct child_options options = { .reterrout = retsaid };
 	struct arguments args = { 0 };
 	char tool[PATH_MAX];
 	int r = tool_own("morph-edit", tool, sizeof(tool), reterr);
 
+	if (r == 0 && environment_clean(&environment) < 0)
+		r = fault_errno(reterr, -ENOMEM, "verification");
 	if (r < 0)
 		return r;
+	options.environment = environment;
 	arguments_add(&args, tool);
 	arguments_add(&args, "--check");
 	arguments_add(&args, "-o");

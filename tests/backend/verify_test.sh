@@ -13,6 +13,13 @@ must morph optimize --check m
 rm "$MORPH_REPORT"
 MORPH_VERIFY=0 must morph cc -O2 main.c b.c c.c -o m && [ ! -e "$MORPH_REPORT" ] || fail "MORPH_VERIFY=0 verifies"
 
+case_of "under fakeroot, which says of itself that anybody may become root"
+echo 'int setuid(unsigned user) { return (void)user, 0; }' >anybody.c
+gcc -shared -fPIC -o anybody.so anybody.c
+rm -f "$MORPH_REPORT" m
+must env LD_PRELOAD="$PWD/anybody.so" ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" morph cc -O2 --morph-verify main.c b.c c.c -o m
+carries m && reported "^verified	m	"
+
 case_of "libraries of the same build, which are not installed"
 must morph cc -O2 -fPIC -shared b.c -Wl,-soname,libbuilt-here.so.7 -o libb.so
 rm -f "$MORPH_REPORT"
