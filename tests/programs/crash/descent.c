@@ -2,25 +2,14 @@
 
 /* A descent as parsers have it: many small functions, each called by the one before and, now and then, by others; all worth a copy. */
 
-#include <execinfo.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-extern const char __executable_start;
+#include "trace.h"
+
 static volatile int is_traced;
 static volatile uint64_t depths;
-
-/* One line: where the frames return to, as addresses of the file. */
-__attribute__((noinline)) static void trace(void)
-{
-	void *frames[128];
-	int n = backtrace(frames, 128);
-
-	for (int i = 1; i < n; i++)
-		fprintf(stderr, "%" PRIx64 " ", (uint64_t)frames[i] - (uint64_t)&__executable_start);
-	fputc('\n', stderr);
-}
 
 __attribute__((noinline)) static void note(uint64_t x, int what)
 {

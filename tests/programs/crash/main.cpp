@@ -1,29 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "crash.hpp"
+#include "trace.h"
 
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
-#include <execinfo.h>
 
 uint64_t crash_at = UINT64_MAX;
 static uint64_t visits;
 static volatile int *volatile nowhere;
-
-extern "C" const char __executable_start;
 static bool traced;
-
-// One line: where the frames return to, as addresses of the file.
-__attribute__((noinline)) static void trace()
-{
-	void *frames[64];
-	int n = backtrace(frames, 64);
-
-	for (int i = 1; i < n; i++)
-		std::fprintf(stderr, "%" PRIx64 " ", (uint64_t)frames[i] - (uint64_t)&__executable_start);
-	std::fputc('\n', stderr);
-}
 
 struct counting : visitor {
 	uint64_t n = 0;

@@ -2,25 +2,14 @@
 
 /* A call through a pointer, which is nearly always one of the same function: an edit makes it a call of that, in a block of its own. */
 
-#include <execinfo.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-extern const char __executable_start;
+#include "trace.h"
+
 static volatile int is_traced;
-
-/* One line: where the frames return to, as addresses of the file. */
-__attribute__((noinline)) static void trace(void)
-{
-	void *frames[64];
-	int n = backtrace(frames, 64);
-
-	for (int i = 1; i < n; i++)
-		fprintf(stderr, "%" PRIx64 " ", (uint64_t)frames[i] - (uint64_t)&__executable_start);
-	fputc('\n', stderr);
-}
 
 struct state {
 	jmp_buf back;
