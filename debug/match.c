@@ -15,8 +15,6 @@
 #include "debug/match_private.h"
 #include "module/array.h"
 
-#define MOST_STEPS 64u /* blocks one behind the other */
-
 const char *match_kind_name(enum match_kind kind)
 {
 	static const char *const names[] = { "none", "near", "block", "instruction", "kept" };
@@ -85,14 +83,18 @@ const struct calls *match_calls(const struct match *match)
 	return &match->calls;
 }
 
+uint32_t match_callee(const struct block_map *map, const struct insn *insn)
+{
+	return insn->flow == INSN_CALLS && insn->target ? block_map_function_at(map, insn->target) :
+							  BLOCK_NONE;
+}
+
 /* Both sides name a callee by its place among the shipped functions. */
 static void callees_name(struct code *code, const struct block_map *map, const uint32_t *functions)
 {
 	for (size_t i = 0; i < code->n; i++) {
 		struct code_insn *insn = &code->insns[i];
-		uint32_t f = insn->insn.flow == INSN_CALLS && insn->insn.target ?
-				     block_map_function_at(map, insn->insn.target) :
-				     BLOCK_NONE;
+		uint32_t f = match_callee(map, &insn->insn);
 
 		if (f != BLOCK_NONE && functions)
 			f = functions[f];
@@ -147,7 +149,7 @@ static const struct call_place *call_find(const struct match *match, uint32_t bl
 	const struct call_place *way[CALLS_DEPTH], *found = NULL;
 	unsigned n;
 
-	for (unsigned step = 0; step < MOST_STEPS && block != BLOCK_NONE && !found; step++) {
+	for (unsigned step = 0; step < MATCH_STEPS && block != BLOCK_NONE && !found; step++) {
 		for (uint32_t i = match->lists[block].n; i-- > 0 && !found;) {
 			uint32_t target = match->targets[match->lists[block].first + i];
 

@@ -13,8 +13,8 @@
 #include "debug/match_private.h"
 #include "module/array.h"
 
-#define MOST_CANDIDATES 64u /* blocks that one probe is looked for in: of a generation that lies */
-#define MOST_STEPS 64u	    /* blocks without probes, one behind the other */
+#define MOST_CANDIDATES 64u   /* blocks that one probe is looked for in: of a generation that lies */
+#define MOST_PAIRS (1u << 22) /* of instructions that are compared: of a block that a file made long */
 
 /* Where a probe stands in the shipped file. */
 struct place {
@@ -210,24 +210,17 @@ static bool calls_pointer(const struct image *image, const struct insn *insn)
 		 is_in(image_section_find(image, ".got.plt"), address));
 }
 
-/* Which of the map's functions it calls by name, or BLOCK_NONE. */
-static uint32_t callee_of(const struct block_map *map, const struct insn *insn)
-{
-	return insn->flow == INSN_CALLS && insn->target ? block_map_function_at(map, insn->target) :
-							  BLOCK_NONE;
-}
-
 /* Has @shipped what may be @code's calls of functions of the program: calls of the same, or through a pointer? */
 static bool has_calls(const struct match *match, const struct code *code, const struct code *shipped)
 {
 	for (size_t i = 0; i < code->n; i++) {
-		uint32_t callee = callee_of(match->from, &code->insns[i].insn);
+		uint32_t callee = match_callee(match->from, &code->insns[i].insn);
 		bool is_found =
 			callee == BLOCK_NONE && !calls_pointer(match->generation, &code->insns[i].insn);
 
 		for (size_t k = 0; k < shipped->n && !is_found; k++) {
 			const struct insn *other = &shipped->insns[k].insn;
-			uint32_t f = callee_of(match->to, other);
+			uint32_t f = match_callee(match->to, other);
 
 			is_found = calls_pointer(match->shipped, other) ||
 				   (f != BLOCK_NONE && callee != BLOCK_NONE && match->functions[callee] == f);
@@ -252,7 +245,8 @@ static int is_call_of(const struct match *match, uint32_t block, uint32_t last, 
 	    code_add(&before, match->shipped, l->address, l->size, 0) < 0 ||
 	    code_add(&after, match->shipped, f->address, f->size, 0) < 0)
 		return -ENOMEM;
-	*ret = !has_calls(match, &code, &after) && has_calls(match, &code, &before);
+	*ret = code.n * (before.n + after.n) <= MOST_PAIRS && !has_calls(match, &code, &after) &&
+	       has_calls(match, &code, &before);
 	return 0;
 }
 
@@ -262,7 +256,7 @@ static int silent_find(struct match *match, uint32_t block)
 	uint32_t at = block, last, follows;
 	bool is_call = false;
 
-	for (unsigned step = 0; step < MOST_STEPS && at != BLOCK_NONE && !match->lists[at].n; step++)
+	for (unsigned step = 0; step < MATCH_STEPS && at != BLOCK_NONE && !match->lists[at].n; step++)
 		at = match->before[at];
 	if (at == BLOCK_NONE || !match->lists[at].n)
 		return 0;

@@ -5,7 +5,10 @@
  * match_private.h - what the files of the match share
  */
 
+#include "arch/insn.h"
 #include "debug/match.h"
+
+#define MATCH_STEPS 64u /* blocks that are looked at, one behind the other */
 
 /* The shipped blocks that one block of the generation stands for. */
 struct match_list {
@@ -29,3 +32,6 @@ struct match {
 int match_functions_find(struct match *match);
 /** match_lists_find() - fills lists[] and targets[]. 0 or -ENOMEM */
 int match_lists_find(struct match *match);
+
+/** match_callee() - which function of @map a call calls by its address, or BLOCK_NONE */
+uint32_t match_callee(const struct block_map *map, const struct insn *insn);
