@@ -27,27 +27,23 @@ static int call_compare(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-static int function_read(const struct image *image, const struct block_map *map, uint32_t function,
-			 struct calls *ret)
+static int function_read(const struct callees *callees, uint32_t function, struct calls *ret)
 {
 	_clean_(code_done) struct code code = { 0 };
-	const struct block_function *f = &map->functions[function];
+	const struct block_function *f = &callees->map->functions[function];
 
 	for (uint32_t i = 0; i < f->n_blocks; i++) {
-		const struct block *b = &map->blocks[f->first_block + i];
+		const struct block *b = &callees->map->blocks[f->first_block + i];
 
-		if (code_add(&code, image, b->address, b->size, 0) < 0)
+		if (code_add(&code, callees->image, b->address, b->size, 0) < 0)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < code.n; i++) {
 		const struct insn *insn = &code.insns[i].insn;
-		uint32_t callee = insn->target && (insn->flow == INSN_CALLS || insn->flow == INSN_JUMPS) ?
-					  block_map_function_at(map, insn->target) :
-					  BLOCK_NONE;
+		uint32_t callee = callees_find(callees, insn);
 
-		bool pointer = insn->flow == INSN_CALLS && insn->flags & INSN_INDIRECT;
-
-		if (!pointer && (callee == BLOCK_NONE || (insn->flow == INSN_JUMPS && callee == function)))
+		if (callee == BLOCK_NONE ? !callees_through_pointer(callees, insn) :
+					   insn->flow == INSN_JUMPS && callee == function)
 			continue;
 		if (!array_reserve(ret->list, ret->n, &ret->capacity))
 			return -ENOMEM;
@@ -56,12 +52,12 @@ static int function_read(const struct image *image, const struct block_map *map,
 	return 0;
 }
 
-int calls_read(const struct image *image, const struct block_map *map, struct calls *ret)
+int calls_read(const struct callees *callees, struct calls *ret)
 {
 	int r = 0;
 
-	for (uint32_t f = 0; f < map->n_functions && r == 0; f++)
-		r = function_read(image, map, f, ret);
+	for (uint32_t f = 0; f < callees->map->n_functions && r == 0; f++)
+		r = function_read(callees, f, ret);
 	if (r == 0 && ret->n)
 		qsort(ret->list, ret->n, sizeof(*ret->list), call_compare);
 	return r;

@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "module/block_map.h"
-#include "module/image.h"
+#include "debug/callees.h"
 
 struct call_place {
-	uint32_t caller, callee; /* in the map's functions[]; BLOCK_NONE: called through a pointer */
-	uint64_t address;	 /* of the instruction */
+	uint32_t caller;  /* in the map's functions[] */
+	uint32_t callee;  /* as callees.h numbers them; BLOCK_NONE: called through a pointer */
+	uint64_t address; /* of the instruction */
 };
 
 struct calls {
@@ -21,8 +21,8 @@ struct calls {
 	size_t n, capacity;
 };
 
-/** calls_read() - 0 or -ENOMEM. O(code) */
-int calls_read(const struct image *image, const struct block_map *map, struct calls *ret);
+/** calls_read() - of @callees' file. 0 or -ENOMEM. O(code) */
+int calls_read(const struct callees *callees, struct calls *ret);
 void calls_done(struct calls *calls);
 
 /** calls_find() - of the calls of @callee by @caller the one nearest to address @near, or NULL */
@@ -35,7 +35,7 @@ const struct call_place *calls_last(const struct calls *calls, uint32_t caller, 
 #define CALLS_DEPTH 16u
 
 /**
- * calls_way() - a shortest chain of calls from function @from to function @to, which may be one: the first is made by @from,
+ * calls_way() - a shortest chain of calls from function @from to callee @to, which may be one: the first is made by @from,
  * each other one by what the one before calls, and the last calls @to
  * @near: of several calls by @from, the nearest to that address
  * Return: how many; 0: no chain of CALLS_DEPTH or fewer is known. Looks at some hundred functions at most.

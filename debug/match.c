@@ -31,6 +31,8 @@ void match_free(struct match *match)
 	free(match->lists);
 	free(match->before);
 	free(match->targets);
+	callees_done(&match->from_callees);
+	callees_done(&match->to_callees);
 	calls_done(&match->calls);
 	free(match);
 }
@@ -55,7 +57,10 @@ int match_new(const struct image *generation, const struct block_map *generation
 		match->lists = calloc(generation_map->n_blocks + 1, sizeof(*match->lists));
 	}
 	if (!match || !match->functions || !match->kept || !match->lists || match_functions_find(match) < 0 ||
-	    match_lists_find(match) < 0 || calls_read(shipped, shipped_map, &match->calls) < 0)
+	    callees_init(&match->to_callees, shipped, shipped_map, NULL, NULL) < 0 ||
+	    callees_init(&match->from_callees, generation, generation_map, match->functions,
+			 &match->to_callees) < 0 ||
+	    match_lists_find(match) < 0 || calls_read(&match->to_callees, &match->calls) < 0)
 		return fault_errno(reterr, -ENOMEM, "comparing %s with %s", image_path(generation),
 				   image_path(shipped));
 	*ret = TAKE(match);
@@ -83,22 +88,13 @@ const struct calls *match_calls(const struct match *match)
 	return &match->calls;
 }
 
-uint32_t match_callee(const struct block_map *map, const struct insn *insn)
-{
-	return insn->flow == INSN_CALLS && insn->target ? block_map_function_at(map, insn->target) :
-							  BLOCK_NONE;
-}
-
-/* Both sides name a callee by its place among the shipped functions. */
-static void callees_name(struct code *code, const struct block_map *map, const uint32_t *functions)
+static void callees_name(struct code *code, const struct callees *callees)
 {
 	for (size_t i = 0; i < code->n; i++) {
-		struct code_insn *insn = &code->insns[i];
-		uint32_t f = match_callee(map, &insn->insn);
+		const struct insn *insn = &code->insns[i].insn;
+		uint32_t callee = insn->flow == INSN_CALLS ? callees_find(callees, insn) : BLOCK_NONE;
 
-		if (f != BLOCK_NONE && functions)
-			f = functions[f];
-		insn->callee = f == BLOCK_NONE ? 0 : f + 1;
+		code->insns[i].callee = callee == BLOCK_NONE ? 0 : callee + 1;
 	}
 }
 
@@ -107,7 +103,7 @@ static int generation_code(const struct match *match, uint32_t block, struct cod
 	const struct block *b = &match->from->blocks[block];
 	int r = code_add(ret, match->generation, b->address, b->size, block);
 
-	callees_name(ret, match->from, match->functions);
+	callees_name(ret, &match->from_callees);
 	return r;
 }
 
@@ -122,7 +118,7 @@ static int shipped_code(const struct match *match, uint32_t block, struct code *
 		r = code_add(ret, match->shipped, match->to->blocks[target].address,
 			     match->to->blocks[target].size, target);
 	}
-	callees_name(ret, match->to, NULL);
+	callees_name(ret, &match->to_callees);
 	return r;
 }
 

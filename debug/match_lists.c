@@ -192,38 +192,24 @@ static uint32_t silent_successor(const struct match *match, uint32_t after, uint
 	return ret;
 }
 
-static bool is_in(const struct image_section *section, uint64_t address)
+static uint32_t call_of(const struct callees *callees, const struct insn *insn)
 {
-	return section && address - section->address < section->size;
-}
-
-/* A pointer of the program's, not of the linker's tables of what is elsewhere. */
-static bool calls_pointer(const struct image *image, const struct insn *insn)
-{
-	uint64_t address = (uint64_t)insn->offset;
-
-	if (insn->flow != INSN_CALLS || !(insn->flags & INSN_INDIRECT))
-		return false;
-	return !(insn->flags & INSN_LOADS) || insn->base != INSN_NO_REGISTER ||
-	       insn->index != INSN_NO_REGISTER ||
-	       !(is_in(image_section_find(image, ".got"), address) ||
-		 is_in(image_section_find(image, ".got.plt"), address));
+	return insn->flow == INSN_CALLS ? callees_find(callees, insn) : BLOCK_NONE;
 }
 
 /* Has @shipped what may be @code's calls of functions of the program: calls of the same, or through a pointer? */
 static bool has_calls(const struct match *match, const struct code *code, const struct code *shipped)
 {
 	for (size_t i = 0; i < code->n; i++) {
-		uint32_t callee = match_callee(match->from, &code->insns[i].insn);
-		bool is_found =
-			callee == BLOCK_NONE && !calls_pointer(match->generation, &code->insns[i].insn);
+		const struct insn *insn = &code->insns[i].insn;
+		uint32_t callee = call_of(&match->from_callees, insn);
+		bool is_found = callee == BLOCK_NONE && !callees_through_pointer(&match->from_callees, insn);
 
 		for (size_t k = 0; k < shipped->n && !is_found; k++) {
 			const struct insn *other = &shipped->insns[k].insn;
-			uint32_t f = match_callee(match->to, other);
 
-			is_found = calls_pointer(match->shipped, other) ||
-				   (f != BLOCK_NONE && callee != BLOCK_NONE && match->functions[callee] == f);
+			is_found = callees_through_pointer(&match->to_callees, other) ||
+				   (callee != BLOCK_NONE && call_of(&match->to_callees, other) == callee);
 		}
 		if (!is_found)
 			return false;

@@ -25,13 +25,11 @@ struct match {
 	uint32_t *before; /* of the generation's blocks: the first that leads to it, or BLOCK_NONE */
 	uint32_t *targets;
 	size_t n_targets, capacity;
-	struct calls calls; /* of the shipped file */
+	struct callees from_callees, to_callees; /* of the generation, of the shipped file */
+	struct calls calls;			 /* of the shipped file */
 };
 
 /** match_functions_find() - fills functions[] and kept[]. 0 or -ENOMEM */
 int match_functions_find(struct match *match);
 /** match_lists_find() - fills lists[] and targets[]. 0 or -ENOMEM */
 int match_lists_find(struct match *match);
-
-/** match_callee() - which function of @map a call calls by its address, or BLOCK_NONE */
-uint32_t match_callee(const struct block_map *map, const struct insn *insn);

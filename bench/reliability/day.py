@@ -6,8 +6,12 @@ This machine's root is booted in a container, with a layer over it that takes al
 twenty programs in /opt/day/bin: Lua, and small ones in versions of their own (in less than a minute, four of these). What happens then is
 in day_inside.py. IDLE_LOAD and IDLE_PRESSURE are those of morphd.conf(5). Others' work on the host counts, as it should: on a machine that
 is never idle nothing is edited unless it is ordered. Writes figures as JSON to OUT.
+
+Where the host has its CPU controller in version 1, which containers' systemd does not use, the workers are put into a group of it with
+cpu.idle, as CPUWeight=idle of their slice does with version 2.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -17,6 +21,7 @@ import tempfile
 
 import machine as reliability
 
+IDLE_V1, IDLE = "/sys/fs/cgroup/cpu", "/opt/idle"  # the host's, where the container sees the group
 SMALL, FEW = 19, 4  # and Lua; in less than a minute
 UNITS = ("morphd.service", "morph-monitor.service", "morph-worker@.service", "morph-worker.socket")
 SETTINGS = """minimum_samples = 100
@@ -67,6 +72,28 @@ def programs_make(tools, source, directory, is_short):
         json.dump(commands, file)
 
 
+@contextlib.contextmanager
+def idle_group():
+    """A control group of the host's for idle tasks, where containers have none. Its directory, or None."""
+    if not os.path.exists(IDLE_V1 + "/cpu.idle"):
+        yield None
+        return
+    path = f"{IDLE_V1}/morph-day-{os.getpid()}"
+    os.mkdir(path)
+    try:
+        write(path + "/cpu.idle", "1")
+        os.chmod(path + "/tasks", 0o666)  # a worker has no privilege
+        yield path
+    finally:
+        os.rmdir(path)  # whoever was in it ended with the container
+
+
+def idle_install(units, tools):
+    """Workers put themselves into the group."""
+    command = f"""/bin/sh -c 'echo 0 >{IDLE}/tasks && exec "$@"' sh {tools}/morph-worker --socket=3"""
+    write(units + "morph-worker@.service.d/idle.conf", f"[Service]\nReadWritePaths={IDLE}\nExecStart=\nExecStart={command}\n")
+
+
 def write(path, text):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
@@ -112,14 +139,19 @@ def boot(work, tools, source, seconds):
     programs_make(tools, source, root + "/opt/day", seconds < 60)
     subprocess.run(["chmod", "-R", "go+rX", root + "/opt/day"], check=True)
     units_install(tools, source, root, seconds)
-    with open(work + "/boot.log", "wb") as log:
+    with open(work + "/boot.log", "wb") as log, idle_group() as group:
+        binds = ["--bind=/sys/kernel", "--bind=/sys/fs/bpf"]
+        if group:
+            idle_install(root + "/etc/systemd/system/", tools)
+            os.mkdir(root + IDLE)
+            binds += [f"--bind={group}:{IDLE}"]
         subprocess.run(["systemd-nspawn", "-q", "--register=no", "--keep-unit", "-b", "-D", root, f"--machine=morph-{os.getpid()}",
-                        "--private-network", "--capability=all", "--system-call-filter=bpf perf_event_open", "--bind=/sys/kernel",
-                        "--bind=/sys/fs/bpf", "--console=pipe", "systemd.unit=day.target"], stdin=subprocess.DEVNULL, stdout=log,
+                        "--private-network", "--capability=all", "--system-call-filter=bpf perf_event_open", *binds,
+                        "--console=pipe", "systemd.unit=day.target"], stdin=subprocess.DEVNULL, stdout=log,
                        stderr=log, timeout=seconds + 500, check=False, env=dict(os.environ, SYSTEMD_NSPAWN_UNIFIED_HIERARCHY="1"))
     try:
         with open(root + "/result.json", encoding="utf-8") as file:
-            return json.load(file)
+            return json.load(file) | {"idle_group": "version 1, by hand" if group else "systemd's"}
     except FileNotFoundError:
         print(reliability.tail(work + "/boot.log"), reliability.tail(root + "/day.log"))
         return {"error": "the machine did not boot"}
