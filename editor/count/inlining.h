@@ -30,7 +30,7 @@ struct inlining_stats {
 };
 
 /* What a copy must save: this share of all instructions executed, per instruction of its size. */
-#define INLINING_PRICE 4e-6
+#define INLINING_PRICE 2e-6
 
 /** inlining_new() - @module: must outlive the result; @price: INLINING_PRICE or another, > 0; NULL when memory is short */
 struct inlining *inlining_new(LLVMModuleRef module, double price);

@@ -2,11 +2,11 @@
 #pragma once
 
 /**
- * room.h - how much hot code may grow without wanting more of the instruction cache than it did
+ * room.h - how much room in the instruction cache an edit wins, in which hot code may grow
  *
  * As shipped, lines that are executed hold much that is not. An edit sends that away, so that what is hot takes fewer
- * lines, and copies of callees (inlining.h) take more again. They may have the room that was won, and no more
- * (docs/decisions/0007-calls-compete-for-copies.md).
+ * lines, and copies of callees (inlining.h) take more again. They may have ROOM_TIMES the room that was won, since not all of
+ * it runs at a time (docs/decisions/0007-calls-compete-for-copies.md).
  */
 
 #include "module/block_map.h"
@@ -20,4 +20,5 @@
 int room_find(const struct block_map *shipped, const struct profile *profile, double *retbytes);
 
 #define ROOM_SHARE 0.99
+#define ROOM_TIMES 2
 #define ROOM_FREE_BYTES 4096u /* an eighth of the smallest first-level caches: below that nobody counts */

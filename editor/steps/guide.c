@@ -60,8 +60,7 @@ static int calls_count(struct edit *edit, struct fault *reterr)
 		return r;
 	report->n_imports =
 		imports_mark(imports, (double)report->counts.executions / fmax(edit->profile->samples, 1));
-	if (edit->options->limits_copies)
-		room *= edit->options->copies;
+	room *= ROOM_TIMES * (edit->options->limits_copies ? edit->options->copies : 1);
 	r = inlining_choose(inlining, room, &report->inlining);
 	return r < 0 ? fault_errno(reterr, r, "choosing calls to inline") : 0;
 }
