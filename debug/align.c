@@ -38,20 +38,34 @@ int code_add(struct code *code, const struct image *image, uint64_t address, uin
 	return 0;
 }
 
+void code_name(struct code *code, const struct callees *callees)
+{
+	for (size_t i = 0; i < code->n; i++) {
+		uint32_t callee = callees_find(callees, &code->insns[i].insn);
+
+		code->insns[i].callee = callee == BLOCK_NONE ? 0 : callee + 1;
+	}
+}
+
 static bool is_same_bytes(const struct code_insn *a, const struct code_insn *b)
 {
 	return a->insn.size == b->insn.size && memcmp(a->bytes, b->bytes, a->insn.size) == 0;
 }
 
-/* 0: not the same at all. Jumps may be turned around; a call is one of the same function, through whatever table. */
+/*
+ * 0: not the same at all. Jumps may be turned around; a call is one of the same function, through whatever table, and a jump to
+ * a function, which is a call at the end of its caller, becomes a call where that is copied.
+ */
 static unsigned likeness(const struct code_insn *a, const struct code_insn *b)
 {
 	const struct insn *x = &a->insn, *y = &b->insn;
 
+	if (a->callee && b->callee)
+		return a->callee == b->callee ? 12 : 0;
 	if (x->class != y->class || x->flow != y->flow)
 		return 0;
 	if (x->flow == INSN_CALLS)
-		return a->callee && b->callee ? (a->callee == b->callee ? 12 : 0) : 6;
+		return 6;
 	if (x->flags != y->flags || x->width != y->width)
 		return 0;
 	return 2 + 4 * is_same_bytes(a, b) +

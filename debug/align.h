@@ -10,13 +10,15 @@
 #include <stdint.h>
 
 #include "arch/arch.h"
+#include "debug/callees.h"
 #include "module/image.h"
 
 struct code_insn {
 	uint64_t address;
 	const uint8_t *bytes; /* borrowed from the image */
 	uint32_t block;	      /* of its file's map */
-	uint32_t callee; /* what a direct call leads to, as a number that both sides share; 0: not known */
+	uint32_t
+		callee; /* of a call, or a jump to a function: as callees.h numbers it, and 1; 0: not known */
 	struct insn insn;
 };
 
@@ -31,6 +33,9 @@ void code_done(struct code *code);
  * Bytes that are no instruction count as one unit each. Code that is not in the file adds nothing. 0 or -ENOMEM
  */
 int code_add(struct code *code, const struct image *image, uint64_t address, uint64_t size, uint32_t block);
+
+/** code_name() - what its calls lead to, in the file of @callees */
+void code_name(struct code *code, const struct callees *callees);
 
 #define ALIGN_NONE UINT32_MAX
 

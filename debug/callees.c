@@ -10,7 +10,7 @@
 #include "arch/arch.h"
 #include "base/search.h"
 
-#define STUB_INSNS 4u /* of an entry of the procedure linkage table, until it jumps */
+#define STUB_INSNS 4u  /* of an entry of the procedure linkage table, until it jumps */
 #define STUB_BYTES 16u /* the least that one takes */
 
 /* Where the image says what the dynamic linker writes. */
@@ -171,7 +171,7 @@ static uint32_t slot_find(const struct callees *callees, uint64_t address)
 	size_t i = LOWER_BOUND(0, callees->n_slots, k, callees->slots[k].address < address);
 
 	return i < callees->n_slots && callees->slots[i].address == address ? callees->slots[i].callee :
-									       BLOCK_NONE;
+									      BLOCK_NONE;
 }
 
 /* What the entry of the procedure linkage table at @address jumps to. */

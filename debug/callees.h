@@ -26,9 +26,10 @@ struct callee_slot {
 struct callees {
 	const struct image *image;   /* borrowed */
 	const struct block_map *map; /* borrowed */
-	const uint32_t *functions;   /* borrowed; of each of map's the shipped one or BLOCK_NONE; NULL: they are */
-	struct callee_slot *slots;   /* owned; sorted */
-	const char **names;	     /* owned; of the shipped file's slots, sorted, borrowed from the image */
+	const uint32_t
+		*functions; /* borrowed; of each of map's the shipped one, or BLOCK_NONE; NULL: itself */
+	struct callee_slot *slots; /* owned; sorted */
+	const char **names;	   /* owned; of the shipped file's slots, sorted; borrowed from the image */
 	size_t n_slots, n_names;
 };
 

@@ -88,22 +88,12 @@ const struct calls *match_calls(const struct match *match)
 	return &match->calls;
 }
 
-static void callees_name(struct code *code, const struct callees *callees)
-{
-	for (size_t i = 0; i < code->n; i++) {
-		const struct insn *insn = &code->insns[i].insn;
-		uint32_t callee = insn->flow == INSN_CALLS ? callees_find(callees, insn) : BLOCK_NONE;
-
-		code->insns[i].callee = callee == BLOCK_NONE ? 0 : callee + 1;
-	}
-}
-
 static int generation_code(const struct match *match, uint32_t block, struct code *ret)
 {
 	const struct block *b = &match->from->blocks[block];
 	int r = code_add(ret, match->generation, b->address, b->size, block);
 
-	callees_name(ret, &match->from_callees);
+	code_name(ret, &match->from_callees);
 	return r;
 }
 
@@ -118,7 +108,7 @@ static int shipped_code(const struct match *match, uint32_t block, struct code *
 		r = code_add(ret, match->shipped, match->to->blocks[target].address,
 			     match->to->blocks[target].size, target);
 	}
-	callees_name(ret, &match->to_callees);
+	code_name(ret, &match->to_callees);
 	return r;
 }
 

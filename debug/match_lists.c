@@ -192,25 +192,16 @@ static uint32_t silent_successor(const struct match *match, uint32_t after, uint
 	return ret;
 }
 
-static uint32_t call_of(const struct callees *callees, const struct insn *insn)
-{
-	return insn->flow == INSN_CALLS ? callees_find(callees, insn) : BLOCK_NONE;
-}
-
-/* Has @shipped what may be @code's calls of functions of the program: calls of the same, or through a pointer? */
+/* Has @shipped what may be @code's calls of functions: calls of the same, or through a pointer? */
 static bool has_calls(const struct match *match, const struct code *code, const struct code *shipped)
 {
 	for (size_t i = 0; i < code->n; i++) {
-		const struct insn *insn = &code->insns[i].insn;
-		uint32_t callee = call_of(&match->from_callees, insn);
-		bool is_found = callee == BLOCK_NONE && !callees_through_pointer(&match->from_callees, insn);
+		const struct code_insn *call = &code->insns[i];
+		bool is_found = !call->callee && !callees_through_pointer(&match->from_callees, &call->insn);
 
-		for (size_t k = 0; k < shipped->n && !is_found; k++) {
-			const struct insn *other = &shipped->insns[k].insn;
-
-			is_found = callees_through_pointer(&match->to_callees, other) ||
-				   (callee != BLOCK_NONE && call_of(&match->to_callees, other) == callee);
-		}
+		for (size_t k = 0; k < shipped->n && !is_found; k++)
+			is_found = (call->callee && call->callee == shipped->insns[k].callee) ||
+				   callees_through_pointer(&match->to_callees, &shipped->insns[k].insn);
 		if (!is_found)
 			return false;
 	}
@@ -231,6 +222,9 @@ static int is_call_of(const struct match *match, uint32_t block, uint32_t last, 
 	    code_add(&before, match->shipped, l->address, l->size, 0) < 0 ||
 	    code_add(&after, match->shipped, f->address, f->size, 0) < 0)
 		return -ENOMEM;
+	code_name(&code, &match->from_callees);
+	code_name(&before, &match->to_callees);
+	code_name(&after, &match->to_callees);
 	*ret = code.n * (before.n + after.n) <= MOST_PAIRS && !has_calls(match, &code, &after) &&
 	       has_calls(match, &code, &before);
 	return 0;

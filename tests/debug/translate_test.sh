@@ -17,21 +17,27 @@ edited()
 # translated NAME ARGUMENT...
 translated() { morph translate "$1.new" --shipped "$1" "${@:2}"; }
 
-# right NAME: every instruction of the generation, against what the disassemblies of both say
+# right NAME [CALLS]: every instruction of the generation, against what the disassemblies of both say
 right()
 {
 	objdump -dw --no-show-raw-insn "$1" >shipped.s
 	objdump -dw --no-show-raw-insn "$1.new" >generation.s
 	grep -oP '^ +\K[0-9a-f]+(?=:)' generation.s >addresses.txt
 	xargs morph translate "$1.new" --shipped "$1" --json <addresses.txt >translated.json
-	python3 - <<-'PYTHON'
+	python3 - "${2:-0}" <<-'PYTHON'
 		import collections, json, re, sys
 
 		def read(path):
 		    return {int(m[1], 16): m[2] for m in re.finditer(r"^ +([0-9a-f]+):\t([a-z0-9]+)", open(path).read(), re.M)}
 
+		def elsewhere(path):
+		    """What calls, and jumps that are the last call of a function, call in other files: by table, or straight."""
+		    code = open(path).read()
+		    return {int(m[1], 16): m[2] for m in re.finditer(r"^ +([0-9a-f]+):\t(?:call|jmp) .*<([^@+>]+)@[^+>]*>$", code, re.M)}
+
 		shipped, generation = read("shipped.s"), read("generation.s")
-		kinds, wrong, other = collections.Counter(), [], 0
+		called, calls = elsewhere("shipped.s"), elsewhere("generation.s")
+		kinds, wrong, other, same = collections.Counter(), [], 0, 0
 		for one in json.load(open("translated.json"))["addresses"]:
 		    kinds[one["known"]] += 1
 		    if one["known"] == "none":
@@ -42,11 +48,15 @@ right()
 		    elif one["known"] == "kept" and generation[new] != shipped[old]:
 		        wrong.append(f"{new:x} {generation[new]} -> {old:x} {shipped[old]}, kept")
 		    elif one["known"] == "instruction" and generation[new] != shipped[old]:
-		        other += 1
-		print("  ", dict(kinds), f"{other} of another mnemonic")
+		        other += generation[new] not in ("call", "jmp") or new not in calls
+		    if new in calls and one["known"] in ("block", "instruction"):
+		        same += called.get(old) == calls[new]
+		        if old in called and called[old] != calls[new] or one["known"] == "instruction" and old not in called:
+		            wrong.append(f"{new:x} calls {calls[new]} -> {old:x} calls {called.get(old)}")
+		print("  ", dict(kinds), f"{other} of another mnemonic; {same} of {len(calls)} calls of other files")
 		known = sum(n for kind, n in kinds.items() if kind in ("block", "instruction", "kept"))
-		if wrong or kinds["kept"] < 20 or kinds["instruction"] < 40 or kinds["near"] > known * 0.05 or other > known * 0.1:
-		    sys.exit("\n".join(wrong) or f"too little is known: {kinds}, {other}")
+		if wrong or kinds["kept"] < 20 or kinds["instruction"] < 40 or kinds["near"] > known * 0.05 or other > known * 0.1 or same < int(sys.argv[1]):
+		    sys.exit("\n".join(wrong) or f"too little is known: {kinds}, {other}, {same}")
 	PYTHON
 }
 
@@ -58,6 +68,11 @@ echo "also where callees were copied, and of C++"
 morph c++ -O2 "$programs/shapes/main.cpp" "$programs/shapes/shapes.cpp" -o shapes
 edited shapes 100000
 right shapes
+
+echo "also where what was called last by a callee is called by whom that was copied into"
+morph cc -O2 -o away "$programs/crash/away.c"
+edited away 30000
+right away 5
 
 echo "and back: what stands for an instruction leads to it"
 address=$(nm vm | sed -n 's/ T vm_run$//p')
