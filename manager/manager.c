@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "manager/act/activation.h"
+#include "manager/act/allowed.h"
 #include "manager/act/ask.h"
 #include "manager/act/automatic.h"
 #include "manager/act/fetch.h"
@@ -183,6 +184,7 @@ void manager_free(struct manager *m)
 	queue_free(m->queue);
 	quiet_free(m->quiet);
 	quota_free(m->quota);
+	allowed_free(m->allowed);
 	fetch_stop(m->fetch);
 	ask_stop(m->ask);
 	fit_stop(m->fit);

@@ -55,19 +55,25 @@ static void on_quiet(struct manager *m)
 		manager_log_fault(m, r, &fault);
 }
 
-/* One edit at a time. All averages say that it may be edited; what is going on right now is looked at last. */
-static int may_begin(struct manager *m, const struct queue *queue, enum decision verdict,
-		     char reason[DECIDE_REASON_MAX], struct fault *reterr)
+/*
+ * One edit at a time. All averages say that it may be edited; what is going on right now is looked at then, and what was
+ * remembered is asked again.
+ */
+static int may_begin(struct manager *m, const struct queue *queue, const struct module_row *module,
+		     enum decision *verdict, char reason[DECIDE_REASON_MAX], struct fault *reterr)
 {
 	char busy[DECIDE_REASON_MAX];
-	int r;
+	int quiet, r;
 
-	if (verdict != DECIDE_EDIT || !queue_is_idle(queue))
+	if (*verdict != DECIDE_EDIT || !queue_is_idle(queue))
 		return QUIET_LATER;
-	r = quiet_ask(m, on_quiet, busy, sizeof(busy), reterr);
-	if (r == QUIET_NO)
+	quiet = quiet_ask(m, on_quiet, busy, sizeof(busy), reterr);
+	if (quiet == QUIET_NO)
 		memcpy(reason, busy, sizeof(busy));
-	return r;
+	if (quiet != QUIET_YES)
+		return quiet;
+	r = verdict_on(m, module, true, verdict, reason, reterr);
+	return r < 0 ? r : *verdict == DECIDE_EDIT ? QUIET_YES : QUIET_LATER;
 }
 
 static int edit_begin(struct queue *queue, int64_t module, const char *reason, struct fault *reterr)
@@ -83,8 +89,11 @@ int automatic_edits(struct manager *m, struct queue *queue, struct fault *reterr
 {
 	_clean_(freep) int64_t *ids = NULL;
 	bool has_burst = false, has_tried = false;
+	struct machine_load load;
 	int r = candidates(m, &ids, reterr);
 
+	machine_load_read(&m->settings, &load);
+	load.used_by = m->used_by;
 	for (const int64_t *id = ids; r == 0 && *id; id++) {
 		struct module_row module = { 0 };
 		char reason[DECIDE_REASON_MAX];
@@ -95,9 +104,9 @@ int automatic_edits(struct manager *m, struct queue *queue, struct fault *reterr
 			continue;
 		r = module_get(m->state, *id, &module, reterr);
 		if (r == 0)
-			r = verdict_on(m, &module, true, &verdict, reason, reterr);
+			r = verdict_remembered(m, &module, &load, &verdict, reason, reterr);
 		if (r == 0 && !has_tried)
-			quiet = may_begin(m, queue, verdict, reason, reterr);
+			quiet = may_begin(m, queue, &module, &verdict, reason, reterr);
 		if (r == 0 && (r = MIN(quiet, 0)) == 0)
 			r = verdict_note(m, &module, reason, reterr);
 		if (r == 0 && verdict == DECIDE_SAMPLE && !has_burst) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "manager/act/activation.h"
+#include "manager/act/allowed.h"
 #include "manager/act/tuned.h"
 #include "manager/act/quota.h"
 #include "manager/decide/machine.h"
@@ -14,9 +15,12 @@
 
 #define SAMPLES_MAX 1e15
 
+/* May a generation be activated at a path? activation_may(), or what it said lately. */
+typedef int may_activate(struct manager *m, const char *path, struct fault *reterr);
+
 /* Every path of the module pinned, or none replaceable: the reason, else NULL. */
-static int obstacle_find(struct manager *m, int64_t module, bool *rethas_target, char **retpin,
-			 struct fault *retblocked, struct fault *reterr)
+static int obstacle_find(struct manager *m, int64_t module, may_activate *may, bool *rethas_target,
+			 char **retpin, struct fault *retblocked, struct fault *reterr)
 {
 	_clean_(paths_freep) char **paths = NULL;
 	int r = target_paths(m->state, module, &paths, reterr);
@@ -31,7 +35,7 @@ static int obstacle_find(struct manager *m, int64_t module, bool *rethas_target,
 		if (r == 1) {
 			if (!*retpin)
 				*retpin = TAKE(pin);
-		} else if (r == 0 && activation_may(m, *path, &fault) < 0) {
+		} else if (r == 0 && may(m, *path, &fault) < 0) {
 			*retblocked = fault;
 		} else if (r == 0) {
 			free_path = true;
@@ -70,13 +74,13 @@ static int others_count(struct manager *m, const struct module_row *module, stru
 	return 0;
 }
 
-int verdict_on(struct manager *m, const struct module_row *module, bool automatic, enum decision *ret,
-	       char retreason[DECIDE_REASON_MAX], struct fault *reterr)
+static int verdict(struct manager *m, const struct module_row *module, bool automatic, may_activate *may,
+		   const struct machine_load *load, enum decision *ret, char retreason[DECIDE_REASON_MAX],
+		   struct fault *reterr)
 {
 	_clean_(freep) char *pin = NULL, *tuned = NULL;
 	char busy[256] = "", full[192];
 	struct quota_edits edits = { 0 };
-	struct machine_load load;
 	struct fault blocked = { "" };
 	int64_t since_ns = journal_now_ns() - module->edit_ns;
 	int64_t sampled_ns = journal_now_ns() - module->last_ns;
@@ -93,7 +97,7 @@ int verdict_on(struct manager *m, const struct module_row *module, bool automati
 				   .failures = (uint64_t)module->failures,
 				   .is_by_others = module->prior_edit >= 0,
 				   .free_bytes = machine_free_bytes(m->store) };
-	int r = obstacle_find(m, module->id, &in.has_target, &pin, &blocked, reterr);
+	int r = obstacle_find(m, module->id, may, &in.has_target, &pin, &blocked, reterr);
 
 	if (r < 0)
 		return r;
@@ -116,10 +120,24 @@ int verdict_on(struct manager *m, const struct module_row *module, bool automati
 	in.edits_of_program = edits.of_program;
 	in.is_roots = edits.uid == 0;
 	in.store_full = quota_store_full(m, edits.uid, full, sizeof(full)) ? full : NULL;
-	machine_load_read(&m->settings, &load);
-	load.used_by = m->used_by;
-	in.idle = machine_is_idle(&m->settings, &load, busy, sizeof(busy));
+	in.idle = machine_is_idle(&m->settings, load, busy, sizeof(busy));
 	in.busy = busy;
 	*ret = decide(&m->settings, &in, automatic, retreason);
 	return 0;
+}
+
+int verdict_on(struct manager *m, const struct module_row *module, bool automatic, enum decision *ret,
+	       char retreason[DECIDE_REASON_MAX], struct fault *reterr)
+{
+	struct machine_load load;
+
+	machine_load_read(&m->settings, &load);
+	load.used_by = m->used_by;
+	return verdict(m, module, automatic, activation_may, &load, ret, retreason, reterr);
+}
+
+int verdict_remembered(struct manager *m, const struct module_row *module, const struct machine_load *load,
+		       enum decision *ret, char retreason[DECIDE_REASON_MAX], struct fault *reterr)
+{
+	return verdict(m, module, true, allowed_remembered, load, ret, retreason, reterr);
 }

@@ -17,6 +17,7 @@
 
 #define ARRIVALS_PLACES 256
 
+struct allowed;
 struct ask;
 struct fetch;
 struct fit;
@@ -52,7 +53,8 @@ struct manager {
 	struct queue *queue; /* owned; for those who take requests and report (queue.h) */
 	struct quiet *quiet; /* owned; what the machine did in the last second (quiet.h), or NULL */
 	struct quota *quota; /* owned; what the store held when it was last looked at (quota.h), or NULL */
-	struct fetch *fetch; /* owned; the one under way (fetch.h), or NULL */
+	struct allowed *allowed; /* owned; what activation_may() said (allowed.h), or NULL */
+	struct fetch *fetch;	 /* owned; the one under way (fetch.h), or NULL */
 	int64_t clock_offset_ns; /* CLOCK_REALTIME - CLOCK_BOOTTIME, when last looked at (clock_step.h) */
 	bool mounts_are_synced;	 /* once since the start (mounts.h) */
 	uint64_t full_until_ns;	 /* CLOCK_MONOTONIC: the disk was full, leave the spool alone until then */

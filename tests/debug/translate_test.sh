@@ -17,14 +17,14 @@ edited()
 # translated NAME ARGUMENT...
 translated() { morph translate "$1.new" --shipped "$1" "${@:2}"; }
 
-# right NAME [CALLS]: every instruction of the generation, against what the disassemblies of both say
+# right NAME [CALLS KEPT]: every instruction of the generation, against what the disassemblies of both say
 right()
 {
 	objdump -dw --no-show-raw-insn "$1" >shipped.s
 	objdump -dw --no-show-raw-insn "$1.new" >generation.s
 	grep -oP '^ +\K[0-9a-f]+(?=:)' generation.s >addresses.txt
 	xargs morph translate "$1.new" --shipped "$1" --json <addresses.txt >translated.json
-	python3 - "${2:-0}" <<-'PYTHON'
+	python3 - "${2:-0}" "${3:-20}" <<-'PYTHON'
 		import collections, json, re, sys
 
 		def read(path):
@@ -55,7 +55,7 @@ right()
 		            wrong.append(f"{new:x} calls {calls[new]} -> {old:x} calls {called.get(old)}")
 		print("  ", dict(kinds), f"{other} of another mnemonic; {same} of {len(calls)} calls of other files")
 		known = sum(n for kind, n in kinds.items() if kind in ("block", "instruction", "kept"))
-		if wrong or kinds["kept"] < 20 or kinds["instruction"] < 40 or kinds["near"] > known * 0.05 or other > known * 0.1 or same < int(sys.argv[1]):
+		if wrong or kinds["kept"] < int(sys.argv[2]) or kinds["instruction"] < 40 or kinds["near"] > known * 0.05 or other > known * 0.1 or same < int(sys.argv[1]):
 		    sys.exit("\n".join(wrong) or f"too little is known: {kinds}, {other}, {same}")
 	PYTHON
 }
@@ -72,7 +72,7 @@ right shapes
 echo "also where what was called last by a callee is called by whom that was copied into"
 morph cc -O2 -o away "$programs/crash/away.c"
 edited away 30000
-right away 5
+right away 8 10
 
 echo "and back: what stands for an instruction leads to it"
 address=$(nm vm | sed -n 's/ T vm_run$//p')

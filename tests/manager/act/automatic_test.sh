@@ -42,7 +42,12 @@ eventually verdict_matches '400 of 1000 new samples'
 sampled 700
 eventually verdict_matches 'CPU pressure 99.0 %, allowed 10.0 %'
 prog_is shipped || fail "nothing is edited on a busy machine"
+# What could be replaced a moment ago is asked again before an edit begins.
+ln "$dir/root$prog" "$dir/root$dir/second"
 busy 0.00
+eventually verdict_matches 'hard links'
+is "edits of what cannot be replaced" 0 "$(json explain '.decisions | length' "$prog")"
+rm "$dir/root$dir/second"
 eventually prog_is made
 is "trigger" automatic "$(json explain '.decisions[0].trigger' "$prog")"
 is "samples used" 1100 "$(json explain '.decisions[0].samples' "$prog")"
