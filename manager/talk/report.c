@@ -52,7 +52,8 @@
 	"m.llvm_version AS llvm_version, m.failures AS failed_edits, m.condemned AS condemned, "      \
 	"nullif(m.condemned_ns, 0) AS condemned_ns, "                                                 \
 	"m.verdict AS verdict, p.reason AS pinned, (SELECT text FROM tuned u WHERE u.module = m.id "  \
-	"AND u.cpu = g.cpu) AS tuned, "                                                               \
+	"AND u.cpu = coalesce(nullif(g.cpu, ''), (SELECT cpu FROM generation n WHERE n.module = "     \
+	"m.id AND n.number > 0 ORDER BY n.number DESC LIMIT 1))) AS tuned, "                          \
 	"(SELECT group_concat(k.kind || ' ' || k.name, ', ') FROM kept k WHERE k.path = t.path AND "  \
 	"k.lapsed IS NULL) AS kept_as_shipped, f.reason AS refused, m.carries AS carries, "           \
 	"m.note AS note, m.first_ns AS first_seen_ns, "                                               \
