@@ -55,25 +55,55 @@ static void on_quiet(struct manager *m)
 		manager_log_fault(m, r, &fault);
 }
 
-/*
- * One edit at a time. All averages say that it may be edited; what is going on right now is looked at then, and what was
- * remembered is asked again.
- */
-static int may_begin(struct manager *m, const struct queue *queue, const struct module_row *module,
-		     enum decision *verdict, char reason[DECIDE_REASON_MAX], struct fault *reterr)
-{
-	char busy[DECIDE_REASON_MAX];
-	int quiet, r;
+/* What there is to do after all verdicts. */
+struct plan {
+	int64_t *ready; /* may be edited; as candidates() */
+	size_t n_ready;
+	char *burst; /* path of what is to be sampled faster for seconds, or NULL; owned */
+};
 
-	if (*verdict != DECIDE_EDIT || !queue_is_idle(queue))
-		return QUIET_LATER;
-	quiet = quiet_ask(m, on_quiet, busy, sizeof(busy), reterr);
+static int judge(struct manager *m, const struct queue *queue, int64_t id, const struct machine_load *load,
+		 struct plan *plan, struct fault *reterr)
+{
+	struct module_row module = { 0 };
+	char reason[DECIDE_REASON_MAX], busy[DECIDE_REASON_MAX];
+	enum decision verdict = DECIDE_WAIT;
+	int quiet = QUIET_LATER, r = module_get(m->state, id, &module, reterr);
+
+	if (r == 0)
+		r = verdict_remembered(m, &module, load, &verdict, reason, reterr);
+	/* All averages say that it may be edited; what is going on right now is looked at last. */
+	if (r == 0 && verdict == DECIDE_EDIT && queue_is_idle(queue))
+		quiet = quiet_ask(m, on_quiet, busy, sizeof(busy), reterr);
 	if (quiet == QUIET_NO)
 		memcpy(reason, busy, sizeof(busy));
-	if (quiet != QUIET_YES)
-		return quiet;
-	r = verdict_on(m, module, true, verdict, reason, reterr);
-	return r < 0 ? r : *verdict == DECIDE_EDIT ? QUIET_YES : QUIET_LATER;
+	if (quiet == QUIET_YES)
+		plan->ready[plan->n_ready++] = id;
+	if (r == 0)
+		r = quiet < 0 ? quiet : verdict_note(m, &module, reason, reterr);
+	if (r == 0 && verdict == DECIDE_SAMPLE && !plan->burst && !(plan->burst = strdup(module.path)))
+		r = fault_errno(reterr, -ENOMEM, "%s", module.path);
+	module_row_done(&module);
+	return r;
+}
+
+/* All in one transaction: a lock for each question of each program takes longer than the questions. */
+static int judge_all(struct manager *m, const struct queue *queue, int64_t *ids, struct plan *plan,
+		     struct fault *reterr)
+{
+	struct machine_load load;
+	int r = state_begin(m->state, reterr);
+
+	machine_load_read(&m->settings, &load);
+	load.used_by = m->used_by;
+	plan->ready = ids; /* those that were looked at are not needed any more */
+	for (const int64_t *id = ids; r == 0 && *id; id++)
+		if (*id != queue_module(queue))
+			r = judge(m, queue, *id, &load, plan, reterr);
+	if (r == 0)
+		r = state_commit(m->state, reterr);
+	state_undo(m->state);
+	return r;
 }
 
 static int edit_begin(struct queue *queue, int64_t module, const char *reason, struct fault *reterr)
@@ -85,39 +115,38 @@ static int edit_begin(struct queue *queue, int64_t module, const char *reason, s
 	return r;
 }
 
+/* One edit at a time. What was remembered is asked again. Return: 1: it has begun; 0: it must not; -errno */
+static int try_to_edit(struct manager *m, struct queue *queue, int64_t id, struct fault *reterr)
+{
+	struct module_row module = { 0 };
+	char reason[DECIDE_REASON_MAX];
+	enum decision verdict = DECIDE_WAIT;
+	int r = module_get(m->state, id, &module, reterr);
+
+	if (r == 0)
+		r = verdict_on(m, &module, true, &verdict, reason, reterr);
+	if (r == 0)
+		r = verdict_note(m, &module, reason, reterr);
+	if (r == 0 && verdict == DECIDE_EDIT) {
+		r = edit_begin(queue, id, reason, reterr);
+		r = r < 0 ? r : 1;
+	}
+	module_row_done(&module);
+	return r;
+}
+
 int automatic_edits(struct manager *m, struct queue *queue, struct fault *reterr)
 {
 	_clean_(freep) int64_t *ids = NULL;
-	bool has_burst = false, has_tried = false;
-	struct machine_load load;
+	struct plan plan = { 0 };
 	int r = candidates(m, &ids, reterr);
 
-	machine_load_read(&m->settings, &load);
-	load.used_by = m->used_by;
-	for (const int64_t *id = ids; r == 0 && *id; id++) {
-		struct module_row module = { 0 };
-		char reason[DECIDE_REASON_MAX];
-		enum decision verdict = DECIDE_WAIT;
-		int quiet = QUIET_LATER;
-
-		if (*id == queue_module(queue))
-			continue;
-		r = module_get(m->state, *id, &module, reterr);
-		if (r == 0)
-			r = verdict_remembered(m, &module, &load, &verdict, reason, reterr);
-		if (r == 0 && !has_tried)
-			quiet = may_begin(m, queue, &module, &verdict, reason, reterr);
-		if (r == 0 && (r = MIN(quiet, 0)) == 0)
-			r = verdict_note(m, &module, reason, reterr);
-		if (r == 0 && verdict == DECIDE_SAMPLE && !has_burst) {
-			r = watch_burst(m, module.path, reterr);
-			has_burst = true;
-		}
-		if (r == 0 && quiet == QUIET_YES) {
-			has_tried = true;
-			r = edit_begin(queue, *id, reason, reterr);
-		}
-		module_row_done(&module);
-	}
-	return r;
+	if (r == 0)
+		r = judge_all(m, queue, ids, &plan, reterr);
+	if (r == 0 && plan.burst)
+		r = watch_burst(m, plan.burst, reterr);
+	for (size_t i = 0; r == 0 && i < plan.n_ready; i++)
+		r = try_to_edit(m, queue, plan.ready[i], reterr);
+	free(plan.burst);
+	return MIN(r, 0);
 }
