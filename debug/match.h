@@ -14,7 +14,8 @@
  *	2. a block with probes: the shipped blocks that have them; of several the one that shares most probes with it,
  *	   rather one of its own function
  *	3. a block without: a shipped block that follows its predecessor's and has no probes, or those of where it leads
- *	   to, unless it lacks the block's calls and the predecessor's has them; else its predecessor's
+ *	   to, unless it lacks the block's calls and the predecessor's has them; else its predecessor's. An entry, which
+ *	   nothing leads to: the shipped function's entry
  *	4. code that the block maps do not know (assembly, start files): a symbol of the same name and size
  *
  * Neither file is trusted: whatever they say, every address that comes out lies in the other file.

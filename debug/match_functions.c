@@ -16,6 +16,7 @@
 #include "debug/match_private.h"
 
 #define MOST_PROBES 64u /* of one block that are looked at */
+#define MOST_BLOCKS 64u /* of one function */
 
 /* The shipped file's functions, sorted. */
 struct order {
@@ -127,6 +128,15 @@ static bool is_same_name(const char *a, const char *b)
 	return n && n == strcspn(b, ".") && memcmp(a, b, n) == 0;
 }
 
+/* The first block with probes: the entry, unless that only saves registers (of functions with any number of arguments). */
+static const struct block *first_with_probes(const struct block_map *map, const struct block_function *f)
+{
+	for (uint32_t i = 0; i < MIN(f->n_blocks, MOST_BLOCKS); i++)
+		if (map->blocks[f->first_block + i].n_probes)
+			return &map->blocks[f->first_block + i];
+	return NULL;
+}
+
 /*
  * The function that the probes of the entry name. Where a callee was copied into it, its own are among them: of the function
  * of that name, else the first says what it is.
@@ -134,7 +144,7 @@ static bool is_same_name(const char *a, const char *b)
 static uint32_t find_by_entry(const struct match *match, const struct order *order,
 			      const struct block_function *f)
 {
-	const struct block *entry = f->n_blocks ? &match->from->blocks[f->first_block] : NULL;
+	const struct block *entry = first_with_probes(match->from, f);
 	uint32_t first = BLOCK_NONE;
 
 	for (uint32_t i = 0; entry && i < MIN(entry->n_probes, MOST_PROBES); i++) {

@@ -230,6 +230,17 @@ static int is_call_of(const struct match *match, uint32_t block, uint32_t last, 
 	return 0;
 }
 
+/* To an entry without probes nothing leads: it is the shipped function's. */
+static int entry_find(struct match *match, uint32_t block)
+{
+	uint32_t f = block_map_function_of(match->from, block), shipped = match->functions[f];
+
+	if (shipped == BLOCK_NONE || block != match->from->functions[f].first_block ||
+	    !match->to->functions[shipped].n_blocks)
+		return 0;
+	return target_add(match, block, match->to->functions[shipped].first_block);
+}
+
 static int silent_find(struct match *match, uint32_t block)
 {
 	const struct match_list *list;
@@ -239,7 +250,7 @@ static int silent_find(struct match *match, uint32_t block)
 	for (unsigned step = 0; step < MATCH_STEPS && at != BLOCK_NONE && !match->lists[at].n; step++)
 		at = match->before[at];
 	if (at == BLOCK_NONE || !match->lists[at].n)
-		return 0;
+		return entry_find(match, block);
 	list = &match->lists[at];
 	last = match->targets[list->first + list->n - 1];
 	follows = silent_successor(match, last, block);

@@ -73,6 +73,8 @@ echo "also where what was called last by a callee is called by whom that was cop
 morph cc -O2 -o away "$programs/crash/away.c"
 edited away 30000
 right away 8 10
+address=$(nm away.new | sed -n 's/ t several\(\.m[0-9]*\)*$//p')
+translated away "$address" | says ' -> .* several+0x0 .*\[instruction\]' || fail "an entry without probes: $(translated away "$address")"
 
 echo "and back: what stands for an instruction leads to it"
 address=$(nm vm | sed -n 's/ T vm_run$//p')

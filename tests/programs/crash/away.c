@@ -6,6 +6,7 @@
  */
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,19 @@ __attribute__((noinline)) static int put(struct text *to, const char *from, size
 	return order + (int)to->size;
 }
 
+/* Its entry only saves registers: that has no probes. */
+__attribute__((noinline)) static uint64_t several(int n, ...)
+{
+	uint64_t sum = 0;
+	va_list ap;
+
+	va_start(ap, n);
+	for (int i = 0; i < n; i++)
+		sum += va_arg(ap, uint64_t);
+	va_end(ap);
+	return sum;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t rounds = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, sum = 0;
@@ -53,6 +67,7 @@ int main(int argc, char **argv)
 	for (uint64_t i = 0; i < rounds; i++) {
 		words[i % 26] = i % 97 ? 'a' + (char)(i % 26) : '\'';
 		sum += (uint64_t)put(&text, words, 3 + i % 30, i);
+		sum += several(3, i, sum, (uint64_t)text.size);
 	}
 	printf("%" PRIx64 "\n", sum);
 	return 0;
