@@ -6,6 +6,7 @@
  *
  * One line an event, appended at once, so that compilers that run side by side share the file:
  *	gcc\tFILE\tREASON		compiled or linked by GCC; carries no IR
+ *	inline\tFILE\tREASON	compiled once more, without the C library's inline functions
  *	dropped\tOPTION\tREASON	left out of a command line
  *	plain\tFILE\tREASON	linked as without Morph, because it was asked for
  *	unpacked\tFILE\tREASON	linked with LTO, but carries no Morph data

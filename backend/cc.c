@@ -15,6 +15,7 @@
 #include "backend/arguments.h"
 #include "backend/build_report.h"
 #include "backend/cc_line.h"
+#include "backend/extern_inline.h"
 #include "backend/gcc_options.h"
 #include "backend/link_choice.h"
 #include "backend/masquerade.h"
@@ -256,6 +257,36 @@ static void first_error(const struct buffer *text, char *ret, size_t size)
 	snprintf(ret, size, "clang: %.*s", error ? (int)strcspn(error, "\n") : 6, error ? error : "failed");
 }
 
+/* Where the object of one C file is. */
+static bool object_name(const struct cc *cc, char *ret, size_t size)
+{
+	const char *input = cc->line.input, *slash = input ? strrchr(input, '/') : NULL,
+		   *dot = input ? strrchr(input, '.') : NULL;
+
+	if (cc->line.mode != CC_COMPILE || !dot || strcmp(dot, ".c") != 0)
+		return false;
+	if (cc->line.output)
+		return snprintf(ret, size, "%s", cc->line.output) < (int)size;
+	input = slash ? slash + 1 : input;
+	return snprintf(ret, size, "%.*s.o", (int)(dot - input), input) < (int)size;
+}
+
+static void object_mend(const struct cc *cc, char *const command[])
+{
+	char path[PATH_MAX], text[512], *name = NULL;
+	struct fault fault;
+	int r = object_name(cc, path, sizeof(path)) ? extern_inline_mend(command, path, &name, &fault) : 0;
+
+	if (r < 0)
+		log_warning("%s: %s", path, fault.text);
+	if (r <= 0)
+		return;
+	snprintf(text, sizeof(text),
+		 "%s() would become part of it: compiled without the C library's inline functions", name);
+	build_report_add("inline", subject_of(cc), text);
+	free(name);
+}
+
 /* clang, then GCC if it fails: what only GCC takes is built by GCC. Messages of clang are shown when GCC fails, too. */
 static int clang_then_gcc(const struct cc *cc, char *const argv[], struct arguments *args,
 			  struct fault *reterr)
@@ -269,6 +300,7 @@ static int clang_then_gcc(const struct cc *cc, char *const argv[], struct argume
 		return r;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		errors_print(&errors);
+		object_mend(cc, args->v);
 		exit(0);
 	}
 	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM))

@@ -46,6 +46,24 @@ case_of "what GCC accepts with a warning, a compiler of its name accepts"
 printf 'int f(void) { return undeclared(1); }\nint *g(long x) { return x; }\n' >old.c
 must gcc -c old.c && readelf -SW old.o | says llvm.lto || fail "an old program is no longer clang's"
 
+case_of "inline functions of the C library do not become part of an object"
+cat >weak.c <<'END'
+#include <pthread.h>
+#pragma weak pthread_equal
+int same(pthread_t a, pthread_t b) { return pthread_equal(a, b); }
+END
+must gcc -O2 -MD -MF weak.d -c weak.c -o weak.o && reported "^inline	weak.c	pthread_equal() would become part of it"
+nm weak.o | says ' w pthread_equal' || fail "$(nm weak.o)"
+readelf -SW weak.o | says llvm.lto || fail "no IR in it"
+says '^weak.o: weak.c' <weak.d || fail "dependencies: $(cat weak.d)"
+must gcc -O2 -fPIC -c weak.c && must gcc -shared weak.o -o libweak.so && carries libweak.so
+nm -D --defined-only libweak.so | awk '{ print $3 }' | paste -sd ' ' >exported
+same "$(cat exported)" same "what is exported"
+printf '__attribute__((weak)) int own(void) { return 1; }\nint main(void) { return own(); }\n' >own.c
+silent gcc -O2 -c own.c
+nm own.o | says ' W own' || fail "a weak function is gone: $(nm own.o)"
+[ -z "$(ls "${TMPDIR:-/tmp}" | grep '^morph-cc-' || true)" ] || fail "left behind: $(ls -d "${TMPDIR:-/tmp}"/morph-cc-*)"
+
 case_of "what clang cannot do GCC does, and the build's report says so"
 cat >nested.c <<'END'
 #include <stdio.h>
