@@ -11,6 +11,7 @@
 
 #include "backend/arguments.h"
 #include "backend/cc_line.h"
+#include "backend/tools.h"
 #include "base/child.h"
 #include "base/file.h"
 #include "module/image.h"
@@ -112,7 +113,6 @@ static int compile(char *const command[], const char *directory, const char *pat
 int extern_inline_mend(char *const command[], const char *path, char **retname, struct fault *reterr)
 {
 	_clean_(image_freep) struct image *image = NULL;
-	const char *dir = getenv("TMPDIR");
 	char *directory = NULL;
 	int r;
 
@@ -120,11 +120,8 @@ int extern_inline_mend(char *const command[], const char *path, char **retname, 
 	/* What is no ELF object (bitcode, say) has no symbols to tell by. */
 	if (makes_more(command) || image_open(path, &image, NULL) < 0 || !has_weak(image, NULL))
 		return 0;
-	if (asprintf(&directory, "%s/morph-cc-XXXXXX", dir && *dir ? dir : "/tmp") < 0)
-		return fault_errno(reterr, -ENOMEM, "temporary directory");
-	if (!mkdtemp(directory)) {
-		r = fault_errno(reterr, -errno, "%s", directory);
-	} else {
+	r = tool_directory("morph-cc", &directory, reterr);
+	if (r == 0) {
 		r = compile(command, directory, path, image, retname, reterr);
 		file_remove_tree(directory, NULL);
 	}

@@ -79,21 +79,7 @@ static bool file_is_glued(const char *path)
 
 int fat_objects_directory(struct fat_objects *fat, struct fault *reterr)
 {
-	const char *dir = getenv("TMPDIR");
-	char *path = NULL;
-
-	if (fat->directory)
-		return 0;
-	if (asprintf(&path, "%s/morph-ld-XXXXXX", dir && *dir ? dir : "/tmp") < 0)
-		return fault_errno(reterr, -ENOMEM, "temporary directory");
-	if (!mkdtemp(path)) {
-		int r = fault_errno(reterr, -errno, "%s", path);
-
-		free(path);
-		return r;
-	}
-	fat->directory = path;
-	return 0;
+	return fat->directory ? 0 : tool_directory("morph-ld", &fat->directory, reterr);
 }
 
 static int copy_make(struct fat_objects *fat, char **path, struct fault *reterr)

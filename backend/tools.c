@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#define _GNU_SOURCE
 #include "backend/tools.h"
 
 #include <errno.h>
@@ -49,4 +50,21 @@ int tool_own(const char *name, char *ret, size_t size, struct fault *reterr)
 	if (r == 0 && (size_t)snprintf(ret, size, "%s", path) >= size)
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", path);
 	return r;
+}
+
+int tool_directory(const char *name, char **ret, struct fault *reterr)
+{
+	const char *dir = getenv("TMPDIR");
+	char *path = NULL;
+
+	if (asprintf(&path, "%s/%s-XXXXXX", dir && *dir ? dir : "/tmp", name) < 0)
+		return fault_errno(reterr, -ENOMEM, "temporary directory");
+	if (!mkdtemp(path)) {
+		int r = fault_errno(reterr, -errno, "%s", path);
+
+		free(path);
+		return r;
+	}
+	*ret = path;
+	return 0;
 }

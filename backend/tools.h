@@ -21,3 +21,9 @@ int tool_llvm(const char *name, char *ret, size_t size, struct fault *reterr);
  * Looked for in the libexec directory of the installation, or of the build tree (base/prefix.h).
  */
 int tool_own(const char *name, char *ret, size_t size, struct fault *reterr);
+
+/**
+ * tool_directory() - a new directory for what @name needs while it runs, in $TMPDIR or /tmp, for its owner alone
+ * @ret: owned by the caller, who removes the directory. Return: 0 or -errno with @reterr
+ */
+int tool_directory(const char *name, char **ret, struct fault *reterr);
