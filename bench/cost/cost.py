@@ -96,11 +96,8 @@ def geomean(programs, key):
     return measure.geomean(values) if values else None
 
 
-LARGE = 1e6  # bytes of text
-
-
 def large_max(programs, key):
-    return max((row[key] for row in programs if row.get(key) and row["text_bytes"] >= LARGE), default=None)
+    return max((row[key] for row in programs if row.get(key) and row["text_bytes"] >= measure.LARGE_TEXT), default=None)
 
 
 def builds_said(programs):

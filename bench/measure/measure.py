@@ -17,6 +17,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESAMPLES = 2000
 LLVM = "/usr/lib/llvm-22/bin"
+LARGE_TEXT = 1_000_000  # bytes: a program of so much text is called large
 
 
 def read_text(path, default=""):

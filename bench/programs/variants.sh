@@ -26,6 +26,7 @@ VARIANTS=(
 	"bolt-exact|ThinLTO + BOLT, from its own instrumentation"
 	"pgo|clang PGO, instrumented"
 	"lto-pgo|clang ThinLTO + PGO, instrumented"
+	"lto-pgo-bolt|clang ThinLTO + PGO, instrumented, and BOLT, from its own instrumentation"
 )
 # By name only.
 # shellcheck disable=SC2034 # bench/measure/measure.py reads what it is called
@@ -413,28 +414,40 @@ variant_bolt()
 
 variant_bolt_exact()
 {
-	local lto binary name
+	bolt_exact lto
+}
+
+# What the best-optimized programs of today are made with.
+variant_lto_pgo_bolt()
+{
+	bolt_exact lto-pgo
+}
+
+# bolt_exact VARIANT: that, by the counts of BOLT's own instrumentation
+bolt_exact()
+{
+	local from binary
 
 	packages_need bolt-22
-	need lto
-	lto=$(variant_dir lto)
+	need "$1"
+	from=$(variant_dir "$1")
 	rm -rf "$dir/instrumented" "$dir"/fdata*
 	mkdir "$dir/instrumented"
-	cp -a "$lto/prefix" "$dir/instrumented/prefix"
+	cp -a "$from/prefix" "$dir/instrumented/prefix"
 	for binary in "${workload_binaries[@]}"; do
-		run llvm-bolt-22 "$lto/prefix/$binary" -instrument -instrumentation-file-append-pid \
+		run llvm-bolt-22 "$from/prefix/$binary" -instrument -instrumentation-file-append-pid \
 			-instrumentation-file="$dir/fdata-${binary##*/}" -o "$dir/instrumented/prefix/$binary"
 	done
 	train "$dir/instrumented"
-	cp -a "$lto/prefix" "$dir/prefix"
+	cp -a "$from/prefix" "$dir/prefix"
 	for binary in "${workload_binaries[@]}"; do
 		run "$LLVM_BIN/merge-fdata" "$dir/fdata-${binary##*/}."* -o "$dir/fdata"
-		bolt_apply "$lto" "$binary"
+		bolt_apply "$from" "$binary"
 	done
 	rm -rf "$dir/instrumented"
 }
 
-# bolt_apply LTO BINARY: with the counts in $dir/fdata
+# bolt_apply DIRECTORY BINARY: that variant's, with the counts in $dir/fdata
 bolt_apply()
 {
 	run llvm-bolt-22 "$1/prefix/$2" -data="$dir/fdata" "${BOLT_OPTIONS[@]}" -o "$dir/prefix/$2"

@@ -270,7 +270,7 @@ bench_programs()
 	local program
 
 	if [[ $1 == quick ]]; then
-		printf '%s\n' lua5.4 gzip sqlite3
+		printf '%s\n' lua5.4 gzip vim
 		return
 	fi
 	for program in gzip sort perl libjpeg-turbo lua5.4 sqlite3; do

@@ -130,17 +130,47 @@ def speedup(page, table, directory):
     page.text(speedup_sentence(table))
     summary = table["summary"]
     page.heading("All programs, geometric mean", 3)
-    page.table(
-        ["variant", "programs", "vs shipped", "vs clang -O2", "vs ThinLTO+BOLT, samples", "vs ThinLTO+PGO",
-         "instructions", "I1 misses", "taken branches", "mispredicts"],
-        [[row["label"], number(row["vs_shipped"]["programs"]), ratio(row["vs_shipped"]), ratio(row["vs_o2"]),
-          ratio(row["vs_bolt_samples"]), ratio(row["vs_lto_pgo"]),
-          plain(row["instructions_vs_shipped"]), plain(row["i1_misses_vs_shipped"]),
-          plain(row["taken_branches_vs_shipped"]), plain(row["mispredicts_vs_shipped"])] for row in summary])
+    speedup_summary(page, summary)
+    if table.get("programs_large"):
+        page.heading(f"Programs of at least {measure.LARGE_TEXT:,} bytes of text, geometric mean", 3)
+        speedup_summary(page, table["summary_large"])
+    page.heading("What they execute", 3)
+    page.text("Instructions as shares of the shipped program's, and first-level instruction cache misses of 1,000 instructions; "
+              "of the test, under callgrind.")
+    speedup_counts(page, table["programs"])
     page.figure(picture.bars([(row["label"], row["vs_shipped"]) for row in summary]),
                 "CPU time relative to the shipped binary, geometric mean, with 95 % intervals")
     for program in table["programs"]:
         speedup_program(page, program, directory, table["mode"])
+
+
+def speedup_summary(page, summary):
+    page.table(
+        ["variant", "programs", "vs shipped", "vs clang -O2", "vs ThinLTO+BOLT, samples", "vs ThinLTO+PGO", "vs ThinLTO+PGO+BOLT",
+         "instructions", "I1 misses", "taken branches", "mispredicts"],
+        [[row["label"], number(row["vs_shipped"]["programs"]), ratio(row["vs_shipped"]), ratio(row["vs_o2"]),
+          ratio(row["vs_bolt_samples"]), ratio(row["vs_lto_pgo"]), ratio(row.get("vs_lto_pgo_bolt")),
+          plain(row["instructions_vs_shipped"]), plain(row["i1_misses_vs_shipped"]),
+          plain(row["taken_branches_vs_shipped"]), plain(row["mispredicts_vs_shipped"])] for row in summary])
+
+
+COUNTED = (("morph", "Morph, samples"), ("morph-exact", "Morph, exact counts"), ("lto-pgo", "ThinLTO+PGO"),
+           ("lto-pgo-bolt", "ThinLTO+PGO+BOLT"))
+
+
+def speedup_counts(page, programs):
+    rows = []
+    for program in programs:
+        counts = {v["name"]: v["counts"] for v in program["variants"] if v.get("counts")}
+        if "shipped" not in counts:
+            continue
+        text = next(v["text_bytes"] for v in program["variants"] if v["name"] == "shipped")
+        of = [counts.get(name) for name, _ in COUNTED]
+        rows.append([program["name"], number(text)]
+                    + [plain(c["instructions"] / counts["shipped"]["instructions"]) if c else "-" for c in of]
+                    + [f"{1000 * c['i1_misses'] / c['instructions']:.2f}" if c else "-" for c in [counts["shipped"], *of]])
+    page.table(["program", "text, bytes"] + ["instructions: " + label for _, label in COUNTED]
+               + ["I1 misses: shipped"] + ["I1 misses: " + label for _, label in COUNTED], rows)
 
 
 def speedup_sentence(table):

@@ -20,6 +20,7 @@ REFERENCES = {
     "vs_bolt_samples": "bolt",
     "vs_bolt_exact": "bolt-exact",
     "vs_lto_pgo": "lto-pgo",
+    "vs_lto_pgo_bolt": "lto-pgo-bolt",
 }
 COUNTS = ("instructions", "i1_misses", "taken_branches", "mispredicts")
 
@@ -129,27 +130,38 @@ def summarize(programs, names):
     return result
 
 
+def large_of(programs):
+    """Those of so much text that caches and predictors do not hold what runs."""
+    return [p for p in programs for v in [find(p, "shipped")] if v and (v["text_bytes"] or 0) >= measure.LARGE_TEXT]
+
+
+def figures_of(table, programs, names):
+    """What the table says in one number each."""
+    large = large_of(programs)
+    table["programs_large"] = len(large)
+    for suffix, some in (("", programs), ("_large", large)):
+        table["summary" + suffix] = summarize(some, names)
+        morph = next((row for row in table["summary" + suffix] if row["name"] == "morph"), {})
+        for key in REFERENCES:
+            table["geomean_" + key + suffix] = morph[key]["value"] if morph.get(key) else None
+        table["instructions_vs_shipped" + suffix] = morph.get("instructions_vs_shipped")
+
+
 def main(argv):
     if len(argv) < 4:
         measure.usage(__doc__)
     bench, mode, wanted = argv[1], argv[2], argv[3:]
     names = measure.variant_labels()
     programs = [program_read(bench, mode, name, names) for name in wanted]
-    summary = summarize(programs, names)
     table = {"table": "speedup", "mode": mode, "machine": measure.machine(),
              "tools": measure.tools(os.path.join(measure.ROOT, "build/release/bin/morph"))}
-    morph = next((row for row in summary if row["name"] == "morph"), {})
-    for key in REFERENCES:
-        found = morph.get(key)
-        table["geomean_" + key] = found["value"] if found else None
+    figures_of(table, programs, names)
     worst = [v["vs_shipped"]["value"] for p in programs for v in [find(p, "morph")] if v]
     table["worst_vs_shipped"] = max(worst, default=None)
     tuned = [v["vs_shipped"]["value"] for p in programs for v in [find(p, "morph-tuned")] if v]
     table["worst_vs_shipped_tuned"] = max(tuned, default=None)
-    table["instructions_vs_shipped"] = morph.get("instructions_vs_shipped")
     table["outputs_identical"] = all(
         v.get("outputs_identical", True) for p in programs for v in p["variants"])
-    table["summary"] = summary
     table["programs"] = programs
     measure.write_json(os.path.join(bench, "speedup.json"), table)
 
