@@ -234,7 +234,8 @@ static int64_t candidate(struct manager *m, struct fault *reterr)
 		m->state, &id, reterr,
 		"SELECT id FROM module WHERE carries = ?1 AND samples >= ?2 AND (failures = 0 OR "
 		"edit_ns + (?3 << min(failures - 1, ?4)) < ?5) ORDER BY samples DESC LIMIT 1",
-		"iiiii", (int64_t)CARRIES_ELSEWHERE, (int64_t)m->settings.minimum_samples,
+		"iiiii", (int64_t)CARRIES_ELSEWHERE,
+		(int64_t)MIN(m->settings.first_samples, m->settings.minimum_samples),
 		(int64_t)(WAIT_S * 1000000000), (int64_t)WAIT_DOUBLINGS, journal_now_ns());
 
 	return r == -ENOENT ? 0 : r < 0 ? r : id;

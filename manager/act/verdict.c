@@ -95,6 +95,7 @@ static int verdict(struct manager *m, const struct module_row *module, bool auto
 				   .since_sample_s = sampled_ns < 0 ? -1 : sampled_ns / 1000000000,
 				   .needed = (uint64_t)MAX(module->needed, 0),
 				   .failures = (uint64_t)module->failures,
+				   .is_first = !module->edit_samples,
 				   .is_by_others = module->prior_edit >= 0,
 				   .free_bytes = machine_free_bytes(m->store) };
 	int r = obstacle_find(m, module->id, may, &in.has_target, &pin, &blocked, reterr);

@@ -31,6 +31,8 @@ static enum decision _printf_(3, 4)
 }
 
 /*
+ * A first edit gains most, and the next ones make up for what it did not know; whether so few samples say enough of a program
+ * of this size is asked of its profile (docs/decisions/0043-when-samples-are-enough.md).
  * After an edit by what others counted the samples here are asked soon whether they agree: a machine that uses the program
  * in another way should not wait for as many as another edit of the same kind needs. And what was postponed is looked at
  * again as soon as it has the samples that it lacked, not when it has as many once more.
@@ -38,8 +40,11 @@ static enum decision _printf_(3, 4)
 static uint64_t samples_enough(const struct settings *settings, const struct decide_input *in)
 {
 	const uint64_t minimum = settings->minimum_samples, sooner = (minimum + SOONER - 1) / SOONER;
+	const uint64_t first = MIN(settings->first_samples, minimum);
 
-	return in->needed || in->is_by_others ? MAX(sooner, in->needed) : minimum;
+	if (in->needed || in->is_by_others)
+		return MAX(sooner, in->needed);
+	return in->is_first && (!in->new_others || in->new_samples - in->new_others >= first) ? first : minimum;
 }
 
 static uint64_t wait_needed_s(const struct settings *settings, const struct decide_input *in)

@@ -31,6 +31,7 @@ struct decide_input {
 	uint64_t samples, new_samples;
 	uint64_t others;	/* samples of others (priors.h), which make an edit possible */
 	uint64_t new_others;	/* the part of new_samples that is theirs: all of them before a first edit */
+	bool is_first;		/* no edit of it was ever tried to its end */
 	bool is_by_others;	/* the last edit was mostly by what others counted */
 	uint64_t needed;	/* new samples that the last attempt found missing; 0: none was */
 	int64_t since_edit_s;	/* < 0: never edited */

@@ -43,6 +43,7 @@ struct settings {
 
 	bool automatic;		  /* decide by itself, not only on `morph reoptimize` */
 	uint64_t minimum_samples; /* new ones since the last edit */
+	uint64_t first_samples;	  /* the same before there was one, unless minimum_samples is less */
 	uint64_t half_life_s;	  /* of a module's activity, after which older samples weigh half */
 	uint64_t edit_interval_s; /* at least, between two edits of one module */
 	uint64_t usage_days;	  /* that hours of processes and units are kept; 0: not at all */

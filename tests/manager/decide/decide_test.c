@@ -40,6 +40,38 @@ TEST(too_few_new_samples_wait)
 	CHECK_INT(decide(&settings, &in, false, reason), DECIDE_EDIT);
 }
 
+TEST(a_first_edit_takes_fewer_samples)
+{
+	setup();
+	in.is_first = true;
+	in.since_sample_s = -1;
+	in.new_samples = 2000;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_EDIT);
+	CHECK_STR(reason, "2000 new samples (2000 are enough) and the machine is idle");
+	in.new_samples = 1999;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
+	CHECK_STR(reason, "1999 of 2000 new samples");
+	settings.minimum_samples = 500; /* never more than any other */
+	in.new_samples = 500;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_EDIT);
+	settings.minimum_samples = 10000;
+	in.needed = 3000; /* its profile was found to be mostly chance */
+	in.new_samples = 2999;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
+}
+
+TEST(what_others_counted_does_not_stand_for_samples_of_this_machine)
+{
+	setup();
+	in.is_first = true;
+	in.since_sample_s = -1;
+	in.new_others = in.others = 7999;
+	in.new_samples = 7999 + 1999;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
+	in.new_samples++;
+	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_EDIT);
+}
+
 TEST(what_others_counted_makes_a_first_edit_possible)
 {
 	setup();
