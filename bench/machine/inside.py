@@ -297,7 +297,7 @@ def upgrade():
         file.write("deb [trusted=yes] file:/next ./\n")
     run("apt-get", "update")
     done = run("apt-get", "-y", "upgrade", check=False, env=dict(os.environ, DEBIAN_FRONTEND="noninteractive"))
-    names = [os.path.basename(path).split("_")[0] for path in glob.glob("/next/*.deb")]
+    names = {os.path.basename(path).split("_")[0] for path in glob.glob("/next/*.deb")} & installed().keys()
     left = {name: run("dpkg", "--verify", name, check=False).stdout for name in names}
     held = [name for name in names if not installed()[name].endswith("+next1")]
     return {"upgraded": len(names), "upgrade_failed": "" if done.returncode == 0 else done.stdout[-500:] + done.stderr[-500:],
