@@ -44,7 +44,8 @@ static uint64_t samples_enough(const struct settings *settings, const struct dec
 
 	if (in->needed || in->is_by_others)
 		return MAX(sooner, in->needed);
-	return in->is_first && (!in->new_others || in->new_samples - in->new_others >= first) ? first : minimum;
+	return in->is_first && (!in->new_others || in->new_samples - in->new_others >= first) ? first :
+												minimum;
 }
 
 static uint64_t wait_needed_s(const struct settings *settings, const struct decide_input *in)
