@@ -297,9 +297,10 @@ def upgrade():
         file.write("deb [trusted=yes] file:/next ./\n")
     run("apt-get", "update")
     done = run("apt-get", "-y", "upgrade", check=False, env=dict(os.environ, DEBIAN_FRONTEND="noninteractive"))
-    names = {os.path.basename(path).split("_")[0] for path in glob.glob("/next/*.deb")} & installed().keys()
+    versions = installed()
+    names = sorted({os.path.basename(path).split("_")[0] for path in glob.glob("/next/*.deb")} & versions.keys())
     left = {name: run("dpkg", "--verify", name, check=False).stdout for name in names}
-    held = [name for name in names if not installed()[name].endswith("+next1")]
+    held = [name for name in names if not versions[name].endswith("+next1")]
     return {"upgraded": len(names), "upgrade_failed": "" if done.returncode == 0 else done.stdout[-500:] + done.stderr[-500:],
             "upgrade_held": held, "upgrade_left": [f"{name}: {text}" for name, text in left.items() if text]}
 
