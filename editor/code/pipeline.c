@@ -34,8 +34,12 @@ void pipeline_init(void)
  */
 static void options_take(void)
 {
-	static const char *const options[] = { "morph-edit", "-keep-loops", "-jump-threading-threshold=2",
-					       "-pgso-lwss-only=false", "-partial-unrolling-threshold=50" };
+	static const char *const options[] = { "morph-edit",
+					       "-keep-loops",
+					       "-jump-threading-threshold=2",
+					       "-pgso-lwss-only=false",
+					       "-partial-unrolling-threshold=50",
+					       "-use-iterative-bfi-inference" };
 	static bool is_done;
 
 	if (!is_done)

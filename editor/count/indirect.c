@@ -40,7 +40,7 @@ struct target {
 struct site {
 	LLVMValueRef call;
 	LLVMTypeRef type;
-	uint64_t slot;
+	struct slot slot;
 	double executions;
 	size_t number;
 };
@@ -167,7 +167,7 @@ static int table_build(const struct indirect *indirect, const struct site *sites
 	for (size_t s = 0; s < n_sites; s++)
 		for (size_t t = 0; t < table.n_targets; t++) {
 			uint64_t guid = indirect->targets[table.targets[t]].guid;
-			bool is_likely = sites[s].slot == SLOT_UNKNOWN ||
+			bool is_likely = sites[s].slot.field == SLOT_UNKNOWN ||
 					 slots_keeps(indirect->slots, guid, sites[s].slot);
 
 			table.calls[s * table.n_targets + t] = is_likely ? 1 : ELSEWHERE;
@@ -233,19 +233,24 @@ static int value_of(const struct indirect *indirect, LLVMValueRef function, uint
 	return 0;
 }
 
-/* The column with most calls that pays; its calls become 0, so that it is not found again. */
+/*
+ * The column with most calls that pays; its calls become 0, so that it is not found again. A function that calls itself by a
+ * guess has no copies any more, so that is none to make.
+ */
 static bool best_take(const struct indirect *indirect, const struct inlining *inlining,
 		      const struct table *table, size_t s, double scale, double min, uint32_t *retfunction,
 		      double *retcalls)
 {
-	LLVMValueRef call = table->sites[s].call;
+	LLVMValueRef call = table->sites[s].call,
+		     caller = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
 	double *calls = &table->calls[s * table->n_targets], most = min / scale;
 	size_t best = SIZE_MAX;
 
 	for (size_t t = 0; t < table->n_targets; t++) {
 		LLVMValueRef callee = indirect->index.functions[table->targets[t]];
 
-		if (calls[t] < most || !inlining_pays(inlining, call, callee, (uint64_t)(calls[t] * scale)))
+		if (calls[t] < most || callee == caller ||
+		    !inlining_pays(inlining, call, callee, (uint64_t)(calls[t] * scale)))
 			continue;
 		most = calls[t];
 		best = t;
@@ -329,4 +334,48 @@ int indirect_mark(struct indirect *indirect, const struct inlining *inlining, st
 		arena_reset(arena);
 	}
 	return r;
+}
+
+/* ---- what was made for nothing ---- */
+
+static bool calls_through(LLVMBasicBlockRef block, LLVMValueRef pointer)
+{
+	for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
+		if (is_call(i) && LLVMGetCalledValue(i) == pointer)
+			return true;
+	return false;
+}
+
+/* The branch to @call alone, where its pointer equals the function, of a block that calls through the pointer where it does not. */
+static LLVMValueRef comparison_of(LLVMValueRef call)
+{
+	LLVMBasicBlockRef block = LLVMGetInstructionParent(call);
+	LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
+	LLVMValueRef branch = use ? LLVMGetUser(use) : NULL, equal, callee = LLVMGetCalledValue(call);
+
+	if (!branch || LLVMGetNextUse(use) || !LLVMIsABranchInst(branch) || !LLVMIsConditional(branch) ||
+	    LLVMGetSuccessor(branch, 0) != block)
+		return NULL;
+	equal = LLVMGetCondition(branch);
+	if (!LLVMIsAICmpInst(equal) || LLVMGetICmpPredicate(equal) != LLVMIntEQ)
+		return NULL;
+	for (unsigned k = 0; k < 2; k++)
+		if (LLVMGetOperand(equal, k) == callee &&
+		    calls_through(LLVMGetSuccessor(branch, 1), LLVMGetOperand(equal, 1 - k)))
+			return branch;
+	return NULL;
+}
+
+void indirect_undo(const struct inlining *inlining, struct indirect_stats *stats)
+{
+	LLVMValueRef call, branch;
+	uint64_t executions;
+
+	for (size_t next = 0; (call = inlining_left(inlining, &next, &executions));) {
+		if (!(branch = comparison_of(call)))
+			continue;
+		LLVMSetCondition(branch, LLVMConstInt(LLVMInt1TypeInContext(ir_context()), 0, 0));
+		stats->n_targets -= stats->n_targets > 0;
+		stats->direct = fmax(stats->direct - (double)executions, 0);
+	}
 }

@@ -2,6 +2,7 @@
 
 #include "editor/count/slots.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
@@ -21,7 +22,7 @@
 /* A vtable begins with the offset to top and the type; objects point behind them (Itanium C++ ABI, section 2.5.2). */
 #define VTABLE_HEADER 2
 
-/* Keys: GUID of a function whose address is taken; the same and a slot. */
+/* Keys: GUID of a function whose address is taken; the same and a slot; a slot of a variable that keeps any. */
 struct slots {
 	struct name_set *keys;
 };
@@ -30,7 +31,7 @@ struct key {
 	uint64_t function, slot;
 };
 
-enum slot_kind { SLOT_FIELD = 1, SLOT_PARAMETER };
+enum slot_kind { SLOT_FIELD = 1, SLOT_PARAMETER, SLOT_VARIABLE };
 
 struct slots *slots_new(void)
 {
@@ -95,7 +96,20 @@ static bool offset_add(LLVMTargetDataRef layout, LLVMValueRef gep, int64_t *offs
 	return true;
 }
 
-static uint64_t slot_at(LLVMModuleRef module, LLVMValueRef pointer)
+/* Its name, without what joining modules adds to that of a local one (unit_suffix()). */
+static uint64_t slot_of_variable(LLVMValueRef variable, int64_t offset)
+{
+	size_t size, digits;
+	const char *name = LLVMGetValueName2(variable, &size);
+
+	for (digits = size; digits && isdigit((unsigned char)name[digits - 1]);)
+		digits--;
+	if (digits > 2 && digits < size && memcmp(&name[digits - 2], ".m", 2) == 0)
+		size = digits - 2;
+	return size ? slot_make(SLOT_VARIABLE, md5_guid(name, size), offset) : SLOT_UNKNOWN;
+}
+
+static struct slot slot_at(LLVMModuleRef module, LLVMValueRef pointer)
 {
 	LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
 	int64_t offset = 0;
@@ -105,18 +119,21 @@ static uint64_t slot_at(LLVMModuleRef module, LLVMValueRef pointer)
 		    !(LLVMIsAConstantExpr(pointer) && LLVMGetConstOpcode(pointer) == LLVMGetElementPtr))
 			break;
 		if (!offset_add(layout, pointer, &offset))
-			return SLOT_UNKNOWN;
+			return (struct slot){ SLOT_UNKNOWN, SLOT_UNKNOWN };
 		pointer = LLVMGetOperand(pointer, 0);
 	}
-	return slot_make(SLOT_FIELD, 0, offset);
+	return (struct slot){
+		.field = slot_make(SLOT_FIELD, 0, offset),
+		.variable = LLVMIsAGlobalVariable(pointer) ? slot_of_variable(pointer, offset) : SLOT_UNKNOWN,
+	};
 }
 
-static uint64_t parameter_of(LLVMModuleRef module, LLVMValueRef function, unsigned number)
+static struct slot parameter_of(LLVMModuleRef module, LLVMValueRef function, unsigned number)
 {
-	return slot_make(SLOT_PARAMETER, slots_guid(module, function), number);
+	return (struct slot){ .field = slot_make(SLOT_PARAMETER, slots_guid(module, function), number) };
 }
 
-uint64_t slot_of_call(LLVMModuleRef module, LLVMValueRef call)
+struct slot slot_of_call(LLVMModuleRef module, LLVMValueRef call)
 {
 	LLVMValueRef pointer = LLVMGetCalledValue(call);
 
@@ -124,7 +141,7 @@ uint64_t slot_of_call(LLVMModuleRef module, LLVMValueRef call)
 		return slot_at(module, LLVMGetOperand(pointer, 0));
 	if (LLVMIsAArgument(pointer))
 		return parameter_of(module, LLVMGetParamParent(pointer), parameter_number(pointer));
-	return SLOT_UNKNOWN;
+	return (struct slot){ SLOT_UNKNOWN, SLOT_UNKNOWN };
 }
 
 /* ---- where functions go ---- */
@@ -136,13 +153,21 @@ struct journey {
 	unsigned steps;
 };
 
-static int keep(struct journey *journey, uint64_t slot)
-{
-	const struct key key = { journey->function, slot };
-	int r = name_set_add(journey->slots->keys, (const char *)&key.function, sizeof(key.function));
+static const struct slot nowhere = { SLOT_UNKNOWN, SLOT_UNKNOWN };
 
-	if (r == 0 && slot != SLOT_UNKNOWN)
-		r = name_set_add(journey->slots->keys, (const char *)&key, sizeof(key));
+static int keep(struct journey *journey, struct slot slot)
+{
+	const struct key field = { journey->function, slot.field },
+			 variable = { journey->function, slot.variable };
+	struct name_set *keys = journey->slots->keys;
+	int r = name_set_add(keys, (const char *)&journey->function, sizeof(journey->function));
+
+	if (r == 0 && slot.field != SLOT_UNKNOWN)
+		r = name_set_add(keys, (const char *)&field, sizeof(field));
+	if (r == 0 && slot.variable != SLOT_UNKNOWN)
+		r = name_set_add(keys, (const char *)&variable, sizeof(variable));
+	if (r == 0 && slot.variable != SLOT_UNKNOWN)
+		r = name_set_add(keys, (const char *)&slot.variable, sizeof(slot.variable));
 	return r;
 }
 
@@ -158,15 +183,15 @@ static int instruction_follow(struct journey *journey, LLVMValueRef user, LLVMVa
 	if (opcode == LLVMSelect || opcode == LLVMPHI)
 		return value_follow(journey, user, depth + 1);
 	if (!is_call(user))
-		return opcode == LLVMICmp ? 0 : keep(journey, SLOT_UNKNOWN);
+		return opcode == LLVMICmp ? 0 : keep(journey, nowhere);
 	if (LLVMGetCalledValue(user) == value && !LLVMIsAFunction(value))
-		r = keep(journey, SLOT_UNKNOWN);
+		r = keep(journey, nowhere);
 	for (unsigned k = 0; k < LLVMGetNumArgOperands(user) && r == 0; k++) {
 		LLVMValueRef callee = LLVMGetCalledValue(user);
 
 		if (LLVMGetOperand(user, k) == value)
 			r = keep(journey, LLVMIsAFunction(callee) ? parameter_of(journey->module, callee, k) :
-								    SLOT_UNKNOWN);
+								    nowhere);
 	}
 	return r;
 }
@@ -201,11 +226,20 @@ static int aggregate_follow(struct journey *journey, LLVMValueRef aggregate, LLV
 	return r;
 }
 
+/* Not of an array: calls through those have no constant offset. */
+static struct slot slot_in(LLVMValueRef variable, int64_t offset, bool is_fixed)
+{
+	return (struct slot){
+		.field = slot_make(SLOT_FIELD, 0, offset),
+		.variable = is_fixed ? SLOT_UNKNOWN : slot_of_variable(variable, offset),
+	};
+}
+
 static int constant_follow(struct journey *journey, LLVMValueRef constant, int64_t offset, bool is_fixed,
 			   unsigned depth)
 {
 	bool is_deep = depth > MAX_DEPTH;
-	int r = is_deep ? keep(journey, SLOT_UNKNOWN) : 0;
+	int r = is_deep ? keep(journey, nowhere) : 0;
 
 	for (LLVMUseRef use = LLVMGetFirstUse(constant); use && !is_deep && r == 0;
 	     use = LLVMGetNextUse(use)) {
@@ -214,7 +248,7 @@ static int constant_follow(struct journey *journey, LLVMValueRef constant, int64
 
 		if (LLVMIsAGlobalVariable(user)) {
 			if (strncmp(LLVMGetValueName2(user, &size), "llvm.", 5) != 0)
-				r = keep(journey, slot_make(SLOT_FIELD, 0, offset));
+				r = keep(journey, slot_in(user, offset, is_fixed));
 		} else if (LLVMIsAConstantStruct(user) || LLVMIsAConstantArray(user)) {
 			r = aggregate_follow(journey, user, constant, offset, is_fixed, depth);
 		}
@@ -226,7 +260,7 @@ static int constant_follow(struct journey *journey, LLVMValueRef constant, int64
 static int value_follow(struct journey *journey, LLVMValueRef value, unsigned depth)
 {
 	bool is_deep = depth > MAX_DEPTH;
-	int r = is_deep ? keep(journey, SLOT_UNKNOWN) : 0;
+	int r = is_deep ? keep(journey, nowhere) : 0;
 
 	for (LLVMUseRef use = LLVMGetFirstUse(value); use && !is_deep && r == 0; use = LLVMGetNextUse(use)) {
 		LLVMValueRef user = LLVMGetUser(use);
@@ -237,7 +271,7 @@ static int value_follow(struct journey *journey, LLVMValueRef value, unsigned de
 			r = instruction_follow(journey, user, value, depth);
 		else if (!LLVMIsAConstantStruct(user) && !LLVMIsAConstantArray(user) &&
 			 !LLVMIsAGlobalVariable(user) && !LLVMIsABlockAddress(user))
-			r = keep(journey, SLOT_UNKNOWN); /* an alias, or reckoning with addresses */
+			r = keep(journey, nowhere); /* an alias, or reckoning with addresses */
 	}
 	return r;
 }
@@ -256,7 +290,7 @@ int slots_note(struct slots *slots, LLVMModuleRef module)
 		if (r == 0)
 			r = constant_follow(&journey, f, 0, false, 0);
 		if (r == 0 && journey.steps >= MAX_STEPS) /* it may be anywhere */
-			r = keep(&journey, SLOT_UNKNOWN);
+			r = keep(&journey, nowhere);
 	}
 	return r;
 }
@@ -266,9 +300,11 @@ bool slots_has(const struct slots *slots, uint64_t guid)
 	return name_set_has(slots->keys, (const char *)&guid, sizeof(guid));
 }
 
-bool slots_keeps(const struct slots *slots, uint64_t guid, uint64_t slot)
+bool slots_keeps(const struct slots *slots, uint64_t guid, struct slot slot)
 {
-	const struct key key = { guid, slot };
+	bool is_known = slot.variable != SLOT_UNKNOWN &&
+			name_set_has(slots->keys, (const char *)&slot.variable, sizeof(slot.variable));
+	const struct key key = { guid, is_known ? slot.variable : slot.field };
 
 	return name_set_has(slots->keys, (const char *)&key, sizeof(key));
 }

@@ -8,6 +8,7 @@
  * code small (docs/decisions/0026-what-is-not-hot-stays-small.md). @shares: one dispatch for many, or a copy for each (dispatch.h)
  */
 
-#define COUNTED_OPTIONS(shares)                                          \
-	(shares) ? "-tail-dup-pred-size=16" : "-tail-dup-pred-size=512", \
-		(shares) ? "-tail-dup-succ-size=16" : "-tail-dup-succ-size=512", "-pgso=false"
+#define COUNTED_OPTIONS(shares)                                                                 \
+	(shares) ? "-tail-dup-pred-size=16" : "-tail-dup-pred-size=512",                        \
+		(shares) ? "-tail-dup-succ-size=16" : "-tail-dup-succ-size=512", "-pgso=false", \
+		"-use-iterative-bfi-inference"

@@ -3,6 +3,7 @@
 #include "editor/count/indirect.h"
 
 #include <llvm-c/Core.h>
+#include <math.h>
 #include <string.h>
 
 #include "editor/code/pipeline.h"
@@ -59,9 +60,9 @@ static void note(LLVMModuleRef module, const struct entered *entered,
 	}
 }
 
-static struct edit promote(const struct entered *entered)
+static struct edit promote_in(const char *ir, const struct entered *entered)
 {
-	struct edit edit = { .module = module_of(text), .slots = slots_new() };
+	struct edit edit = { .module = module_of(ir), .slots = slots_new() };
 	struct indirect *indirect;
 	struct inlining *inlining;
 	struct fault fault;
@@ -78,6 +79,11 @@ static struct edit promote(const struct entered *entered)
 	indirect_free(indirect);
 	inlining_free(inlining);
 	return edit;
+}
+
+static struct edit promote(const struct entered *entered)
+{
+	return promote_in(text, entered);
 }
 
 static void edit_free(struct edit *edit)
@@ -161,6 +167,78 @@ TEST(two_that_share_a_call_both_get_it)
 	CHECK(calls(&edit, "eight", "often") && calls(&edit, "eight", "seldom"));
 	CHECK(edit.stats.n_targets == 2);
 	edit_free(&edit);
+}
+
+/* What falls back on another allocator looks as if it called itself: both are kept at 8, and it is entered more often. */
+static const char fallback[] = "source_filename = \"test.c\"\n"
+			       "@small = global { i64, ptr } { i64 0, ptr @itself }\n"
+			       "define i32 @user(ptr %p, i32 %n) {\n"
+			       "  %a = getelementptr i8, ptr %p, i64 8\n"
+			       "  %f = load ptr, ptr %a\n"
+			       "  %r = call i32 %f(i32 %n)\n"
+			       "  ret i32 %r\n"
+			       "}\n"
+			       "define internal i32 @itself(i32 %n) {\n"
+			       "  %f = load ptr, ptr getelementptr (i8, ptr @raw, i64 8)\n"
+			       "  %r = call i32 %f(i32 %n)\n"
+			       "  ret i32 %r\n"
+			       "}\n"
+			       "@raw = external global { i64, ptr }\n";
+
+TEST(a_function_is_not_guessed_to_call_itself)
+{
+	static const struct entered entered[] = { { "user", 1000 }, { "itself", 1000 }, { NULL } };
+	struct edit edit = promote_in(fallback, entered);
+
+	CHECK(!calls(&edit, "itself", "itself"));
+	CHECK(calls(&edit, "user", "itself"));
+	edit_free(&edit);
+}
+
+/* The same counts again, after LLVM's pass: that there is no room for copies makes the comparisons useless. */
+static void copies_choose(struct edit *edit, const struct entered *entered, double room)
+{
+	struct inlining *inlining = inlining_new(edit->module, INLINING_PRICE);
+	struct inlining_stats stats;
+
+	CHECK(inlining);
+	note(edit->module, entered, inlining_note, inlining);
+	CHECK_INT(inlining_choose(inlining, room, &stats), 0);
+	indirect_undo(inlining, &edit->stats);
+	inlining_free(inlining);
+}
+
+/* Ways that @function chooses between. */
+static unsigned choices(const struct edit *edit, const char *function)
+{
+	LLVMValueRef f = LLVMGetNamedFunction(edit->module, function);
+	unsigned n = 0;
+
+	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+		LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
+
+		n += LLVMIsABranchInst(end) && LLVMIsConditional(end) &&
+		     !LLVMIsConstant(LLVMGetCondition(end));
+	}
+	return n;
+}
+
+TEST(a_comparison_without_a_copy_is_undone)
+{
+	static const struct entered entered[] = {
+		{ "eight", 1000 }, { "often", 1000 }, { "busy", 1000 }, { NULL }
+	};
+	struct edit with = promote(entered), without = promote(entered);
+
+	CHECK_INT(choices(&with, "eight"), 1);
+	copies_choose(&with, entered, INFINITY);
+	copies_choose(&without, entered, 0);
+	CHECK_INT(choices(&with, "eight"), 1);
+	CHECK(with.stats.n_targets == 1 && with.stats.direct > 0);
+	CHECK_INT(choices(&without, "eight"), 0);
+	CHECK(without.stats.n_targets == 0 && without.stats.direct == 0);
+	edit_free(&with);
+	edit_free(&without);
 }
 
 TEST_MAIN()

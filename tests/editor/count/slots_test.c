@@ -15,6 +15,11 @@ static const char setter[] =
 	"@virtual_second] }\n"
 	"@llvm.used = appending global [1 x ptr] [ptr @only_used], section \"llvm.metadata\"\n"
 	"@other = alias void (), ptr @aliased\n"
+	"@allocator = internal global { ptr, ptr } { ptr null, ptr @of_allocator }\n"
+	"@tracer = global { ptr, ptr } { ptr null, ptr @of_tracer }\n"
+	"@unset = global { ptr, ptr } zeroinitializer\n"
+	"declare void @of_allocator()\n"
+	"declare void @of_tracer()\n"
 	"declare void @in_array()\n"
 	"declare void @virtual_first()\n"
 	"declare void @virtual_second()\n"
@@ -40,8 +45,20 @@ static const char setter[] =
 	"  ret void\n"
 	"}\n";
 
-/* Who calls. */
-static const char caller[] = "define void @in_table() {\n  ret void\n}\n"
+/* Who calls. Modules that were joined have local names with a number behind them. */
+static const char caller[] = "@allocator.m7 = external global { ptr, ptr }\n"
+			     "@tracer = external global { ptr, ptr }\n"
+			     "@unset = external global { ptr, ptr }\n"
+			     "define void @variables() {\n"
+			     "  %a = load ptr, ptr getelementptr (i8, ptr @allocator.m7, i64 8)\n"
+			     "  call void %a()\n"
+			     "  %b = load ptr, ptr getelementptr (i8, ptr @tracer, i64 8)\n"
+			     "  call void %b()\n"
+			     "  %c = load ptr, ptr getelementptr (i8, ptr @unset, i64 8)\n"
+			     "  call void %c()\n"
+			     "  ret void\n"
+			     "}\n"
+			     "define void @in_table() {\n  ret void\n}\n"
 			     "define void @take(i32 %n, ptr %f) {\n"
 			     "  call void %f()\n"
 			     "  ret void\n"
@@ -95,7 +112,7 @@ static uint64_t guid(const struct program *program, const char *name)
 }
 
 /* The slot of the @n-th call in @function of the module that calls. */
-static uint64_t slot(const struct program *program, const char *function, unsigned n)
+static struct slot slot(const struct program *program, const char *function, unsigned n)
 {
 	LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(LLVMGetNamedFunction(program->caller, function));
 
@@ -105,7 +122,7 @@ static uint64_t slot(const struct program *program, const char *function, unsign
 	FAIL("%s has fewer calls", function);
 }
 
-static bool keeps(const struct program *program, const char *name, uint64_t slot)
+static bool keeps(const struct program *program, const char *name, struct slot slot)
 {
 	return slots_keeps(program->slots, guid(program, name), slot);
 }
@@ -125,8 +142,8 @@ TEST(a_function_of_which_nobody_takes_the_address_has_no_slot)
 TEST(fields_are_known_by_their_offset_whoever_set_them)
 {
 	struct program program = program_note();
-	uint64_t at8 = slot(&program, "call", 0), at40 = slot(&program, "call", 1),
-		 at24 = slot(&program, "call", 2);
+	struct slot at8 = slot(&program, "call", 0), at40 = slot(&program, "call", 1),
+		    at24 = slot(&program, "call", 2);
 
 	CHECK(keeps(&program, "in_table", at8));
 	CHECK(keeps(&program, "stored", at40));
@@ -148,7 +165,7 @@ TEST(a_module_that_defines_a_function_and_one_that_declares_it_mean_the_same)
 TEST(objects_point_behind_the_header_of_a_vtable)
 {
 	struct program program = program_note();
-	uint64_t at8 = slot(&program, "call", 0), at0 = slot(&program, "call", 3);
+	struct slot at8 = slot(&program, "call", 0), at0 = slot(&program, "call", 3);
 
 	CHECK(keeps(&program, "virtual_first", at0));
 	CHECK(keeps(&program, "virtual_second", at8));
@@ -159,11 +176,26 @@ TEST(objects_point_behind_the_header_of_a_vtable)
 TEST(parameters_are_slots)
 {
 	struct program program = program_note();
-	uint64_t parameter = slot(&program, "take", 0);
+	struct slot parameter = slot(&program, "take", 0);
 
-	CHECK(parameter != SLOT_UNKNOWN);
+	CHECK(parameter.field != SLOT_UNKNOWN && parameter.variable == SLOT_UNKNOWN);
 	CHECK(keeps(&program, "passed", parameter));
 	CHECK(!keeps(&program, "stored", parameter));
+	program_free(&program);
+}
+
+TEST(each_variable_has_its_own_functions)
+{
+	struct program program = program_note();
+	struct slot allocator = slot(&program, "variables", 0), tracer = slot(&program, "variables", 1),
+		    unset = slot(&program, "variables", 2);
+
+	CHECK(keeps(&program, "of_allocator", allocator));
+	CHECK(!keeps(&program, "of_tracer", allocator));
+	CHECK(keeps(&program, "of_tracer", tracer));
+	CHECK(!keeps(&program, "of_allocator", tracer) && !keeps(&program, "in_table", tracer));
+	/* What nobody is seen to set is a field like others. */
+	CHECK(keeps(&program, "of_allocator", unset) && keeps(&program, "in_table", unset));
 	program_free(&program);
 }
 
@@ -171,7 +203,7 @@ TEST(an_offset_that_varies_is_unknown)
 {
 	struct program program = program_note();
 
-	CHECK(slot(&program, "call", 4) == SLOT_UNKNOWN);
+	CHECK(slot(&program, "call", 4).field == SLOT_UNKNOWN);
 	program_free(&program);
 }
 
