@@ -4,6 +4,8 @@
 " decoded; functions of the new language
 
 set encoding=utf-8 undolevels=200
+" No search of the indenting ends by the clock: what is executed would be chance.
+let g:pyindent_searchpair_timeout = 0
 let s:rounds = max([1, g:percent * 15 / 100])
 let s:result = []
 
