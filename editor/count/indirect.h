@@ -10,7 +10,7 @@
  * Squares Adjustment of a Sampled Frequency Table When the Expected Marginal Totals are Known, Annals of Mathematical
  * Statistics 11, 1940). It starts from where the program keeps its pointers (slots.h). A call that mostly goes to
  * one or two functions, of which copies would pay, is told so in the form that LLVM's pgo-icall-prom reads: it compares
- * the pointer and calls directly. A wrong guess costs the comparison; so does a right one without a copy, which is undone.
+ * the pointer and calls directly. A wrong guess costs the comparison.
  */
 
 #include <llvm-c/Types.h>
@@ -42,9 +42,3 @@ int indirect_note(LLVMBasicBlockRef block, uint64_t executions, void *user);
  * Return: 0 or -ENOMEM. The same module and counts give the same marks.
  */
 int indirect_mark(struct indirect *indirect, const struct inlining *inlining, struct indirect_stats *ret);
-
-/**
- * indirect_undo() - calls that compare their pointer and get no copy of what it is compared with: only through it again
- * @inlining: has chosen, after LLVM's pass; @stats: becomes what is left
- */
-void indirect_undo(const struct inlining *inlining, struct indirect_stats *stats);

@@ -466,16 +466,3 @@ int inlining_choose(struct inlining *inlining, double room, struct inlining_stat
 		site_mark(inlining, &inlining->sites[s]);
 	return heap.no_memory ? -ENOMEM : 0;
 }
-
-LLVMValueRef inlining_left(const struct inlining *inlining, size_t *next, uint64_t *retexecutions)
-{
-	while (*next < inlining->n_sites) {
-		const struct site *site = &inlining->sites[(*next)++];
-
-		if (site->is_chosen)
-			continue;
-		*retexecutions = site->executions;
-		return site->call;
-	}
-	return NULL;
-}

@@ -53,10 +53,3 @@ bool inlining_pays(const struct inlining *inlining, LLVMValueRef call, LLVMValue
  * Return: 0 or -ENOMEM. The same module and counts give the same choice.
  */
 int inlining_choose(struct inlining *inlining, double room, struct inlining_stats *ret);
-
-/**
- * inlining_left() - a call that was not chosen
- * @next: 0 for the first; is counted on
- * Return: NULL when there are no more
- */
-LLVMValueRef inlining_left(const struct inlining *inlining, size_t *next, uint64_t *retexecutions);

@@ -27,7 +27,8 @@
 struct copies {
 	uint64_t guid;
 	uint32_t index, n;
-	double count; /* sum of the compiler's */
+	bool is_inlined; /* its function is, somewhere: perhaps this block, too, where it has lost its probe */
+	double count;	 /* sum of the compiler's */
 };
 
 struct predictor {
@@ -84,8 +85,11 @@ static int copies_collect(struct predictor *p)
 				const struct block_probe *probe =
 					&p->map->probes[p->map->blocks[b].first_probe + k];
 
-				p->copies[n++] = (struct copies){ probe->guid, probe->index, 1,
-								  p->map->blocks[b].count };
+				p->copies[n++] = (struct copies){ .guid = probe->guid,
+								  .index = probe->index,
+								  .n = 1,
+								  .is_inlined = probe->guid != f->guid,
+								  .count = p->map->blocks[b].count };
 			}
 	}
 	qsort(p->copies, n, sizeof(*p->copies), by_probe);
@@ -95,9 +99,18 @@ static int copies_collect(struct predictor *p)
 		if (last && by_probe(last, &p->copies[i]) == 0) {
 			last->n++;
 			last->count += p->copies[i].count;
+			last->is_inlined = last->is_inlined || p->copies[i].is_inlined;
 		} else {
 			p->copies[p->n_copies++] = p->copies[i];
 		}
+	}
+	for (size_t i = 0, end; i < p->n_copies; i = end) {
+		bool is_inlined = false;
+
+		for (end = i; end < p->n_copies && p->copies[end].guid == p->copies[i].guid; end++)
+			is_inlined = is_inlined || p->copies[end].is_inlined;
+		for (size_t k = i; k < end; k++)
+			p->copies[k].is_inlined = is_inlined;
 	}
 	return 0;
 }
@@ -116,6 +129,7 @@ static struct flow_block weigh(const struct predictor *p, const struct block_fun
 	struct flow_block ret = { .exits = block->flags & (BLOCK_RETURNS | BLOCK_TAIL_CALLS) };
 	const struct block_probe *probes = &p->map->probes[block->first_probe];
 	uint32_t fewest = UINT32_MAX, n = 0;
+	bool is_inlined = false;
 	double sum = 0;
 
 	for (uint32_t k = 0; k < block->n_probes; k++)
@@ -126,11 +140,15 @@ static struct flow_block weigh(const struct predictor *p, const struct block_fun
 		if (c->n != fewest || (c->n > 1 && !(c->count > 0)))
 			continue;
 		sum += executions(p->profile, &probes[k]) * (c->n > 1 ? block->count / c->count : 1);
+		is_inlined = is_inlined || (c->is_inlined && probes[k].guid == f->guid);
 		n++;
 	}
 	if (n) {
-		ret.weight = (uint64_t)llround(sum / n * p->scale);
-		ret.confidence = fewest == 1 ? CONFIDENCE : CONFIDENCE / 4;
+		sum /= n;
+		if (fewest == 1 && is_inlined && f->has_counts)
+			sum = fmin(sum, block->count);
+		ret.weight = (uint64_t)llround(sum * p->scale);
+		ret.confidence = fewest == 1 && !is_inlined ? CONFIDENCE : CONFIDENCE / 4;
 	} else if (!block->n_probes && f->has_counts) {
 		ret.weight = (uint64_t)llround(block->count * p->scale);
 		ret.confidence = CONFIDENCE_COMPILER;

@@ -62,10 +62,7 @@ static int calls_count(struct edit *edit, struct fault *reterr)
 		imports_mark(imports, (double)report->counts.executions / fmax(edit->profile->samples, 1));
 	room *= ROOM_TIMES * (edit->options->limits_copies ? edit->options->copies : 1);
 	r = inlining_choose(inlining, room, &report->inlining);
-	if (r < 0)
-		return fault_errno(reterr, r, "choosing calls to inline");
-	indirect_undo(inlining, &report->indirect);
-	return 0;
+	return r < 0 ? fault_errno(reterr, r, "choosing calls to inline") : 0;
 }
 
 int pass_counts(struct edit *edit, struct fault *reterr)

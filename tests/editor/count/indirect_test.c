@@ -3,7 +3,6 @@
 #include "editor/count/indirect.h"
 
 #include <llvm-c/Core.h>
-#include <math.h>
 #include <string.h>
 
 #include "editor/code/pipeline.h"
@@ -193,52 +192,6 @@ TEST(a_function_is_not_guessed_to_call_itself)
 	CHECK(!calls(&edit, "itself", "itself"));
 	CHECK(calls(&edit, "user", "itself"));
 	edit_free(&edit);
-}
-
-/* The same counts again, after LLVM's pass: that there is no room for copies makes the comparisons useless. */
-static void copies_choose(struct edit *edit, const struct entered *entered, double room)
-{
-	struct inlining *inlining = inlining_new(edit->module, INLINING_PRICE);
-	struct inlining_stats stats;
-
-	CHECK(inlining);
-	note(edit->module, entered, inlining_note, inlining);
-	CHECK_INT(inlining_choose(inlining, room, &stats), 0);
-	indirect_undo(inlining, &edit->stats);
-	inlining_free(inlining);
-}
-
-/* Ways that @function chooses between. */
-static unsigned choices(const struct edit *edit, const char *function)
-{
-	LLVMValueRef f = LLVMGetNamedFunction(edit->module, function);
-	unsigned n = 0;
-
-	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
-		LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
-
-		n += LLVMIsABranchInst(end) && LLVMIsConditional(end) &&
-		     !LLVMIsConstant(LLVMGetCondition(end));
-	}
-	return n;
-}
-
-TEST(a_comparison_without_a_copy_is_undone)
-{
-	static const struct entered entered[] = {
-		{ "eight", 1000 }, { "often", 1000 }, { "busy", 1000 }, { NULL }
-	};
-	struct edit with = promote(entered), without = promote(entered);
-
-	CHECK_INT(choices(&with, "eight"), 1);
-	copies_choose(&with, entered, INFINITY);
-	copies_choose(&without, entered, 0);
-	CHECK_INT(choices(&with, "eight"), 1);
-	CHECK(with.stats.n_targets == 1 && with.stats.direct > 0);
-	CHECK_INT(choices(&without, "eight"), 0);
-	CHECK(without.stats.n_targets == 0 && without.stats.direct == 0);
-	edit_free(&with);
-	edit_free(&without);
 }
 
 TEST_MAIN()
