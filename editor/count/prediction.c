@@ -4,7 +4,8 @@
  * For either file:
  *	1. a block's weight is the profile's count of the IR block whose probe it carries; of a block with
  *	   copies, the compiler's counts give each its share; of a block that code generation made (a way that
- *	   brings values to their registers), they are a first guess. Without any it is unknown
+ *	   brings values to their registers), they are a first guess. Without any it is unknown. Blocks of copies lose
+ *	   their probes: what is left of a function that has copies elsewhere runs no more often than the compiler says
  *	2. flow inference over the machine's graph fills the unknown and gives edges
  *	3. instructions of a block times its count; the count of every edge to another place than the next byte
  */

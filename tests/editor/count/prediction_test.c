@@ -122,6 +122,44 @@ TEST(copies_of_a_block_share_its_executions_as_the_compiler_counted)
 	CHECK_INT(after.instructions, 100 * 10 + 30 * 20 + 60 * 2 + 10 * 5);
 }
 
+/* Function 12 has a copy of the whole, of which block 1 alone has kept its probe: four of five calls are there. */
+TEST(what_is_left_of_a_callee_runs_as_often_as_the_compiler_counted)
+{
+	struct block_probe all[] = { { 11, 1, 0 }, { 11, 2, 0 }, { 11, 3, 0 }, { 11, 1, 0 } };
+	struct block blocks[] = { shipped_blocks[0],
+				  shipped_blocks[1],
+				  shipped_blocks[2],
+				  { .address = ELF_MAKER_TEXT + 40,
+				    .size = 8,
+				    .flags = BLOCK_RETURNS,
+				    .first_probe = 3,
+				    .n_probes = 1,
+				    .count = 80 } };
+	struct block_function functions[] = {
+		{ .address = ELF_MAKER_TEXT, .guid = 11, .n_blocks = 3, .has_counts = true },
+		{ .address = ELF_MAKER_TEXT + 40,
+		  .guid = 12,
+		  .first_block = 3,
+		  .n_blocks = 1,
+		  .has_counts = true }
+	};
+	struct block_map map = { .functions = functions,
+				 .blocks = blocks,
+				 .edges = edges,
+				 .probes = all,
+				 .n_functions = 2,
+				 .n_blocks = 4,
+				 .n_edges = 2,
+				 .n_probes = 4 };
+	struct executed before, after;
+
+	blocks[0].count = 20;
+	blocks[1].count = 18;
+	blocks[2].count = 2;
+	predict(&map, 0x50, &before, &after);
+	CHECK_INT(after.instructions, 20 * 10 + 18 * 20 + 2 * 5 + 80 * 8);
+}
+
 /* Beside block 2 there are two ways without probes: what block 2 leaves goes where the compiler says. */
 TEST(a_block_without_probes_runs_as_often_as_the_compiler_counted)
 {
