@@ -30,7 +30,8 @@ void pipeline_init(void)
  * (docs/decisions/0019-jumps-are-threaded-through-small-blocks-only.md). It makes what is not hot small only in programs that it
  * takes for large, and unrolls a loop up to as many instructions as a CPU's model says, 512 for Zen
  * (docs/decisions/0026-what-is-not-hot-stays-small.md).
- * Code generation takes no notice (edit.c turns off the one that it would). LLVM takes an option once in a process.
+ * Code generation takes no notice (edit.c turns off the one that it would). The counts of loops with several heads are solved
+ * for (docs/decisions/0037-counts-of-loops-with-several-heads.md). LLVM takes an option once in a process.
  */
 static void options_take(void)
 {

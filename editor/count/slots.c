@@ -33,6 +33,8 @@ struct key {
 
 enum slot_kind { SLOT_FIELD = 1, SLOT_PARAMETER, SLOT_VARIABLE };
 
+static const struct slot nowhere = { SLOT_UNKNOWN, SLOT_UNKNOWN };
+
 struct slots *slots_new(void)
 {
 	struct slots *slots = calloc(1, sizeof(*slots));
@@ -119,7 +121,7 @@ static struct slot slot_at(LLVMModuleRef module, LLVMValueRef pointer)
 		    !(LLVMIsAConstantExpr(pointer) && LLVMGetConstOpcode(pointer) == LLVMGetElementPtr))
 			break;
 		if (!offset_add(layout, pointer, &offset))
-			return (struct slot){ SLOT_UNKNOWN, SLOT_UNKNOWN };
+			return nowhere;
 		pointer = LLVMGetOperand(pointer, 0);
 	}
 	return (struct slot){
@@ -141,7 +143,7 @@ struct slot slot_of_call(LLVMModuleRef module, LLVMValueRef call)
 		return slot_at(module, LLVMGetOperand(pointer, 0));
 	if (LLVMIsAArgument(pointer))
 		return parameter_of(module, LLVMGetParamParent(pointer), parameter_number(pointer));
-	return (struct slot){ SLOT_UNKNOWN, SLOT_UNKNOWN };
+	return nowhere;
 }
 
 /* ---- where functions go ---- */
@@ -152,8 +154,6 @@ struct journey {
 	uint64_t function; /* that travels */
 	unsigned steps;
 };
-
-static const struct slot nowhere = { SLOT_UNKNOWN, SLOT_UNKNOWN };
 
 static int keep(struct journey *journey, struct slot slot)
 {
