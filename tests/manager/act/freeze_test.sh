@@ -11,18 +11,21 @@
 groups=$(awk '$(NF - 2) == "cgroup2" || / - cgroup2 / { print $5; exit }' /proc/self/mountinfo)
 outside=$groups$(sed -n 's/^0:://p' /proc/self/cgroup)
 [ -n "$groups" ] && mkdir "$groups/morph-test.$$" 2>/dev/null && echo $$ >"$groups/morph-test.$$/cgroup.procs" ||
-	{ echo "skipped: no control groups can be made here"; exit 77; }
+	{ rmdir "$groups/morph-test.$$" 2>/dev/null || true; echo "skipped: no control groups can be made here"; exit 77; }
 trap 'finish; echo $$ >"$outside/cgroup.procs"; rmdir "$groups/morph-test.$$"' EXIT
 
 automatic=yes
 config_write
 sed -i 's/^idle_pressure.*/idle_pressure = 10/' "$dir/morphd.conf"
 printf 'edit_timeout = 20s\nresume_after = 1s\nfrozen_time = 1h\n' >>"$dir/morphd.conf"
-# An editor that waits for a word. It is known by its name, which no other process has.
+# An editor that waits for a word. It is known by its name, which no other process has, and starts none while it waits: one that
+# is frozen before it has a name of its own outlives a killed morphd, until the next one starts.
 waiter=morph-freeze-test-$$
+mkfifo -m 666 "$dir/tools/never"
 cat >"$dir/tools/$waiter" <<-END
 	#!/bin/bash
-	while [ ! -e $dir/tools/go ]; do sleep 0.05; done
+	exec 3<>$dir/tools/never
+	while [ ! -e $dir/tools/go ]; do read -r -t 0.05 -u 3 || true; done
 	cp $dir/tools/made "\$1"
 END
 chmod 755 "$dir/tools/$waiter"
