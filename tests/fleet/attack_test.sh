@@ -21,10 +21,16 @@ state()
 }
 state >"$dir/before"
 
+# session STATEMENT...: as evil, one after the other whatever becomes of them, each a transaction of its own
+session()
+{
+	printf '%s;\n' "$@" | "$pg/psql" -X -q -A -t "$(cat "$dir/evil.url")" >"$dir/out" 2>"$dir/err"
+}
+
 # denied STATEMENT...: each is refused, and nothing is other than before
 denied()
 {
-	printf '%s;\n' "$@" | "$pg/psql" -X -q -A -t "$(cat "$dir/evil.url")" >"$dir/out" 2>"$dir/err" || return 1
+	session "$@" || return 1
 	[ "$(grep -c '^ERROR:' "$dir/err")" = $# ] && state | cmp -s - "$dir/before"
 }
 
@@ -195,7 +201,12 @@ in_anothers_stream()
 attack_held fleet-uses-up-anothers-numbers in_anothers_stream
 many_streams()
 {
-	as evil "SELECT fleet.push(i, 1, '\\x$build', $one) FROM generate_series(10, 59) i" >/dev/null
+	local i statements=()
+
+	for ((i = 10; i < 60; i++)); do
+		statements+=("SELECT fleet.push($i, 1, '\\x$build', $one)")
+	done
+	session "${statements[@]}"
 	[ "$(sql "SELECT count(*) FROM fleet.stream s JOIN fleet.machine m ON m.id = s.machine WHERE name = 'evil'")" -le 16 ]
 }
 attack_held fleet-streams-without-end many_streams

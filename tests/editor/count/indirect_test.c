@@ -168,7 +168,7 @@ TEST(two_that_share_a_call_both_get_it)
 	edit_free(&edit);
 }
 
-/* What falls back on another allocator looks as if it called itself: both are kept at 8, and it is entered more often. */
+/* What falls back on another table looks as if it called itself: it alone is kept at 8, and nobody is seen to set @raw. */
 static const char fallback[] = "source_filename = \"test.c\"\n"
 			       "@small = global { i64, ptr } { i64 0, ptr @itself }\n"
 			       "define i32 @user(ptr %p, i32 %n) {\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * ways ROUNDS - a loop that is entered at two places, as an interpreter's is that goes on where it was interrupted: of its
- * two heads none dominates the other
+ * ways ROUNDS - an interpreter of six states that can go on where it was interrupted: a loop with several heads, of which none
+ * dominates the others
  */
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 static unsigned char code[256];
 
-/* Six states, each of which follows each other one, most often the next: with a dispatch of their own all are heads. */
+/* Any state may follow any other, most often `add`: with a dispatch of their own all are heads. */
 #define NEXT                                                         \
 	do {                                                         \
 		if (--n == 0)                                        \
