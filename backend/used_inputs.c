@@ -169,13 +169,22 @@ static int member_add(struct used_inputs *used, const char *line, size_t n_path,
 	return r < 0 ? r : input_add(used, line, n_line, f->members[i].data, f->members[i].size, reterr);
 }
 
-/* Some but not all members of one name were used: the trace does not say which. */
+/* An archive made from a list that names an object twice has it twice: either will do. */
+static bool members_equal(const struct archive_member *a, const struct archive_member *b)
+{
+	if (a->path || b->path)
+		return a->path && b->path && strcmp(a->path, b->path) == 0;
+	return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
+}
+
+/* Some but not all members of one name were used: the trace does not say which, where they differ. */
 static int members_check(const struct used_file *f, struct fault *reterr)
 {
 	for (size_t i = 0; i < f->archive.n_members; i++)
 		for (size_t j = 0; f->is_taken[i] && j < f->archive.n_members; j++)
 			if (!f->is_taken[j] &&
-			    strcmp(f->archive.members[i].name, f->archive.members[j].name) == 0)
+			    strcmp(f->archive.members[i].name, f->archive.members[j].name) == 0 &&
+			    !members_equal(&f->archive.members[i], &f->archive.members[j]))
 				return fault_set(reterr, -ENODATA,
 						 "%s: has several members %s, and the link used only some",
 						 f->path, f->archive.members[i].name);

@@ -11,8 +11,9 @@ use Debian::Debhelper::Dh_Lib qw(get_buildoption is_cross_compiling mkdirs warni
 
 # Compilers under the names of the system's, for every build system, and for rules that name one.
 my $masquerade = '/usr/libexec/morph/masquerade';
-# Programs that are hardly ever installed: LTO of all that they link would take most of the build.
-my $skip = join(':', map { "*/$_/*" } qw(test tests testsuite t check example examples fuzz bench benchmark benchmarks CMakeFiles));
+# Directories of programs that are hardly ever installed: LTO of all that they link would take most of the build. `morph rebuild`
+# has the same list, for rules without dh.
+my @skipped = qw(test tests testsuite gnulib-tests t check example examples fuzz bench benchmark benchmarks CMakeFiles);
 # dh_clean removes it.
 my $report = 'debian/.debhelper/morph-report';
 
@@ -26,7 +27,9 @@ if (get_buildoption('nomorph')) {
 	$ENV{PATH} = "$masquerade:$path" unless grep { $_ eq $masquerade } split(/:/, $path);
 	# Every function that is shipped must be the one that its IR makes; the linker says which is not, and leaves its IR out.
 	$ENV{MORPH_VERIFY} //= 1;
-	$ENV{MORPH_SKIP} //= $skip;
+	# Below the sources only: they may lie in a directory of such a name themselves.
+	my $top = getcwd() =~ s/([][*?\\])/\\$1/gr;
+	$ENV{MORPH_SKIP} //= join(':', map { "$top*/$_/*" } @skipped);
 	mkdirs('debian/.debhelper');
 	$ENV{MORPH_REPORT} //= getcwd() . "/$report";
 	insert_before('dh_strip', 'dh_morph');

@@ -12,12 +12,14 @@ from roots import USER, Root
 
 OLD_HEAD = re.compile(r"(\S+) \(([^)]+)\) ([^;]+);")
 MARKS = (b"\0.note.morph.sidecar\0", b"\0.morph\0")  # in the table of section names
+# Directories of programs that are hardly ever installed, as in packaging/dh/morph.pm.
+SKIPPED = "test tests testsuite gnulib-tests t check example examples fuzz bench benchmark benchmarks CMakeFiles".split()
 # For rules that do not use dh; with dh, the sequence does it, and more (packaging/dh/morph.pm).
 ENVIRONMENT = {
     "PATH": "/usr/libexec/morph/masquerade:/usr/sbin:/usr/bin:/sbin:/bin",
     "DH_EXTRA_ADDONS": "morph",
     "MORPH_VERIFY": "1",
-    "MORPH_SKIP": "*/tests/*:*/test/*:*/testsuite/*:*/t/*:*/check/*:*/CMakeFiles/*:*/conftest*",
+    "MORPH_SKIP": ":".join(f"/build/source*/{name}/*" for name in SKIPPED),
 }
 
 

@@ -26,6 +26,10 @@ mkdir -p sub && cp b-gcc.o sub/x.o && gcc -O2 -x c -c - -o x.o <<<'int unused_on
 must ar qcs libtwins.a x.o sub/x.o
 morph cc -O2 main.o c.o libtwins.a -o m >out.log 2>&1; same "$?$(./m)" 04 "members of one name"
 said "has several members x.o, and the link used only some"
+# An object named twice, as in coreutils' libcoreutils.a.
+must ar qcs libdouble.a b.o c.o b.o && same "$(ar t libdouble.a | grep -c '^b.o$')" 2 "one object twice"
+must morph cc -O2 main.o libdouble.a -o m && carries m && same "$(./m)" 4 "one object twice"
+relinks m
 
 case_of "objects glued by ld -r are linked by their machine code"
 must ld -r b.o c.o -o bc.o && must morph cc -O2 main.o bc.o -o m && carries m && same "$(./m)" 4 "ld -r"
