@@ -195,6 +195,8 @@ static int command_make(const struct cc *cc, int argc, char *const argv[], struc
 	return 0;
 }
 
+static const char not_ours[] = "not to be linked by Morph";
+
 /* Why GCC is to do this command; NULL: clang does it. */
 static const char *gcc_reason(const struct cc *cc)
 {
@@ -218,8 +220,8 @@ static const char *gcc_reason(const struct cc *cc)
 		if (cc_takes_next(cc->words.v[i]))
 			i++;
 	}
-	if (cc->is_plain)
-		return "not to be linked by Morph";
+	if (cc->is_plain && cc->line.reads_stdin)
+		return not_ours;
 	return cc->line.mode == CC_PLAIN && cc->line.builds ? "gets no IR with these options" : NULL;
 }
 
@@ -230,17 +232,34 @@ static const char *subject_of(const struct cc *cc)
 	return compiles && cc->line.input ? cc->line.input : cc->line.output ? cc->line.output : "a.out";
 }
 
+/* By its name alone: from a path it would reckon where its own parts are. Owned; NULL: no memory */
+static char **gcc_command(const struct cc *cc, char *const argv[])
+{
+	size_t n = 0;
+	char **command;
+
+	while (argv[n])
+		n++;
+	command = calloc(n + 1, sizeof(*command));
+	for (size_t i = 0; command && i < n; i++)
+		command[i] = i ? argv[i] : (char *)cc->who.name;
+	return command;
+}
+
 /* The real one, as it was called. Returns when it cannot be run. */
 static int gcc_become(const struct cc *cc, char *const argv[], const char *why, struct fault *reterr)
 {
-	int r = masquerade_leave(cc->who.name, reterr);
+	char **command = gcc_command(cc, argv);
+	int r = command ? masquerade_leave(cc->who.name, reterr) : fault_errno(reterr, -ENOMEM, "arguments");
 
-	if (r < 0)
-		return r;
-	if (cc->line.has_input && !cc->line.is_question)
-		build_report_add("gcc", subject_of(cc), why);
-	execvp(cc->who.name, argv);
-	return fault_errno(reterr, -errno, "%s", cc->who.name);
+	if (r == 0) {
+		if (cc->line.has_input && !cc->line.is_question)
+			build_report_add("gcc", subject_of(cc), why);
+		execvp(cc->who.name, command);
+		r = fault_errno(reterr, -errno, "%s", cc->who.name);
+	}
+	free(command);
+	return r;
 }
 
 static void errors_print(const struct buffer *text)
@@ -248,6 +267,27 @@ static void errors_print(const struct buffer *text)
 	if (text->size)
 		fwrite(text->data, 1, text->size, stderr);
 	fflush(stderr);
+}
+
+/*
+ * GCC, too, but what asked which compiler it has was told of clang, so the command may have options of clang's (openssl).
+ * Returns when GCC fails.
+ */
+static void gcc_links(const struct cc *cc, char *const argv[])
+{
+	_clean_(buffer_donep) struct buffer errors = { 0 };
+	struct child_options options = { .reterrout = &errors };
+	char **command = gcc_command(cc, argv);
+	int status = 0;
+
+	if (command && masquerade_leave(cc->who.name, NULL) == 0 &&
+	    child_run(command, &options, &status, NULL) == 0 && WIFEXITED(status) &&
+	    WEXITSTATUS(status) == 0) {
+		errors_print(&errors);
+		build_report_add("gcc", subject_of(cc), not_ours);
+		exit(0);
+	}
+	free(command);
 }
 
 static void first_error(const struct buffer *text, char *ret, size_t size)
@@ -352,6 +392,8 @@ static int cc_run(struct cc *cc, int argc, char *const argv[])
 	why = r == 0 && cc->who.is_gcc ? gcc_reason(cc) : NULL;
 	if (why && gcc_become(cc, argv, why, &fault) < 0)
 		log_warning("%s; clang takes its place", fault.text);
+	if (r == 0 && cc->who.is_gcc && cc->is_plain)
+		gcc_links(cc, argv);
 	if (r == 0)
 		r = command_make(cc, argc, argv, &args, &fault);
 	if (r < 0) {

@@ -20,6 +20,16 @@ done
 must gcc -O2 -c b.c c.c main.c && readelf -SW b.o | says llvm.lto || fail "no IR in an object of gcc's name"
 must gcc main.o b.o c.o -o m && carries m && same "$(./m)" 4 "three objects"
 
+case_of "a link that is not Morph's is GCC's, and clang's where GCC does not take its options"
+mkdir -p test
+MORPH_SKIP='*/test/*' must gcc main.o b.o c.o -o test/m && carries_nothing test/m && same "$(./test/m)" 4 "GCC's"
+reported "^gcc	test/m	not to be linked by Morph"
+# openssl's Configure finds that the compiler is clang.
+MORPH_SKIP='*/test/*' silent gcc -Qunused-arguments main.o b.o c.o -o test/m2
+carries_nothing test/m2 && same "$(./test/m2)" 4 "clang's"
+MORPH_SKIP='*/test/*' must_not "$names/gcc" main.o b.o c.o -lnowhere -o test/m3
+said "cannot find -lnowhere" && ! grep -q plugin out.log || fail "GCC does not find its parts: $(tail -1 out.log)"
+
 case_of "options that only GCC knows are left out where that is harmless"
 must gcc -O2 -fno-tree-pre -fipa-pta -fno-gcse -gno-variable-location-views -mno-avx512er -c b.c
 reported "^dropped	-fno-tree-pre	chooses among GCC's own passes"
