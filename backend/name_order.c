@@ -411,7 +411,9 @@ static int hidden_choose(struct link *link)
 static int name_add(const struct symbol *symbol, struct symbol_object *object)
 {
 	unsigned binding = symbol->binding == STB_WEAK ? STB_WEAK : STB_GLOBAL;
-	Elf64_Sym s = { .st_info = ELF64_ST_INFO(binding, STT_NOTYPE) };
+	/* ld.lld keeps the type that an undefined name had first, and treats relocations of thread-local ones by it. */
+	unsigned type = symbol->type == STT_TLS ? STT_TLS : STT_NOTYPE;
+	Elf64_Sym s = { .st_info = ELF64_ST_INFO(binding, type) };
 	_clean_(freep) char *name = NULL;
 	int n = asprintf(&name, "%s%s%s", symbol->name, symbol->version[0] ? "@" : "", symbol->version);
 

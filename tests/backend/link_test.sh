@@ -103,6 +103,14 @@ for kind in "-no-pie" "-static" "-static-pie" "-rdynamic -Wl,-z,now -Wl,--gc-sec
 	relinks kind
 done
 
+case_of "a library with thread-local variables of the program that loads it, as perl's modules"
+printf 'extern __thread int of_program;\nint of_program_next(void) { return ++of_program; }\n' >tls.c
+must morph cc -O2 -fPIC -shared tls.c -o libtls.so && carries libtls.so && relinks libtls.so
+must morph optimize --check libtls.so
+printf '__thread int of_program = 6;\nint of_program_next(void);\nint main(void) { return of_program_next(); }\n' >tls-main.c
+must morph cc -O2 -rdynamic tls-main.c -L. -ltls -Wl,-rpath,"$PWD" -o m && carries m
+./m; same $? 7 "a thread-local variable"
+
 case_of "-s strips, and the data stays; strip leaves it, too"
 must morph cc -O2 -s main.o b.o c.o -o stripped && carries stripped && same "$(./stripped)" 4 "-s"
 same "$(nm stripped 2>&1 | grep -c 'no symbols')" 1 "symbols"
