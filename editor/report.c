@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/sha256.h"
+#include "editor/steps/counted.h"
 
 static void times_json(struct json *json, const struct edit_report *r)
 {
@@ -105,7 +106,8 @@ static void report_json(struct json *json, const struct image *program, const st
 		json_double(json, "indirect_calls_direct_share", r->indirect.direct / r->indirect.executed);
 	json_u64(json, "imports_called_straight", r->n_imports);
 	json_u64(json, "jumps_to_aligned_loops", r->n_loops);
-	json_bool(json, "dispatch_shared", r->shares_dispatch);
+	json_bool(json, "dispatch_shared", r->way & WAY_SHARED_DISPATCH);
+	json_bool(json, "strength_reduced", !(r->way & WAY_NO_STRENGTH_REDUCTION));
 	json_u64(json, "functions_laid_out", r->n_laid_out);
 	json_u64(json, "blocks_out_of_line", r->n_cold_blocks);
 	json_double(json, "layout_score_before", r->score_before);

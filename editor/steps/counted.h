@@ -6,10 +6,17 @@
  *
  * It is known to run, and little. Instructions chosen for size are slow ones, also where the passes before have rightly kept
  * code small (docs/decisions/0026-what-is-not-hot-stays-small.md). Counts of loops with several heads are solved for
- * (docs/decisions/0037-counts-of-loops-with-several-heads.md). @shares: one dispatch for many, or a copy for each (dispatch.h)
+ * (docs/decisions/0037-counts-of-loops-with-several-heads.md).
  */
 
-#define COUNTED_OPTIONS(shares)                                                                 \
-	(shares) ? "-tail-dup-pred-size=16" : "-tail-dup-pred-size=512",                        \
-		(shares) ? "-tail-dup-succ-size=16" : "-tail-dup-succ-size=512", "-pgso=false", \
+/* Ways of generating code, to be combined; which is better hangs on what the registers hold (dispatch.c). */
+enum {
+	WAY_SHARED_DISPATCH = 1 << 0, /* one for many instructions of an interpreter, not a copy for each */
+	WAY_NO_STRENGTH_REDUCTION = 1 << 1, /* loops keep no more in registers than they do in the IR */
+};
+
+#define COUNTED_OPTIONS(way)                                                                                \
+	((way) & WAY_SHARED_DISPATCH) ? "-tail-dup-pred-size=16" : "-tail-dup-pred-size=512",               \
+		((way) & WAY_SHARED_DISPATCH) ? "-tail-dup-succ-size=16" : "-tail-dup-succ-size=512",       \
+		((way) & WAY_NO_STRENGTH_REDUCTION) ? "-disable-lsr" : "-disable-lsr=false", "-pgso=false", \
 		"-use-iterative-bfi-inference"

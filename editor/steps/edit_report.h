@@ -43,8 +43,8 @@ struct edit_report {
 	struct annotate_stats counts;
 	struct indirect_stats indirect;
 	struct inlining_stats inlining;
-	size_t n_loops; /* jumps back to the head of a hot loop, which starts a line */
-	bool shares_dispatch; /* one for many instructions of an interpreter, predicted to be better than a copy for each */
+	size_t n_loops;	  /* jumps back to the head of a hot loop, which starts a line */
+	unsigned way;	  /* in which code is generated, predicted to be better: of counted.h */
 	size_t n_imports; /* functions of other files that hot code calls without the procedure linkage table */
 	size_t n_modules, n_hot_modules;
 	size_t n_proven,

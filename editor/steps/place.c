@@ -69,7 +69,7 @@ int pass_generate(struct edit *edit, struct fault *reterr)
 	const size_t most = edit->data->n_modules + 1;
 	_clean_(freep) struct codegen_input *inputs = calloc(most, sizeof(*inputs));
 	_clean_(freep) struct half *halves = calloc(most, sizeof(*halves));
-	const char *const more[] = { COUNTED_OPTIONS(false), "-pgo-analysis-map=all", NULL };
+	const char *const more[] = { COUNTED_OPTIONS(0), "-pgo-analysis-map=all", NULL };
 	ssize_t n;
 	int r;
 
@@ -90,7 +90,7 @@ int pass_generate(struct edit *edit, struct fault *reterr)
 int pass_layout(struct edit *edit, struct fault *reterr)
 {
 	_clean_(image_freep) struct image *image = NULL;
-	char **objects = objects_list(edit, edit->report->shares_dispatch ? "shared" : "cut"), path[PATH_MAX];
+	char **objects = objects_list(edit, edit->report->way ? "best" : "cut"), path[PATH_MAX];
 	int r = objects ? 0 : fault_errno(reterr, -ENOMEM, "laying out");
 
 	if (r == 0)
@@ -132,7 +132,7 @@ int pass_place(struct edit *edit, struct fault *reterr)
 	struct codegen_input input = { "hot", edit->hot_bitcode.data, edit->hot_bitcode.size };
 	char path[PATH_MAX], clusters[PATH_MAX + 32], order[PATH_MAX + 32], id[BUILD_ID_MAX_TEXT],
 		build_id[96];
-	const char *const more[] = { COUNTED_OPTIONS(edit->report->shares_dispatch), LAST_OPTIONS, clusters,
+	const char *const more[] = { COUNTED_OPTIONS(edit->report->way), LAST_OPTIONS, clusters,
 				     "-pgo-analysis-map=br-prob", NULL };
 	const char *const options[] = { order,	  "--no-warn-symbol-ordering",
 					"-z",	  "keep-text-section-prefix",

@@ -11,6 +11,7 @@ morph profile machine samples -o profile >/dev/null
 morph optimize machine --force --profile profile -o new --report report.json
 cmp <(./machine 5000) <(./new 5000) || fail "the generation computes something else"
 jq -e '.dispatch_shared == false' report.json >/dev/null || fail "the dispatch is shared"
+jq -e ".strength_reduced == true" report.json >/dev/null || fail "another way of generating code was taken"
 jq -e '.pass_cpu_seconds.dispatch > 0.005' report.json >/dev/null || fail "the other way was not tried: $(jq -c .pass_cpu_seconds report.json)"
 jumps() { objdump -d --no-show-raw-insn "$1" | grep -cE 'jmp +\*%?r?[a-z0-9(]' || true; }
 echo "indirect jumps: as shipped $(jumps machine), in the generation $(jumps new)"
