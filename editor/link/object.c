@@ -384,15 +384,23 @@ static int relocations_redirect(struct object *object, const struct name_set *mo
 	return r;
 }
 
-static void names_undefine(struct object *object, const struct name_set *moved)
+/*
+ * What nobody here refers to any more need not be anywhere: copied into all its callers, a function may be gone. A weak name makes
+ * no library one that others cannot be linked with.
+ */
+static void names_undefine(struct object *object, const struct name_set *moved,
+			   const struct name_set *expected)
 {
 	for (uint32_t i = 1; i < object->n_symbols; i++) {
 		Elf64_Sym *symbol = &object->symbols[i];
 		const char *name = name_of(object, symbol);
 
 		if (symbol->st_shndx != SHN_UNDEF && !is_local(symbol) &&
-		    name_set_has(moved, name, strlen(name)))
+		    name_set_has(moved, name, strlen(name))) {
 			undefine(symbol);
+			if (!name_set_has(expected, name, strlen(name)))
+				symbol->st_info = ELF64_ST_INFO(STB_WEAK, ELF64_ST_TYPE(symbol->st_info));
+		}
 	}
 	for (uint32_t i = 1; i < object->n_sections; i++)
 		if (object->fates[i] == GOES)
@@ -457,7 +465,7 @@ int object_give_away(const char *path, const struct name_set *moved, const char 
 	r = relocations_redirect(&object, moved, expected);
 	if (r < 0)
 		return r == -ENOTSUP ? r : fault_errno(reterr, r, "%s", path);
-	names_undefine(&object, moved);
+	names_undefine(&object, moved, expected);
 	section_extend(&object, object.strtab, &object.strings_new);
 	section_extend(&object, object.symtab, &object.symbols_new);
 	if (object.wide_section)

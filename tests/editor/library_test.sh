@@ -68,6 +68,21 @@ bound() { readelf -rW new/libplugin.so | awk -v name="$1" '$5 ~ "^" name "(@|$)"
 [ "$(bound host)" = R_X86_64_JUMP_SLOT ] || fail "host: $(bound host)"
 cases=$((cases + 1))
 
+echo "programs are linked with a generation, also where an internal function is gone (libpng)"
+copied=$MORPH_SOURCE/tests/programs/copied
+printf 'V1 { global: api; seldom; local: *; };\n' >api.map
+morph cc -O2 -fPIC -shared "$copied/steps.c" "$copied/api.c" -Wl,-soname,libapi.so -Wl,--version-script=api.map -o libapi.so
+morph cc -O2 "$copied/main.c" -L. -lapi -Wl,-rpath,"$work" -o api
+morph record -F 4000 -o samples -- ./api 20000000 >/dev/null 2>&1
+morph profile libapi.so samples -o profile >/dev/null
+morph optimize libapi.so --force --profile profile -o new/libapi.so --report report.json
+[ "$(value calls_inlined)" -ge 2 ] || fail "the internal function was not copied: $(grep calls report.json)"
+needs() { nm -D --undefined-only "$1" | awk '$1 == "U" { print $2 }' | sort; }
+[ "$(needs libapi.so)" = "$(needs new/libapi.so)" ] || fail "the generation needs $(needs new/libapi.so)"
+gcc "$copied/main.c" -Lnew -lapi -Wl,-rpath,"$work/new" -o linked
+cmp <(./api 1000) <(./linked 1000)
+cases=$((cases + 1))
+
 echo "the old version of a symbol is still the old one"
 printf 'unsigned long mix(unsigned long); int main(void) { return mix(7) & 127; }\n' >old.c
 printf '__asm__(".symver mix, mix@LIB_1");\n' | cat - old.c >old1.c
