@@ -4,7 +4,8 @@
  * Which names, and in which order:
  *	1. of the global names of the symbol table, in its order: the dynamic ones, and functions that are chosen at
  *	   start (IFUNC), which have slots also in static files
- *	2. hidden names are local in that table, and stand apart. Those of functions chosen at start, and those that have
+ *	2. of the others, those that have a slot in the GOT: a program's own, which nobody else looks for
+ *	3. hidden names are local in that table, and stand apart. Those of functions chosen at start, and those that have
  *	   a slot in the GOT, come behind the name that has the slot before theirs.
  */
 
@@ -39,6 +40,7 @@ struct symbol {
 	const char *name, *version; /* version: "" for the default one */
 	uint64_t value;
 	double order; /* place in the list; negative: not in it */
+	double index; /* place in the symbol table */
 	uint8_t type, binding;
 	bool is_defined, is_hidden;
 };
@@ -179,6 +181,7 @@ static int symbols_read(struct link *link)
 							      "",
 							      s.st_value,
 							      is_local ? -1 : (double)i,
+							      (double)i,
 							      ELF64_ST_TYPE(s.st_info),
 							      ELF64_ST_BIND(s.st_info),
 							      s.st_shndx != SHN_UNDEF,
@@ -291,7 +294,7 @@ static int global_choose(struct link *link)
 }
 
 /*
- * Every symbol that may have the slot of @value. Hidden ones come behind @before, whose slot is before this one.
+ * 2 and 3: every symbol that may have the slot of @value. Hidden ones come behind @before, whose slot is before this one.
  * Return: the first place behind @before that one of them has.
  */
 static double slot_note(struct link *link, uint64_t value, bool chosen, double before)
@@ -305,8 +308,8 @@ static double slot_note(struct link *link, uint64_t value, bool chosen, double b
 		if (!symbol->is_defined || symbol->type == STT_TLS ||
 		    (symbol->type == STT_GNU_IFUNC) != chosen)
 			continue;
-		if (symbol->is_hidden && symbol->order < 0)
-			symbol->order = nextafter(before, INFINITY);
+		if (symbol->order < 0)
+			symbol->order = symbol->is_hidden ? nextafter(before, INFINITY) : symbol->index;
 		if (symbol->order > before)
 			first = MIN(first, symbol->order);
 	}
@@ -368,35 +371,44 @@ static bool is_relative(uint32_t type, uint16_t machine)
 	return type == (machine == EM_AARCH64 ? (uint32_t)R_AARCH64_RELATIVE : (uint32_t)R_X86_64_RELATIVE);
 }
 
-/* Slots of the GOT: hidden names are filled in by address, others by name. */
+/* The slot that @rela fills in when the file is loaded, by address or by name. Return: as slot_note() */
+static double loaded_slot(struct link *link, const struct table *dynamic, const Elf64_Rela *rela, double last)
+{
+	size_t at = ELF64_R_SYM(rela->r_info);
+	const struct symbol *symbol;
+	const char *name;
+	Elf64_Sym s;
+
+	if (is_relative(ELF64_R_TYPE(rela->r_info), image_machine(link->output)))
+		return slot_note(link, (uint64_t)rela->r_addend, false, last);
+	name = at && at < dynamic->n ? symbol_at(dynamic, at, &s) : NULL;
+	symbol = name ? find_name(link, name, s.st_value) : NULL;
+	return symbol && symbol->order > last ? symbol->order : last;
+}
+
+/* Slots of the GOT have their address from the link, or from the loader, which knows some by address and others' by name. */
 static void slots_order(struct link *link, const Elf64_Rela *relas, size_t n)
 {
 	const struct image_section *got = image_section_find(link->output, ".got");
 	struct table dynamic;
 	double last = 0;
+	size_t i = 0;
 
 	table_open(link->output, ".dynsym", ".dynstr", &dynamic);
-	if (dynamic.n <= 1)
-		return; /* static: nobody looks for names, and none is hidden from anybody */
-	for (size_t i = 0; got && i < n; i++) {
-		size_t at = ELF64_R_SYM(relas[i].r_info);
-		const struct symbol *symbol;
-		const char *name;
-		Elf64_Sym s;
-
-		if (relas[i].r_offset - got->address >= got->size)
-			continue;
-		if (is_relative(ELF64_R_TYPE(relas[i].r_info), image_machine(link->output)))
-			last = slot_note(link, (uint64_t)relas[i].r_addend, false, last);
-		name = at && at < dynamic.n ? symbol_at(&dynamic, at, &s) : NULL;
-		symbol = name ? find_name(link, name, s.st_value) : NULL;
-		if (symbol && symbol->order > last)
-			last = symbol->order;
+	for (uint64_t at = 0, value; got && got->data && at + sizeof(value) <= got->size;
+	     at += sizeof(value)) {
+		memcpy(&value, got->data + at, sizeof(value));
+		while (i < n && relas[i].r_offset < got->address + at)
+			i++;
+		if (i < n && relas[i].r_offset == got->address + at)
+			last = loaded_slot(link, &dynamic, &relas[i], last);
+		else if (value)
+			last = slot_note(link, value, false, last);
 	}
 }
 
-/* 2 */
-static int hidden_choose(struct link *link)
+/* 2 and 3 */
+static int slots_choose(struct link *link)
 {
 	size_t n;
 	Elf64_Rela *relas = relocations(link, &n);
@@ -460,7 +472,7 @@ int name_order_make(const struct image *output, const struct used_inputs *used, 
 	if (r == 0)
 		r = global_choose(&link);
 	if (r == 0)
-		r = hidden_choose(&link);
+		r = slots_choose(&link);
 	if (r == 0)
 		r = names_write(&link, &object, &n);
 	if (r == 0 && n)

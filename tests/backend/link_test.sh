@@ -111,6 +111,21 @@ printf '__thread int of_program = 6;\nint of_program_next(void);\nint main(void)
 must morph cc -O2 -rdynamic tls-main.c -L. -ltls -Wl,-rpath,"$PWD" -o m && carries m
 ./m; same $? 7 "a thread-local variable"
 
+case_of "slots of a program's own variables, which nobody else sees, are in the order of the link (perl)"
+printf 'int v1, v2, v3, v4;\n' >vars.c
+cat >use.c <<'END'
+extern int v1, v2, v3, v4;
+int second(int *p);
+int first(int *p);
+int first(int *p) { if (p == &v3) return 3; if (p == &v1) return 1; return second(p); }
+END
+printf 'extern int v2, v4;\nint second(int *p);\nint second(int *p) { if (p == &v4) return 4; if (p == &v2) return 2; return 0; }\n' >use2.c
+printf 'extern int v1, v2;\nint first(int *);\nint main(int c, char **v) { return first(c > 1 ? &v1 : &v2); }\n' >slots.c
+for kind in -pie -no-pie; do
+	must morph cc -O2 -fPIC $kind slots.c use.c use2.c vars.c -o m && carries m && must morph optimize --check m
+	./m; same $? 2 "slots, $kind"
+done
+
 case_of "-s strips, and the data stays; strip leaves it, too"
 must morph cc -O2 -s main.o b.o c.o -o stripped && carries stripped && same "$(./stripped)" 4 "-s"
 same "$(nm stripped 2>&1 | grep -c 'no symbols')" 1 "symbols"
