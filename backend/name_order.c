@@ -42,7 +42,7 @@ struct symbol {
 	double order; /* place in the list; negative: not in it */
 	double index; /* place in the symbol table */
 	uint8_t type, binding;
-	bool is_defined, is_hidden;
+	bool is_defined, is_hidden, is_dynamic;
 };
 
 struct link {
@@ -185,7 +185,8 @@ static int symbols_read(struct link *link)
 							      ELF64_ST_TYPE(s.st_info),
 							      ELF64_ST_BIND(s.st_info),
 							      s.st_shndx != SHN_UNDEF,
-							      is_local };
+							      is_local,
+							      false };
 	}
 	qsort(link->symbols, n, sizeof(*link->symbols), by_name);
 	for (size_t i = 0; i < n; i++)
@@ -284,6 +285,7 @@ static int global_choose(struct link *link)
 			continue;
 		symbol = next_version(link, symbol, wanted);
 		wanted[symbol - link->symbols] = true;
+		symbol->is_dynamic = true;
 		if (version >> 15 && s.st_shndx != SHN_UNDEF) /* known as "name@VERSION" */
 			symbol->version = version_name(link->output, version & 0x7fff);
 	}
@@ -422,7 +424,8 @@ static int slots_choose(struct link *link)
 
 static int name_add(const struct symbol *symbol, struct symbol_object *object)
 {
-	unsigned binding = symbol->binding == STB_WEAK ? STB_WEAK : STB_GLOBAL;
+	/* A generation may do without what nobody else looks for. */
+	unsigned binding = symbol->is_dynamic && symbol->binding != STB_WEAK ? STB_GLOBAL : STB_WEAK;
 	/* ld.lld keeps the type that an undefined name had first, and treats relocations of thread-local ones by it. */
 	unsigned type = symbol->type == STT_TLS ? STT_TLS : STT_NOTYPE;
 	Elf64_Sym s = { .st_info = ELF64_ST_INFO(binding, type) };

@@ -7,7 +7,8 @@
  * ld.lld numbers dynamic symbols, their versions, and slots of the GOT and the PLT in the order in which it first
  * hears of each name. A link of IR hears of them in another order than a link of the objects that were made of the
  * IR. So a link plan begins with an object of names only: undefined symbols, in the order of the symbol table that
- * ld.lld wrote, which is that order. Functions that are chosen at start (IFUNC) have slots, too, also in static files.
+ * ld.lld wrote, which is that order. Functions that are chosen at start (IFUNC) have slots, too, also in static files,
+ * and so may a program's own variables and functions; these names are weak.
  * With the names the plan gives the same file, to the byte.
  */
 
