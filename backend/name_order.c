@@ -397,6 +397,8 @@ static void slots_order(struct link *link, const Elf64_Rela *relas, size_t n)
 	size_t i = 0;
 
 	table_open(link->output, ".dynsym", ".dynstr", &dynamic);
+	if (dynamic.n <= 1)
+		return; /* static: many slots are for names that nothing defines, and cannot be told apart */
 	for (uint64_t at = 0, value; got && got->data && at + sizeof(value) <= got->size;
 	     at += sizeof(value)) {
 		memcpy(&value, got->data + at, sizeof(value));
