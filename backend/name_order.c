@@ -209,13 +209,13 @@ static struct symbol *find_name(const struct link *link, const char *name, uint6
 
 /*
  * One function may have a name in two versions (.symver of aliases): two symbols of one name and value, which both tables have
- * in the same order. Return: the first from @symbol on that is not in @taken, else @symbol.
+ * in the same order. Return: the first from @symbol on that is not noted as dynamic yet, else @symbol.
  */
-static struct symbol *next_version(const struct link *link, struct symbol *symbol, const bool *taken)
+static struct symbol *next_version(const struct link *link, struct symbol *symbol)
 {
 	struct symbol *next = symbol, *end = link->symbols + link->n;
 
-	while (next < end && taken[next - link->symbols] && strcmp(next->name, symbol->name) == 0 &&
+	while (next < end && next->is_dynamic && strcmp(next->name, symbol->name) == 0 &&
 	       next->value == symbol->value)
 		next++;
 	return next < end && strcmp(next->name, symbol->name) == 0 && next->value == symbol->value ? next :
@@ -267,13 +267,10 @@ static bool is_chosen_at_start(const struct link *link, const struct symbol *sym
 }
 
 /* 1 */
-static int global_choose(struct link *link)
+static void global_choose(struct link *link)
 {
 	struct table dynamic;
-	bool *wanted = arena_array(link->arena, bool, link->n + 1);
 
-	if (!wanted)
-		return -ENOMEM;
 	table_open(link->output, ".dynsym", ".dynstr", &dynamic);
 	for (size_t i = 1; i < dynamic.n; i++) {
 		Elf64_Sym s;
@@ -283,16 +280,14 @@ static int global_choose(struct link *link)
 
 		if (!symbol)
 			continue;
-		symbol = next_version(link, symbol, wanted);
-		wanted[symbol - link->symbols] = true;
+		symbol = next_version(link, symbol);
 		symbol->is_dynamic = true;
 		if (version >> 15 && s.st_shndx != SHN_UNDEF) /* known as "name@VERSION" */
 			symbol->version = version_name(link->output, version & 0x7fff);
 	}
 	for (size_t i = 0; i < link->n; i++)
-		if (!wanted[i] && !is_chosen_at_start(link, &link->symbols[i]))
+		if (!link->symbols[i].is_dynamic && !is_chosen_at_start(link, &link->symbols[i]))
 			link->symbols[i].order = -1;
-	return 0;
 }
 
 /*
@@ -474,10 +469,10 @@ int name_order_make(const struct image *output, const struct used_inputs *used, 
 	if (r == 0)
 		r = link.no_memory ? -ENOMEM : symbols_read(&link);
 	free(link.shared);
-	if (r == 0)
-		r = global_choose(&link);
-	if (r == 0)
+	if (r == 0) {
+		global_choose(&link);
 		r = slots_choose(&link);
+	}
 	if (r == 0)
 		r = names_write(&link, &object, &n);
 	if (r == 0 && n)

@@ -16,7 +16,10 @@
 #include "editor/steps/counted.h"
 #include "editor/steps/objects.h"
 
-/* A way must save more than this share of the cost: less is within the prediction's error. */
+/*
+ * A way must save more than this share of the cost: less is within the prediction's error, and with a dispatch of its own the branch
+ * predictor tells instructions apart, which no prediction here knows of.
+ */
 #define WAY_GAIN 0.005
 
 /* Each is tried on top of the one before, if that was better: one dispatch for all is better where registers are short. */
