@@ -146,10 +146,8 @@ def boot(work, tools, source, seconds):
             idle_install(root + "/etc/systemd/system/", tools)
             os.mkdir(root + IDLE)
             binds += [f"--bind={group}:{IDLE}"]
-        subprocess.run(["systemd-nspawn", "-q", "--register=no", "--keep-unit", "-b", "-D", root, f"--machine=morph-{os.getpid()}",
-                        "--private-network", "--capability=all", "--system-call-filter=bpf perf_event_open", *binds,
-                        "--console=pipe", "systemd.unit=day.target"], stdin=subprocess.DEVNULL, stdout=log,
-                       stderr=log, timeout=seconds + 500, check=False, env=dict(os.environ, SYSTEMD_NSPAWN_UNIFIED_HIERARCHY="1"))
+        subprocess.run([source + "/scripts/boot", root, "--private-network", *binds, "systemd.unit=day.target"],
+                       stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=seconds + 500, check=False)
     try:
         with open(root + "/result.json", encoding="utf-8") as file:
             return json.load(file) | {"idle_group": "version 1, by hand" if group else "systemd's"}

@@ -13,6 +13,8 @@ prog=$place/bin/prog
 fail()
 {
 	printf '%s\n' "$*" >>/result
+	grep -r . /sys/fs/cgroup/morphedit.slice --include=cgroup.freeze --include=cgroup.events --include=cgroup.procs 2>/dev/null
+	systemctl show -p FreezerState morphedit.slice
 	journalctl -b --no-pager -n 60 -u morphd -u 'morph-worker@*' -u morphedit.slice
 	exit 1
 }

@@ -85,11 +85,9 @@ machine_user_units()
 	done
 }
 
-# Where this machine has both versions of control groups, too: systemd freezes only where version 2 is alone.
 machine_boot()
 {
-	timeout "$2" env SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 systemd-nspawn -q --register=no --keep-unit -b -D "$root" --machine="morph-$$" --private-network \
-		--capability=all --system-call-filter="bpf perf_event_open" --console=pipe systemd.unit="$1" </dev/null >"$work/boot.log" 2>&1 || true
+	timeout "$2" "$MORPH_SOURCE/scripts/boot" "$root" --private-network systemd.unit="$1" >"$work/boot.log" 2>&1 || true
 }
 
 # machine_result: /result has what is not so, and "done"

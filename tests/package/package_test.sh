@@ -62,9 +62,7 @@ booted_run()
 		'ExecStopPost=systemctl --no-block poweroff' >"$root/etc/systemd/system/booted.service"
 	mkdir -p "$root/etc/systemd/system/default.target.wants"
 	ln -s ../booted.service "$root/etc/systemd/system/default.target.wants/"
-	timeout 300 systemd-nspawn -q --register=no --keep-unit -b -D "$root" --machine="morph-$$" --capability=all \
-		--system-call-filter="bpf perf_event_open" --bind=/sys/kernel --bind=/sys/fs/bpf --console=pipe \
-		</dev/null >"$work/boot.log" 2>&1
+	timeout 300 "$MORPH_SOURCE/scripts/boot" "$root" --bind=/sys/kernel --bind=/sys/fs/bpf >"$work/boot.log" 2>&1
 	if [[ $(tail -n 1 "$root/result" 2>/dev/null) != done ]]; then
 		tail -n 20 "$work/boot.log"
 		[[ -e $root/booted.log ]] && tail -n 20 "$root/booted.log"
