@@ -78,8 +78,8 @@ const struct verb verbs[] = {
 	  "turn samples into block counts; look at them, move them" },
 	{ "optimize", optimize_run,
 	  "PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native|shipped] [--tune NAME]\n"
-	  "                      [--layout-only] [--rebase] [--trust-facts] [--force] [--jobs N] [--user "
-	  "NAME]\n"
+	  "                      [--layout-only] [--no-fallback] [--rebase] [--trust-facts] [--force] "
+	  "[--jobs N] [--user NAME]\n"
 	  "                      [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--work-dir DIR] "
 	  "[--keep-work-dir]\n"
 	  "                      [--memo FILE]\n"

@@ -27,16 +27,15 @@
 #include "base/progress.h"
 #include "editor/check.h"
 #include "editor/edit.h"
-#include "editor/link/relink.h"
 #include "editor/memo_file.h"
 #include "editor/options.h"
 #include "editor/report.h"
 #include "editor/selftest.h"
 #include "editor/show.h"
 #include "editor/steps/recall.h"
+#include "editor/workplace.h"
 #include "profiles/infer/verdict.h"
 #include "profiles/store/seen.h"
-#include "sandbox/account.h"
 #include "sandbox/sandbox.h"
 
 #define EDIT_FILE_BYTES (4ull << 30)
@@ -52,14 +51,6 @@ struct outcome {
 	struct sandbox_report walls; /* by the parent */
 };
 
-/* What comes out of the sandbox besides: files without a name, written by the worker. */
-static int output_make(struct fault *reterr)
-{
-	int fd = memfd_create("morph-edit", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	return fd < 0 ? fault_errno(reterr, -errno, "cannot make the output file") : fd;
-}
-
 static int output_copy(const char *path, int fd, struct fault *reterr)
 {
 	_clean_(file_map_donep) struct file_map map = { 0 };
@@ -74,43 +65,6 @@ static int output_copy(const char *path, int fd, struct fault *reterr)
 		done += n > 0 ? (size_t)n : 0;
 	}
 	return r;
-}
-
-/* Where and as whom the worker works. */
-struct workplace {
-	char directory[PATH_MAX];
-	uid_t uid; /* (uid_t)-1: as ourselves */
-	gid_t gid;
-	int out_fd, memo_fd;
-};
-
-static int workplace_make(const struct arguments *a, struct workplace *ret, struct fault *reterr)
-{
-	const char *base = a->work ? a->work : getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-	int r = account_find(a->user, &ret->uid, &ret->gid, reterr);
-
-	if (r < 0)
-		return r;
-	ret->out_fd = output_make(reterr);
-	ret->memo_fd = ret->out_fd < 0 ? -1 : output_make(reterr);
-	if (ret->memo_fd < 0)
-		return MIN(ret->out_fd, ret->memo_fd);
-	snprintf(ret->directory, sizeof(ret->directory), "%s/morph-edit.XXXXXX", base);
-	if (!mkdtemp(ret->directory))
-		return fault_errno(reterr, -errno, "%s: cannot make a work directory", base);
-	if (ret->uid != (uid_t)-1)
-		r = account_give(ret->directory, ret->uid, ret->gid);
-	if (r < 0) {
-		rmdir(ret->directory);
-		return fault_errno(reterr, r, "%s: cannot give it to the sandbox user", ret->directory);
-	}
-	return 0;
-}
-
-static void workplace_close(const struct workplace *place)
-{
-	close(place->out_fd);
-	close(place->memo_fd);
 }
 
 /* What is done inside the sandbox, by a child of ours: an edit, then perhaps a self-test of its result. */
@@ -300,6 +254,49 @@ static int supervise(struct task *task, unsigned cpu_s, uint64_t file_bytes, str
 	return ret->code;
 }
 
+/* The shipped code regenerated; then LLVM or the linker could not do what was wanted of it. */
+static bool code_is_refused(const struct arguments *a, const struct outcome *outcome, int r)
+{
+	return (r == -ECHILD || r == -EBADMSG) && outcome->step > 0 && arguments_edit(a) &&
+	       !a->edit.layout_only;
+}
+
+/*
+ * What cannot be optimized has its shipped code placed at least. @plain: the arguments of that; @fault: what was tried failed so
+ * Return: 0: @task and @ret are of that now; -errno: they are as they were
+ */
+static int fall_back(struct task *task, struct arguments *plain, struct workplace *place, struct outcome *ret,
+		     const struct fault *fault)
+{
+	struct task other = *task;
+	struct workplace other_place;
+	struct outcome outcome = { 0 };
+	struct fault failed;
+	int r;
+
+	*plain = *task->arguments;
+	plain->edit.layout_only = true;
+	plain->edit.cpu = plain->edit.tune = NULL;
+	log_warning("%s; once more, with the shipped code in a new order (--layout-only)", fault->text);
+	r = workplace_make(plain, &other_place, &failed);
+	if (r < 0)
+		return r;
+	other.arguments = plain;
+	other.place = &other_place;
+	r = supervise(&other, plain->timeout_s, EDIT_FILE_BYTES, &outcome);
+	if (r) {
+		workplace_end(&other_place, plain->keep);
+		return -ECHILD;
+	}
+	workplace_end(place, plain->keep);
+	*place = other_place;
+	*task = other;
+	task->place = place;
+	*ret = outcome;
+	ret->report.fallback = *fault;
+	return 0;
+}
+
 /* Code of the packager's: whoever could put the program there could run it as root anyway, or the caller wants it. */
 static bool selftest_is_trusted(const struct task *edit)
 {
@@ -339,8 +336,7 @@ static int selftest(const struct task *edit, const struct image *result, const c
 	r = supervise(&task, task.arguments->selftest_timeout_s, SELFTEST_FILE_BYTES, &outcome);
 	if (r < 0)
 		*reterr = outcome.fault;
-	workplace_close(&place);
-	file_remove_tree(place.directory, NULL);
+	workplace_end(&place, false);
 	return r < 0 ? r : 1;
 }
 
@@ -387,38 +383,6 @@ static void memo_take(const struct task *task)
 		r = memo_file_take(task->place->memo_fd, path, &fault);
 	if (r < 0)
 		log_warning("no memo was kept, and the next edit takes as long as this one: %s", fault.text);
-}
-
-/* Where the link looks first (editor/link/relink.h). They are not read by anyone but the linker in the sandbox. */
-static int library_place(const char *library, const char *directory, struct fault *reterr)
-{
-	const char *equals = strchr(library, '=');
-	_clean_(freep) char *path = NULL;
-	int r;
-
-	if (asprintf(&path, "%s/%.*s", directory, (int)(equals - library), library) < 0) {
-		path = NULL;
-		return fault_errno(reterr, -ENOMEM, "%s", library);
-	}
-	r = file_copy(equals + 1, path, reterr);
-	return r == 0 && chmod(path, 0644) < 0 ? fault_errno(reterr, -errno, "%s", path) : r;
-}
-
-static int libraries_place(const struct arguments *a, const struct workplace *place, struct fault *reterr)
-{
-	_clean_(freep) char *directory = NULL;
-	int r = 0;
-
-	if (!a->n_libraries)
-		return 0;
-	if (asprintf(&directory, "%s/" RELINK_LIBRARIES, place->directory) < 0) {
-		directory = NULL;
-		return fault_errno(reterr, -ENOMEM, "libraries");
-	}
-	r = file_mkdirs(directory, 0755, reterr);
-	for (size_t i = 0; i < a->n_libraries && r == 0; i++)
-		r = library_place(a->libraries[i], directory, reterr);
-	return r;
 }
 
 /* What differs, or a function's IR, for whoever asked; @r: of the check, or of showing */
@@ -492,6 +456,7 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 	_clean_(image_freep) struct image *program = NULL;
 	_clean_(profile_freep) struct profile *profile = NULL;
 	_clean_(file_map_donep) struct file_map memo = { 0 };
+	struct arguments plain;
 	struct workplace place;
 	struct outcome outcome = { 0 };
 	struct task task = { .run = edit_in_sandbox,
@@ -512,12 +477,13 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 		return r;
 	task.program = program;
 	task.profile = profile;
-	r = libraries_place(a, &place, &outcome.fault);
-	if (r == 0)
-		r = supervise(&task, a->timeout_s, EDIT_FILE_BYTES, &outcome);
+	r = supervise(&task, a->timeout_s, EDIT_FILE_BYTES, &outcome);
 	if (r)
 		*reterr = outcome.fault;
-	else
+	if (!a->no_fallback && code_is_refused(a, &outcome, r) &&
+	    fall_back(&task, &plain, &place, &outcome, reterr) == 0)
+		r = 0;
+	if (r == 0)
 		walls_say(&outcome.walls);
 	if (!arguments_edit(a))
 		r = text_take(&task, r, reterr);
@@ -529,11 +495,7 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 		r = reports_write(&task, &outcome, reterr);
 	if (r == 0 && outcome.report.difference.text[0])
 		log_warning("%s: rebased: %s", a->program, outcome.report.difference.text);
-	workplace_close(&place);
-	if (a->keep)
-		log_info("the stages are in %s", place.directory);
-	else
-		file_remove_tree(place.directory, NULL);
+	workplace_end(&place, a->keep);
 	return r;
 }
 

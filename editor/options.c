@@ -27,6 +27,7 @@ enum {
 	OPT_CPU,
 	OPT_TUNE,
 	OPT_LAYOUT_ONLY,
+	OPT_NO_FALLBACK,
 	OPT_COPIES,
 	OPT_NO_UNROLL,
 	OPT_VECTOR_WIDTH,
@@ -63,6 +64,7 @@ static const struct option long_options[] = {
 	{ "cpu", required_argument, NULL, OPT_CPU },
 	{ "tune", required_argument, NULL, OPT_TUNE },
 	{ "layout-only", no_argument, NULL, OPT_LAYOUT_ONLY },
+	{ "no-fallback", no_argument, NULL, OPT_NO_FALLBACK },
 	{ "copies", required_argument, NULL, OPT_COPIES },
 	{ "no-unroll", no_argument, NULL, OPT_NO_UNROLL },
 	{ "vector-width", required_argument, NULL, OPT_VECTOR_WIDTH },
@@ -96,7 +98,8 @@ static const struct option long_options[] = {
 static int usage(FILE *out)
 {
 	fputs("usage: morph optimize PROGRAM --profile FILE -o FILE [--report FILE]\n"
-	      "       [--cpu NAME|native|shipped] [--tune NAME] [--layout-only] [--rebase] [--trust-facts] "
+	      "       [--cpu NAME|native|shipped] [--tune NAME] [--layout-only] [--no-fallback] [--rebase] "
+	      "[--trust-facts] "
 	      "[--jobs N] [--user NAME] [--work-dir DIR]\n"
 	      "       [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--keep-work-dir] [--memo "
 	      "FILE]\n"
@@ -276,6 +279,7 @@ static bool argument_take(int option, struct arguments *a)
 	case OPT_CPU: a->edit.cpu = optarg; return true;
 	case OPT_TUNE: a->edit.tune = optarg; return true;
 	case OPT_LAYOUT_ONLY: a->edit.layout_only = true; return true;
+	case OPT_NO_FALLBACK: a->no_fallback = true; return true;
 	case OPT_COPIES: return copies_take(optarg, a);
 	case OPT_NO_UNROLL: a->edit.no_unroll = true; return true;
 	case OPT_VECTOR_WIDTH: return vectors_take(optarg, a);

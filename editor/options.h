@@ -24,6 +24,7 @@ struct arguments {
 	uint64_t memory_bytes;
 	unsigned timeout_s, selftest_timeout_s;
 	bool force;		    /* edit also by a profile that is mostly chance */
+	bool no_fallback;	    /* an edit that fails is not tried again with the code as shipped */
 	bool json;		    /* the report, on standard output */
 	bool keep;		    /* leave the work directory with all stages for a look */
 	bool selftest, no_selftest; /* run it whoever owns the program; never run it */

@@ -89,6 +89,7 @@ static void report_json(struct json *json, const struct image *program, const st
 	json_u64(json, "functions", r->trust.n_functions);
 	json_u64(json, "functions_regenerated", r->trust.n_same_blocks);
 	json_u64(json, "functions_identical", r->trust.n_same_bytes);
+	json_string(json, "fallback", r->fallback.text[0] ? r->fallback.text : NULL);
 	json_string(json, "rebased", r->difference.text[0] ? r->difference.text : NULL);
 	json_u64(json, "modules", r->n_modules);
 	json_u64(json, "hot_modules", r->n_hot_modules);

@@ -181,6 +181,7 @@ int repeat_command(struct repeat *b, const char *out, struct fault *reterr)
 		recorded_words(b);
 	repeat_word(b, "--memory=0");
 	repeat_word(b, "--force");
+	repeat_word(b, "--no-fallback");
 	return 0;
 }
 

@@ -108,10 +108,11 @@ static int edit(const struct candidates_request *request, const struct candidate
 	_clean_(buffer_donep) struct buffer said = { 0 };
 	struct child_options options = { .retout = &said, .reterrout = &said };
 	char self[PATH_MAX], report[PATH_MAX + 8], memo[PATH_MAX + 8];
-	const char *words[24] = { self,	       "optimize",	 request->shipped, "--force",
-				  "--profile", request->profile, "--output",	   candidate->file,
-				  "--report",  report,		 "--memo",	   memo };
-	size_t n = 12;
+	const char *words[24] = { self,		  "optimize",	    request->shipped, "--force",
+				  "--profile",	  request->profile, "--output",	      candidate->file,
+				  "--report",	  report,	    "--memo",	      memo,
+				  "--no-fallback" };
+	size_t n = 13;
 	int r = self_find(self, reterr);
 
 	snprintf(report, sizeof(report), "%s.json", candidate->file);

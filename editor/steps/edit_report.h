@@ -70,5 +70,7 @@ struct edit_report {
 	char llvm[32], cpu[64], tune[64]; /* that made it; cpu "": as shipped */
 	char selftest[EDIT_SELFTEST_MAX]; /* the packager's command; "": none. The caller runs it */
 	char without[256];		  /* names of the passes that were left out, with blanks */
-	bool selftest_ran;		  /* set by whoever runs it */
+	struct fault
+		fallback; /* why it was only placed anew: the edit that was asked for failed; "": it did not. Set by the caller */
+	bool selftest_ran; /* set by whoever runs it */
 };

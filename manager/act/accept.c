@@ -115,6 +115,7 @@ static int enter(struct manager *m, const struct module_row *module, struct gene
 	_clean_(json_reader_freep) struct json_reader *report =
 		json_reader_open(path_join(m->work, "report.json", from));
 	_clean_(freep) char *rebased = json_reader_text(report, "$.rebased");
+	_clean_(freep) char *fallback = json_reader_text(report, "$.fallback");
 	char others[128];
 	size_t n = 1;
 	int r = sidecar_keep(m, module, reterr);
@@ -134,11 +135,15 @@ static int enter(struct manager *m, const struct module_row *module, struct gene
 	r = row->id ? generation_set_state(m->state, row->id, row->state, NULL, reterr) :
 		      generation_add(m->state, row, &row->id, reterr);
 	if (r == 0)
-		r = journal_event(m->state, module->id, NULL, EVENT_BUILT, reterr,
-				  "generation %lld, from %.0f samples%s, %.1f s of CPU time%s%s",
-				  (long long)row->number, row->profile_samples,
-				  others_text(row, others, sizeof(others)), row->cost_s,
-				  rebased ? "; rebased: " : "", rebased ? rebased : "");
+		r = journal_event(
+			m->state, module->id, NULL, EVENT_BUILT, reterr,
+			"generation %lld, from %.0f samples%s, %.1f s of CPU time%s%s%s%s",
+			(long long)row->number, row->profile_samples,
+			others_text(row, others, sizeof(others)), row->cost_s,
+			fallback ?
+				"; its code is as shipped in a new order, for it could not be optimized: " :
+				"",
+			fallback ? fallback : "", rebased ? "; rebased: " : "", rebased ? rebased : "");
 	if (r == 0)
 		r = state_commit(m->state, reterr);
 	state_undo(m->state);

@@ -68,4 +68,16 @@ is "output of the rebased generation" "$expected" "$("$other" 3000 2)"
 morph history "$other" | says "rebased: " || fail "the history: $(morph history "$other")"
 morph rollback "$other"
 altered || fail "not as shipped"
+
+# What LLVM cannot optimize is placed anew, and the history says why no more was done.
+other=$dir/bin/labelled
+(cd "$dir/tools" && morph cc -O2 -o labelled "$MORPH_SOURCE/tests/programs/labelled/labelled.c")
+cp "$dir/tools/labelled" "$other"
+morph record --files -F 4000 -o "$dir/spool/.5" -- "$other" 20000000 >/dev/null 2>&1
+mv "$dir/spool/.5" "$dir/spool/5.samples"
+spool_wait
+morph reoptimize "$other"
+is "output of what was placed" "$("$dir/tools/labelled" 3000)" "$("$other" 3000)"
+! cmp -s "$other" "$dir/tools/labelled" || fail "$other is as shipped"
+morph history "$other" | says "as shipped in a new order, .*already defined" || fail "the history: $(morph history "$other")"
 morphd_stop
