@@ -87,6 +87,7 @@ const struct verb verbs[] = {
 	  "                      [--as-shipped FUNCTION]... [--as-shipped-if HASH:FUNCTION]... "
 	  "[--as-shipped-from FILE]\n"
 	  "                      [--without PASS]... [--copies FACTOR] [--no-unroll] [--vector-width BITS]\n"
+	  "                      [--library SONAME=FILE]...\n"
 	  "       morph optimize PROGRAM --check [-o FILE] [--library SONAME=FILE]...\n"
 	  "       morph optimize PROGRAM --ir FUNCTION -o FILE [--sidecar-dir DIR]\n"
 	  "       morph optimize --passes",

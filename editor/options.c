@@ -107,6 +107,7 @@ static int usage(FILE *out)
 	      "       [--as-shipped FUNCTION]... [--as-shipped-if HASH:FUNCTION]... [--as-shipped-from "
 	      "FILE]\n"
 	      "       [--without PASS]... [--copies FACTOR] [--no-unroll] [--vector-width BITS]\n"
+	      "       [--library SONAME=FILE]...\n"
 	      "       morph optimize PROGRAM --check [-o FILE] [--library SONAME=FILE]...\n"
 	      "       morph optimize PROGRAM --ir FUNCTION -o FILE [--sidecar-dir DIR]\n"
 	      "       morph optimize --passes\n",
@@ -330,7 +331,7 @@ int arguments_parse(int argc, char **argv, struct arguments *ret)
 		ret->edit.cpu = ret->edit.layout_only ? "shipped" : "native";
 	if (strcmp(ret->edit.cpu, "shipped") == 0)
 		ret->edit.cpu = NULL;
-	if (optind != argc - 1 || (ret->n_libraries && !ret->edit.checks_only) ||
+	if (optind != argc - 1 || (ret->n_libraries && ret->edit.ir_of) ||
 	    (!arguments_edit(ret) && (ret->edit.n_as_shipped || ret->edit.passes_off || ret->memo)) ||
 	    (ret->edit.ir_of && (ret->edit.checks_only || ret->profile)) ||
 	    (!ret->edit.checks_only && !ret->out) || (arguments_edit(ret) && !ret->profile))

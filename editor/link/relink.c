@@ -109,9 +109,13 @@ static int library_add(const struct relink *relink, const char *soname, struct a
 		       struct fault *reterr)
 {
 	char path[PATH_MAX];
+	struct fault fault = { "" };
 	int r = library_is_given(relink, soname, path) ? 0 :
-							 library_find(soname, &relink->search, path, reterr);
+							 library_find(soname, &relink->search, path, &fault);
 
+	if (r < 0)
+		return fault_set(reterr, r, "%s; morph optimize --library %s=FILE says where it is",
+				 fault.text, soname);
 	if (r == 0 && !strchr(soname, '/') && !has_soname(path))
 		return unnamed_add(relink, soname, path, arguments, reterr);
 	if (r == 0 && argument_add(arguments, strdup(path)) < 0)

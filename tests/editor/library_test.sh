@@ -83,6 +83,31 @@ gcc "$copied/main.c" -Lnew -lapi -Wl,-rpath,"$work/new" -o linked
 cmp <(./api 1000) <(./linked 1000)
 cases=$((cases + 1))
 
+echo "a program that runs where it was built: its library is nowhere that the loader looks by itself"
+mkdir -p apart && mv libapi.so apart/
+cat >built.c <<-'C'
+	#include <stdio.h>
+	#include <stdlib.h>
+	int api(int n);
+	int main(int argc, char **argv)
+	{
+		unsigned sum = (unsigned)api(7), n = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
+
+		for (unsigned i = 0; i < n; i++)
+			sum = sum % 7 ? sum * 31 + i : sum / 3 ^ i;
+		return printf("%u\n", sum) < 0;
+	}
+C
+morph cc -O2 built.c -Lapart -lapi -o built
+LD_LIBRARY_PATH=apart ./built 1000 >expected.txt
+LD_LIBRARY_PATH=apart morph record -F 4000 -o samples -- ./built 200000000 >/dev/null 2>&1
+morph profile built samples -o profile >/dev/null
+! morph optimize built --force --profile profile -o built.new 2>err.txt || fail "a library that is nowhere was found"
+grep -q 'libapi.so: .*not installed.*; morph optimize --library libapi.so=FILE says where it is' err.txt || fail "$(cat err.txt)"
+morph optimize built --force --profile profile --library libapi.so=apart/libapi.so -o built.new
+LD_LIBRARY_PATH=apart ./built.new 1000 | cmp - expected.txt
+cases=$((cases + 1))
+
 echo "the old version of a symbol is still the old one"
 printf 'unsigned long mix(unsigned long); int main(void) { return mix(7) & 127; }\n' >old.c
 printf '__asm__(".symver mix, mix@LIB_1");\n' | cat - old.c >old1.c
