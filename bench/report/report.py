@@ -271,7 +271,7 @@ def package_binaries(package):
 
 # ---- archive ----
 
-def archive(page, table, _directory):
+def archive(page, table, directory):
     all_of, built = table["packages"], [p for p in table["packages"] if p["built"]]
     sums = {key: sum(p[key] for p in built) for key in ("elf", "with_ir", "regenerate")}
     page.text("Source packages of Debian 12 by `morph rebuild`: `dpkg-buildpackage` in a throw-away root, their rules untouched; "
@@ -290,7 +290,18 @@ def archive(page, table, _directory):
             page.text(f"{package['name']}: {path} carries no IR.")
         for one in package["differ"]:
             page.text(f"{package['name']}: {one['path']} does not regenerate: {one['said']}")
+    archive_sizes(page, measure.read_json(os.path.join(directory, "archive-sizes.json")))
     notes(page, table)
+
+
+def archive_sizes(page, sizes):
+    if not sizes:
+        return
+    page.text(f"What Morph data adds (`bench/archive/sizes`; {number(sizes['files'])} files, each once): {number(sizes['morph_bytes'])} bytes to "
+              f"{number(sizes['text_bytes'])} of text, {sizes['morph_to_text']:.2f} x; geometric mean {sizes['morph_to_text_geomean']:.2f} x; "
+              f"{sizes['above_2']} have more than 2 x, {sizes['worst']} most, {sizes['morph_to_text_worst']:.2f} x. Compressed, against the "
+              f"packages without it: {sizes['morph_to_deb']:.2f} x, geometric mean of {sum(bool(p['morph_to_deb']) for p in sizes['packages'])} "
+              f"packages {sizes['morph_to_deb_geomean']:.2f} x.")
 
 
 def notes(page, table):

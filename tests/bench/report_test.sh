@@ -117,4 +117,26 @@ for line in '1 of 4 packages pass with all their binaries re-optimized what they
 	'half: bin/b was refused: no IR' 'worse: of its suite, its quick tests.' 'none: the build failed: no compiler'; do
 	grep -qxF "$line" "$work/out/RESULTS.md" || fail "RESULTS.md has no \"$line\": $(cat "$work/out/RESULTS.md")"
 done
+
+# ---- Debian's packages: how many were built and carry IR, and what that IR adds
+cat >"$work/tables/archive.json" <<'END'
+{"table": "archive", "packages": [
+ {"name": "good", "version": "1", "kind": "tool", "run": "now", "built": true, "checked": false, "elf": 3, "with_ir": 2, "regenerate": 1,
+  "without": ["/lib32/a.so"], "differ": [{"path": "/bin/b", "said": "f differs"}]},
+ {"name": "bad", "version": "2", "kind": "shell", "run": "now", "built": false, "checked": false, "cause": "the build failed", "said": "no cc",
+  "elf": 0, "with_ir": 0, "regenerate": 0, "without": [], "differ": []}]}
+END
+cat >"$work/tables/archive-sizes.json" <<'END'
+{"files": 2, "text_bytes": 2000, "morph_bytes": 2100, "morph_to_text": 1.05, "morph_to_text_geomean": 1.12, "morph_to_text_worst": 2.5,
+ "worst": "/bin/tiny", "above_2": 1, "morph_to_deb": 0.98, "morph_to_deb_geomean": 0.91,
+ "packages": [{"morph_to_deb": 0.91}, {"morph_to_deb": null}]}
+END
+/usr/bin/python3 "$bench/report/report.py" "$work/tables" "$work/out"
+tr '\n' ' ' <"$work/out/RESULTS.md" >"$work/line"
+for text in '1 of 2 packages were built; of their 3 programs and libraries 2 carry IR, and 1 of these regenerate.' \
+	'| bad | 2 | shell | now | - | - | - |' 'good: /lib32/a.so carries no IR.' 'good: /bin/b does not regenerate: f differs' \
+	'bad: not built: the build failed. no cc' '2 files, each once): 2,100 bytes to 2,000 of text, 1.05 x; geometric mean 1.12 x; 1 have' \
+	'/bin/tiny most, 2.50 x.' '0.98 x, geometric mean of 1 packages 0.91 x.'; do
+	grep -qF "$text" "$work/line" || fail "RESULTS.md has no \"$text\": $(cat "$work/out/RESULTS.md")"
+done
 echo "reports: all as expected"
