@@ -191,7 +191,10 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* What configure compiles, zlib's, too; what CMake and Meson do lies in directories of its own, which is where they are then. */
+/*
+ * What configure compiles, zlib's, too; what CMake, Meson and metaconfig (perl's Configure: UU) do lies in directories of its own,
+ * which is where they are then.
+ */
 static bool is_question(const char *path)
 {
 	static const char *const places[] = { "CMakeFiles/CMakeTmp", "CMakeFiles/CMakeScratch",
@@ -202,6 +205,8 @@ static bool is_question(const char *path)
 		return true;
 	if (!getcwd(directory, sizeof(directory)))
 		directory[0] = '\0';
+	if (strcmp(base_of(directory), "UU") == 0)
+		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (strstr(path, places[i]) || strstr(directory, places[i]))
 			return true;

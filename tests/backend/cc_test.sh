@@ -69,6 +69,10 @@ must_not morph cc -O2 -o conftest conftest.c
 said "undefined symbol: f"
 echo 'int main(void) { return 0; }' >conftest.c
 must morph cc -O2 -o conftest conftest.c && ./conftest && carries_nothing conftest
+mkdir -p UU UUID
+cp conftest.c UU/try.c && cp conftest.c UUID/try.c
+(cd UU && must morph cc -O2 -o try try.c && ./try && carries_nothing try) || fail "a question of metaconfig's"
+(cd UUID && must morph cc -O2 -o try try.c && ./try) && readelf -SW UUID/try | says '\.morph' || fail "a program in UUID"
 readelf -p .comment conftest | says LLD || fail "a probe was linked by another linker than programs are"
 must_not morph cc -o conftest hello.c -lnot-there
 echo 'int main(void) { return 3; }' | morph cc -x c - -o conftest >out.log 2>&1 || fail "standard input"
