@@ -359,6 +359,15 @@ static bool may_follow(const struct cc *cc)
 	       (cc->line.mode == CC_COMPILE || cc->line.mode == CC_LINK);
 }
 
+static bool links_shared(const struct cc *cc)
+{
+	for (size_t i = 1; i < cc->words.n; i++)
+		if (strcmp(cc->words.v[i], "-shared") == 0 || strcmp(cc->words.v[i], "--shared") == 0 ||
+		    strcmp(cc->words.v[i], "-Wl,-shared") == 0)
+			return true;
+	return false;
+}
+
 static int cc_read(struct cc *cc, int argc, char *const argv[], struct fault *reterr)
 {
 	const char *why = NULL;
@@ -371,7 +380,7 @@ static int cc_read(struct cc *cc, int argc, char *const argv[], struct fault *re
 	if (cc->who.is_gcc) /* is_gcc_lto() */
 		cc->line.has_lto = cc->line.has_fat = false;
 	cc->is_plain = cc->line.mode == CC_LINK && !cc->line.is_probe && !cc->line.has_lto &&
-		       link_is_plain(cc->line.output ? cc->line.output : "a.out", &why);
+		       link_is_plain(cc->line.output ? cc->line.output : "a.out", links_shared(cc), &why);
 	if (cc->is_plain && !cc->who.is_gcc)
 		build_report_add("plain", subject_of(cc), why);
 	for (size_t i = 1; i < cc->words.n && !cc->drops; i++) {

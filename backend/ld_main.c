@@ -276,7 +276,7 @@ static int link_and_pack(const struct ld_line *line, const char *lld)
 static bool is_left_alone(const struct ld_line *line)
 {
 	const char *why = NULL;
-	bool is_plain = !line->passes && link_is_plain(line->output, &why);
+	bool is_plain = !line->passes && link_is_plain(line->output, line->is_shared, &why);
 
 	if (is_plain)
 		build_report_add("plain", line->output, why);

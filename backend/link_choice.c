@@ -50,15 +50,18 @@ static bool any_fits(const char *patterns, const struct output *output)
 	return false;
 }
 
-bool link_is_plain(const char *output, const char **retwhy)
+bool link_is_plain(const char *output, bool is_shared, const char **retwhy)
 {
-	const char *skip = variable("MORPH_SKIP"), *only = variable("MORPH_ONLY"),
-		   *link = variable("MORPH_LINK");
+	const char *skip = variable("MORPH_SKIP"), *programs = variable("MORPH_SKIP_PROGRAMS"),
+		   *only = variable("MORPH_ONLY"), *link = variable("MORPH_LINK");
 	struct output o;
 
 	output_name(output, &o);
 	*retwhy = "MORPH_SKIP";
 	if (skip && any_fits(skip, &o))
+		return true;
+	*retwhy = "MORPH_SKIP_PROGRAMS";
+	if (programs && !is_shared && any_fits(programs, &o))
 		return true;
 	*retwhy = only ? "MORPH_ONLY" : "MORPH_LINK";
 	return only ? !any_fits(only, &o) : link && strcmp(link, "plain") == 0;

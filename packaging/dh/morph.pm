@@ -29,7 +29,7 @@ if (get_buildoption('nomorph')) {
 	$ENV{MORPH_VERIFY} //= 1;
 	# Below the sources only: they may lie in a directory of such a name themselves.
 	my $top = getcwd() =~ s/([][*?\\])/\\$1/gr;
-	$ENV{MORPH_SKIP} //= join(':', map { "$top*/$_/*" } @skipped);
+	$ENV{MORPH_SKIP_PROGRAMS} //= join(':', map { "$top*/$_/*" } @skipped);
 	mkdirs('debian/.debhelper');
 	$ENV{MORPH_REPORT} //= getcwd() . "/$report";
 	insert_before('dh_strip', 'dh_morph');

@@ -19,7 +19,7 @@ ENVIRONMENT = {
     "PATH": "/usr/libexec/morph/masquerade:/usr/sbin:/usr/bin:/sbin:/bin",
     "DH_EXTRA_ADDONS": "morph",
     "MORPH_VERIFY": "1",
-    "MORPH_SKIP": ":".join(f"/build/source*/{name}/*" for name in SKIPPED),
+    "MORPH_SKIP_PROGRAMS": ":".join(f"/build/source*/{name}/*" for name in SKIPPED),
 }
 
 

@@ -17,13 +17,16 @@ MORPH_SKIP='test*' link m && carries m
 MORPH_SKIP= MORPH_ONLY= MORPH_LINK= link m && carries m
 
 case_of "what debhelper's sequence skips: below the sources, wherever they lie"
-sequence='sub insert_before {} sub insert_after {} require "$ENV{MORPH_SOURCE}/packaging/dh/morph.pm"; print $ENV{MORPH_SKIP}'
+sequence='sub insert_before {} sub insert_after {} require "$ENV{MORPH_SOURCE}/packaging/dh/morph.pm"; print $ENV{MORPH_SKIP_PROGRAMS}'
 mkdir -p 'test/pkg[1]/gnulib-tests' 'test/pkg[1]/src/t' && cp main.o b.o c.o 'test/pkg[1]' && cd 'test/pkg[1]' || exit 1
-skip=$(env -u MORPH_SKIP perl -e "$sequence") || fail "morph.pm ends"
-MORPH_SKIP=$skip link prog && carries prog
+skip=$(env -u MORPH_SKIP_PROGRAMS perl -e "$sequence") || fail "morph.pm ends"
+MORPH_SKIP_PROGRAMS=$skip link prog && carries prog
 for out in gnulib-tests/prog src/t/prog; do
-	MORPH_SKIP=$skip link $out && carries_nothing $out
+	MORPH_SKIP_PROGRAMS=$skip link $out && carries_nothing $out
 done
+# A module is installed more often than not, wherever it is made: bash's builtins are examples/loadables.
+MORPH_SKIP_PROGRAMS=$skip must morph cc -O2 -fPIC -shared ../../b.c -o src/t/module && carries src/t/module
+MORPH_SKIP=$skip must morph cc -O2 -fPIC -shared ../../b.c -o src/t/module && carries_nothing src/t/module
 cd - >/dev/null || exit 1
 list=$(grep -oE '/[A-Za-z-]+/\*(:|$)' <<<"$skip" | tr -d '/*:\n')
 same "$(sed -nE 's/^SKIPPED = "(.*)"\.split\(\)$/\1/p' "$MORPH_SOURCE/packaging/rebuild/build.py" | tr -d ' ')" "$list" "the list of morph rebuild"

@@ -94,6 +94,61 @@ done
 ar p "$root/build/libpng1.6/debian/libpng-dev/usr/lib/x86_64-linux-gnu/libpng16.a" png.o >"$work/png.o"
 ! has_section "$work/png.o" .llvm.lto || fail "the static library carries IR"
 
+# Three packages with the same program, of which the third is never there with the first.
+step "a file in several packages"
+mkdir -p "$root/build/pair/debian/source"
+printf 'int main(int argc, char **argv) { return argc > 1 && argv[1][0] == 0; }\n' >"$root/build/pair/pair.c"
+printf 'int main(int argc, char **argv) { return argc + argv[0][0]; }\n' >"$root/build/pair/own.c"
+cat >"$root/build/pair/debian/control" <<-'END'
+	Source: pair
+	Maintainer: Nobody <nobody@example.org>
+	Build-Depends: debhelper-compat (= 13), dh-sequence-morph
+	Standards-Version: 4.6.2
+
+	Package: pair-a
+	Architecture: any
+	Depends: ${shlibs:Depends}, ${misc:Depends}
+	Description: a program
+
+	Package: pair-b
+	Architecture: any
+	Depends: ${shlibs:Depends}, ${misc:Depends}
+	Description: the same, and another
+
+	Package: pair-c
+	Architecture: any
+	Conflicts: pair-a,
+	 nobody-else
+	Depends: ${shlibs:Depends}, ${misc:Depends}
+	Description: the same, instead
+END
+cat >"$root/build/pair/debian/rules" <<-'END'
+	#!/usr/bin/make -f
+	%:
+		dh $@
+	override_dh_auto_build:
+		gcc -O2 pair.c -o pair && gcc -O2 own.c -o own
+	override_dh_auto_install:
+		install -D pair debian/pair-a/usr/bin/pair
+		install -D pair debian/pair-b/usr/lib/pair/pair && install -D own debian/pair-b/usr/bin/own
+		install -D pair debian/pair-c/usr/bin/pair
+END
+chmod 755 "$root/build/pair/debian/rules"
+echo '3.0 (native)' >"$root/build/pair/debian/source/format"
+printf 'pair (1) unstable; urgency=low\n\n  * New.\n\n -- Nobody <nobody@example.org>  Thu, 01 Jan 2026 00:00:00 +0000\n' >"$root/build/pair/debian/changelog"
+must "building pair" root_run "$root" sh -c "cd /build/pair && dpkg-buildpackage -us -uc -b"
+says 'pair-b: IR of files that others have, too, is in pair-a-morph' <"$work/log" || fail "dh_morph says $(grep dh_morph: "$work/log")"
+cp "$root"/build/pair*.deb "$root/packages/"
+[[ $(field pair-a-morph Depends) == "pair-a (= 1)" ]] || fail "Depends of pair-a-morph: $(field pair-a-morph Depends)"
+[[ $(field pair-b-morph Depends) == "pair-b (= 1), pair-a-morph (= 1)" ]] || fail "Depends of pair-b-morph: $(field pair-b-morph Depends)"
+[[ $(field pair-c-morph Depends) == "pair-c (= 1)" ]] || fail "Depends of pair-c-morph: $(field pair-c-morph Depends)"
+must "installing packages with the same file" install_packages pair-b pair-b-morph pair-a
+for file in /usr/bin/pair /usr/lib/pair/pair /usr/bin/own; do
+	[[ $(root_run "$root" morph inspect --json $file | jq .functions) -ge 1 ]] || fail "what $file carries is not found"
+done
+must "installing what is there instead" install_packages pair-c pair-c-morph pair-a- pair-a-morph- pair-b-morph-
+[[ $(root_run "$root" morph inspect --json /usr/bin/pair | jq .functions) -ge 1 ]] || fail "what the other /usr/bin/pair carries is not found"
+
 step "installing it, and a program that uses it"
 must "installing libpng" install_packages libpng16-16 libpng16-16-morph libpng-dev libpng-tools libpng-tools-morph
 reader_write
