@@ -124,29 +124,31 @@ cat >"$root/build/pair/debian/control" <<-'END'
 END
 cat >"$root/build/pair/debian/rules" <<-'END'
 	#!/usr/bin/make -f
+	.RECIPEPREFIX = >
 	%:
-		dh $@
+	> dh $@
 	override_dh_auto_build:
-		gcc -O2 pair.c -o pair && gcc -O2 own.c -o own
+	> gcc -O2 pair.c -o pair && gcc -O2 own.c -o own
 	override_dh_auto_install:
-		install -D pair debian/pair-a/usr/bin/pair
-		install -D pair debian/pair-b/usr/lib/pair/pair && install -D own debian/pair-b/usr/bin/own
-		install -D pair debian/pair-c/usr/bin/pair
+	> install -D pair debian/pair-a/usr/bin/pair
+	> install -D pair debian/pair-b/usr/lib/pair/pair && install -D own debian/pair-b/usr/bin/own
+	> install -D pair debian/pair-c/usr/bin/pair
 END
 chmod 755 "$root/build/pair/debian/rules"
 echo '3.0 (native)' >"$root/build/pair/debian/source/format"
 printf 'pair (1) unstable; urgency=low\n\n  * New.\n\n -- Nobody <nobody@example.org>  Thu, 01 Jan 2026 00:00:00 +0000\n' >"$root/build/pair/debian/changelog"
 must "building pair" root_run "$root" sh -c "cd /build/pair && dpkg-buildpackage -us -uc -b"
-says 'pair-b: IR of files that others have, too, is in pair-a-morph' <"$work/log" || fail "dh_morph says $(grep dh_morph: "$work/log")"
+grep -q 'pair-b: IR of files that others have, too, is in pair-a-morph' "$work/log" || fail "dh_morph says $(grep dh_morph: "$work/log")"
 cp "$root"/build/pair*.deb "$root/packages/"
 [[ $(field pair-a-morph Depends) == "pair-a (= 1)" ]] || fail "Depends of pair-a-morph: $(field pair-a-morph Depends)"
 [[ $(field pair-b-morph Depends) == "pair-b (= 1), pair-a-morph (= 1)" ]] || fail "Depends of pair-b-morph: $(field pair-b-morph Depends)"
 [[ $(field pair-c-morph Depends) == "pair-c (= 1)" ]] || fail "Depends of pair-c-morph: $(field pair-c-morph Depends)"
-must "installing packages with the same file" install_packages pair-b pair-b-morph pair-a
+must "installing packages with the same file" install_packages pair-b pair-b-morph pair-a pair-a-morph
 for file in /usr/bin/pair /usr/lib/pair/pair /usr/bin/own; do
 	[[ $(root_run "$root" morph inspect --json $file | jq .functions) -ge 1 ]] || fail "what $file carries is not found"
 done
-must "installing what is there instead" install_packages pair-c pair-c-morph pair-a- pair-a-morph- pair-b-morph-
+must "installing what is there instead" root_run "$root" sh -c \
+	'apt-get -qq -y install /packages/pair-c_*.deb /packages/pair-c-morph_*.deb pair-a- pair-a-morph- pair-b-morph-'
 [[ $(root_run "$root" morph inspect --json /usr/bin/pair | jq .functions) -ge 1 ]] || fail "what the other /usr/bin/pair carries is not found"
 
 step "installing it, and a program that uses it"
