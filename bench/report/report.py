@@ -278,7 +278,9 @@ def archive(page, table, directory):
               "then each program and library that came out, installed: does it carry IR, and does that make the installed file "
               "once more, byte for byte?")
     page.text(f"{len(built)} of {len(all_of)} packages were built; of their {number(sums['elf'])} programs and libraries "
-              f"{number(sums['with_ir'])} carry IR, and {number(sums['regenerate'])} of these regenerate. "
+              f"{number(sums['with_ir'])} carry IR, and {number(sums['regenerate'])} of these regenerate. In "
+              f"{sum(p['with_ir'] == p['elf'] for p in built)} packages every file carries IR; {sum('library' in p['kind'] for p in built)} are "
+              "libraries, or have some. "
               f"{sum(p['checked'] for p in built)} of the builds ran the package's own suite.")
     page.table(["package", "version", "what it is", "run", "programs and libraries", "carry IR", "regenerate"],
                [[p["name"], p["version"], p["kind"], p["run"], *(number(p[key]) if p["built"] else "-" for key in ("elf", "with_ir", "regenerate"))]
