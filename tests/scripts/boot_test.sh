@@ -81,10 +81,15 @@ rm "$work/shared"/*
 boot 3
 eventually test -e "$work/shared/is.3"
 [ -n "$(groups "${pids[2]}")" ] || skip "no cgroup2 file system is mounted"
+# The number of another one that begins with this one's: what it has is not touched.
+beside=$(groups "${pids[2]}" | head -n 1)0
+mkdir -p "$beside/empty"
 kill "${pids[2]}"
 eventually is_gone "${pids[2]}"
 wait "${pids[2]}" || true
 [ -z "$(groups "${pids[2]}")" ] || fail "a control group is left: $(groups "${pids[2]}")"
+[ -d "$beside/empty" ] || fail "another machine's control group is gone"
+rmdir "$beside/empty" "$beside"
 boot 4
 eventually test -e "$work/shared/is.4"
 kill -s KILL "${pids[3]}"
