@@ -61,7 +61,7 @@ static int member_add(struct archive *archive, const char *path, char *name, boo
 		      size_t size)
 {
 	struct archive_member *member;
-	const char *slash = strrchr(path, '/'), *base = strrchr(name, '/');
+	const char *slash = strrchr(path, '/');
 
 	if (!array_reserve(archive->members, archive->n_members, &archive->capacity))
 		return -ENOMEM;
@@ -70,7 +70,7 @@ static int member_add(struct archive *archive, const char *path, char *name, boo
 	if (thin && asprintf(&member->path, "%.*s%s", slash && name[0] != '/' ? (int)(slash + 1 - path) : 0,
 			     path, name) < 0)
 		return -ENOMEM;
-	member->name = strdup(base ? base + 1 : name);
+	member->name = strdup(name);
 	archive->n_members++;
 	return member->name ? 0 : -ENOMEM;
 }

@@ -12,7 +12,7 @@
 #include "base/macro.h"
 
 struct archive_member {
-	char *name;	      /* owned; base name */
+	char *name;	      /* owned; as the archive says it; in a thin one it may have directories */
 	const uint8_t *bytes; /* borrowed from the archive; NULL in a thin one */
 	size_t size;
 	char *path; /* owned; thin: where the member is; else NULL */

@@ -320,6 +320,11 @@ static int by_offset(const void *a, const void *b)
 	return (x->r_offset > y->r_offset) - (x->r_offset < y->r_offset);
 }
 
+static bool is_loaded_with_relocations(const struct image_section *s)
+{
+	return s->type == SHT_RELA && (s->flags & SHF_ALLOC) && s->data;
+}
+
 /* The relocations that are applied when the file is loaded, by the place that they fill in; NULL: no memory. */
 static Elf64_Rela *relocations(struct link *link, size_t *retn)
 {
@@ -327,13 +332,14 @@ static Elf64_Rela *relocations(struct link *link, size_t *retn)
 	size_t n = 0;
 
 	for (size_t i = 0; i < image_n_sections(link->output); i++)
-		n += image_section_at(link->output, i)->size / sizeof(*list);
+		if (is_loaded_with_relocations(image_section_at(link->output, i)))
+			n += image_section_at(link->output, i)->size / sizeof(*list);
 	list = arena_array(link->arena, Elf64_Rela, n + 1);
 	*retn = 0;
 	for (size_t i = 0; list && i < image_n_sections(link->output); i++) {
 		const struct image_section *s = image_section_at(link->output, i);
 
-		if (s->type != SHT_RELA || !(s->flags & SHF_ALLOC) || !s->data)
+		if (!is_loaded_with_relocations(s))
 			continue;
 		memcpy(list + *retn, s->data, s->size / sizeof(*list) * sizeof(*list));
 		*retn += s->size / sizeof(*list);

@@ -4,7 +4,8 @@
  * What is compared is what a loader makes of it: everything else that names a string must not see the change. So
  *	1. the text begins behind a NUL: no longer string ends with it
  *	2. no entry of the dynamic section, symbol, needed or defined version names a string in it
- *	3. the entries of the dynamic section are the same, or the same without that one and with DT_NULL at the end
+ *	3. the entries of the dynamic section are the same, or the same without that one and with DT_NULL at the end, which ends it
+ *	   whatever its value (Meson leaves that of the entry there)
  * 1 and 2 are asked of our own link, whose section headers are the linker's.
  */
 
@@ -127,12 +128,15 @@ static bool is_same_entry(Elf64_Dyn a, Elf64_Dyn b)
 	return a.d_tag == b.d_tag && a.d_un.d_val == b.d_un.d_val;
 }
 
-/* 3: does @installed have the entries of @linked but the @gone-th, then zeros? */
+/* 3: does @installed have the entries of @linked but the @gone-th, then the end? */
 static bool lacks_entry(const struct dynamic *installed, const struct dynamic *linked, size_t gone)
 {
-	for (size_t i = gone; i < linked->n_entries; i++)
-		if (!is_same_entry(dynamic_at(installed, i), dynamic_at(linked, i + 1)))
+	for (size_t i = gone; i < linked->n_entries; i++) {
+		Elf64_Dyn here = dynamic_at(installed, i), there = dynamic_at(linked, i + 1);
+
+		if (!is_same_entry(here, there) && (here.d_tag != DT_NULL || there.d_tag != DT_NULL))
 			return false;
+	}
 	return true;
 }
 

@@ -9,6 +9,8 @@ must morph cc -O2 main.o -L. -lbc -o m && same "$(./m)" 4 "-lbc" && carries m
 same "$(field m unplaced_probes)" 0 "unplaced probes"
 relinks m
 must ar rcsT thin.a b.o c.o && must morph cc -O2 main.o thin.a -o m && carries m && same "$(./m)" 4 "thin"
+mkdir -p lib/b.p lib/c.p && cp b.o lib/b.p/one.o && cp c.o lib/c.p/one.o # as Meson has them: a directory each, beside the archive
+must ar csrDT lib/thin.a lib/b.p/one.o lib/c.p/one.o && must morph cc -O2 main.o lib/thin.a -o m && carries m && relinks m
 must morph cc -O2 main.o -L. -l:libbc.a -o m && carries m && same "$(./m)" 4 "-l:libbc.a"
 must morph cc -O2 main.o -Wl,--whole-archive libbc.a -Wl,--no-whole-archive -o m && carries m
 must morph cc -O2 main.o -Wl,--start-group libbc.a -Wl,--end-group -Wl,-Map=m.map -o m && carries m

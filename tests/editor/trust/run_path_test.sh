@@ -121,6 +121,23 @@ for tool in "chrpath -d" "patchelf --remove-rpath"; do
 done
 cp kept "$program"
 
+# Meson moves the entries up, and leaves the value of the one that goes behind the end.
+cp -P /usr/local/moved/lib/libmix.so* /usr/local/lib/
+python3 - "$program" <<-'PYTHON'
+	import re, struct, subprocess, sys
+	data = bytearray(open(sys.argv[1], "rb").read())
+	first, size = (int(x, 16) for x in re.search(r"\] \.dynamic +\S+ +\S+ (\S+) (\S+)", subprocess.check_output(["readelf", "-SW", sys.argv[1]], text=True)).groups())
+	entries = [struct.unpack_from("<qQ", data, first + i) for i in range(0, size, 16)]
+	gone = next(e for e in entries if e[0] == 29)
+	entries.remove(gone)
+	for i, entry in enumerate(entries + [(0, gone[1])]):
+	    struct.pack_into("<qQ", data, first + 16 * i, *entry)
+	open(sys.argv[1], "wb").write(data)
+PYTHON
+LD_LIBRARY_PATH=/usr/local/lib edited moved "meson install" ""
+rm /usr/local/lib/libmix.so*
+cp kept "$program"
+
 # ---- and nothing else ----
 
 # altered WHAT PYTHON: the installed file, with other bytes; `at(name)` is where a section is, `dynamic` all entries as (tag, value)
