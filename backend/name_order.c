@@ -290,11 +290,21 @@ static void global_choose(struct link *link)
 			link->symbols[i].order = -1;
 }
 
+/* What a slot is for: an address, a function that is chosen at start, or a place in each thread's variables. */
+enum slot { SLOT_ADDRESS, SLOT_CHOSEN, SLOT_THREAD };
+
+static enum slot slot_of(const struct symbol *symbol)
+{
+	return symbol->type == STT_TLS	     ? SLOT_THREAD :
+	       symbol->type == STT_GNU_IFUNC ? SLOT_CHOSEN :
+					       SLOT_ADDRESS;
+}
+
 /*
  * 2 and 3: every symbol that may have the slot of @value. Hidden ones come behind @before, whose slot is before this one.
  * Return: the first place behind @before that one of them has.
  */
-static double slot_note(struct link *link, uint64_t value, bool chosen, double before)
+static double slot_note(struct link *link, uint64_t value, enum slot slot, double before)
 {
 	size_t low = LOWER_BOUND(0, link->n, middle, link->by_value[middle]->value < value);
 	double first = INFINITY;
@@ -302,8 +312,7 @@ static double slot_note(struct link *link, uint64_t value, bool chosen, double b
 	for (; low < link->n && link->by_value[low]->value == value; low++) {
 		struct symbol *symbol = link->by_value[low];
 
-		if (!symbol->is_defined || symbol->type == STT_TLS ||
-		    (symbol->type == STT_GNU_IFUNC) != chosen)
+		if (!symbol->is_defined || slot_of(symbol) != slot)
 			continue;
 		if (symbol->order < 0)
 			symbol->order = symbol->is_hidden ? nextafter(before, INFINITY) : symbol->index;
@@ -362,10 +371,10 @@ static void chosen_order(struct link *link, const Elf64_Rela *relas, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (ELF64_R_TYPE(relas[i].r_info) != kind)
 			continue;
-		last = slot_note(link, (uint64_t)relas[i].r_addend, true, last);
+		last = slot_note(link, (uint64_t)relas[i].r_addend, SLOT_CHOSEN, last);
 		if (entries)
-			last = slot_note(link, entries->address + k++ * (entries->size / n_chosen), false,
-					 last);
+			last = slot_note(link, entries->address + k++ * (entries->size / n_chosen),
+					 SLOT_ADDRESS, last);
 	}
 }
 
@@ -374,16 +383,37 @@ static bool is_relative(uint32_t type, uint16_t machine)
 	return type == (machine == EM_AARCH64 ? (uint32_t)R_AARCH64_RELATIVE : (uint32_t)R_X86_64_RELATIVE);
 }
 
-/* The slot that @rela fills in when the file is loaded, by address or by name. Return: as slot_note() */
-static double loaded_slot(struct link *link, const struct table *dynamic, const Elf64_Rela *rela, double last)
+/* Two slots, for the module and for the place in its variables, which is known when it is linked unless it has a name. */
+static bool is_module(uint32_t type, uint16_t machine)
 {
+	return type == (machine == EM_AARCH64 ? (uint32_t)R_AARCH64_TLS_DTPMOD : (uint32_t)R_X86_64_DTPMOD64);
+}
+
+static bool is_thread_place(uint32_t type, uint16_t machine)
+{
+	return machine == EM_AARCH64 ? type == R_AARCH64_TLS_TPREL || type == R_AARCH64_TLSDESC :
+				       type == R_X86_64_TPOFF64 || type == R_X86_64_TLSDESC;
+}
+
+/*
+ * The slot that @rela fills in when the file is loaded, by address or by name.
+ * @next: what the link wrote into the slot behind it. Return: as slot_note()
+ */
+static double loaded_slot(struct link *link, const struct table *dynamic, const Elf64_Rela *rela,
+			  uint64_t next, double last)
+{
+	uint16_t machine = image_machine(link->output);
 	size_t at = ELF64_R_SYM(rela->r_info);
 	const struct symbol *symbol;
 	const char *name;
 	Elf64_Sym s;
 
-	if (is_relative(ELF64_R_TYPE(rela->r_info), image_machine(link->output)))
-		return slot_note(link, (uint64_t)rela->r_addend, false, last);
+	if (is_relative(ELF64_R_TYPE(rela->r_info), machine))
+		return slot_note(link, (uint64_t)rela->r_addend, SLOT_ADDRESS, last);
+	if (!at && is_module(ELF64_R_TYPE(rela->r_info), machine))
+		return slot_note(link, next, SLOT_THREAD, last);
+	if (!at && is_thread_place(ELF64_R_TYPE(rela->r_info), machine))
+		return slot_note(link, (uint64_t)rela->r_addend, SLOT_THREAD, last);
 	name = at && at < dynamic->n ? symbol_at(dynamic, at, &s) : NULL;
 	symbol = name ? find_name(link, name, s.st_value) : NULL;
 	return symbol && symbol->order > last ? symbol->order : last;
@@ -400,15 +430,18 @@ static void slots_order(struct link *link, const Elf64_Rela *relas, size_t n)
 	table_open(link->output, ".dynsym", ".dynstr", &dynamic);
 	if (dynamic.n <= 1)
 		return; /* static: many slots are for names that nothing defines, and cannot be told apart */
-	for (uint64_t at = 0, value; got && got->data && at + sizeof(value) <= got->size;
+	for (uint64_t at = 0, value, next; got && got->data && at + sizeof(value) <= got->size;
 	     at += sizeof(value)) {
 		memcpy(&value, got->data + at, sizeof(value));
+		next = 0;
+		if (got->size - at >= 2 * sizeof(next))
+			memcpy(&next, got->data + at + sizeof(next), sizeof(next));
 		while (i < n && relas[i].r_offset < got->address + at)
 			i++;
 		if (i < n && relas[i].r_offset == got->address + at)
-			last = loaded_slot(link, &dynamic, &relas[i], last);
+			last = loaded_slot(link, &dynamic, &relas[i], next, last);
 		else if (value)
-			last = slot_note(link, value, false, last);
+			last = slot_note(link, value, SLOT_ADDRESS, last);
 	}
 }
 

@@ -150,6 +150,23 @@ case_of "response files"
 printf -- '-O2\n"main.o" b.o\n' >in.rsp && printf -- "@in.rsp 'c.o' -o rsp" >all.rsp
 must morph cc @all.rsp && carries rsp && same "$(./rsp)" 4 "response files"
 
+case_of "slots of hidden thread-local variables stand where the link had them"
+cat >slots.c <<'END'
+extern char **environ, *optarg;
+extern __thread int first, second; /* heard of between the others */
+int *before(void) { return &first; }
+char **there(void) { return environ; }
+int *behind(void) { return &second; }
+char *option(void) { return optarg; }
+END
+printf '__thread int other = 1, second = 2, first = 3;\nint *third(void) { return &other; }\n' >thread.c
+printf 'V1 { global: before; there; behind; option; third; local: *; };\n' >slots.map
+for model in "" -ftls-model=initial-exec; do
+	must morph cc -O2 -fPIC $model -c slots.c thread.c
+	must morph cc -shared slots.o thread.o -Wl,--version-script=slots.map -o slots.so
+	must "$MORPH_BIN/morph-edit" --check slots.so
+done
+
 case_of "what the linker prints reaches the caller, and nothing more"
 same "$(morph cc -O2 main.o b.o c.o -o m)" "" "standard output"
 morph cc -O2 main.o b.o c.o -Wl,--trace -o m >out.log && said "^b.o$"
