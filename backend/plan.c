@@ -5,10 +5,10 @@
  *	0. the names that the link heard of, in their order (name_order.h)
  *	1. options that shape the output, in the caller's order, with the contents of the files they name
  *	2. machine-code objects in the order in which they were taken in; what came out of archives is
- *	   taken in unconditionally now
+ *	   taken in unconditionally now, without the COMDAT groups that the link took from IR before them
  *	3. the IR: lld puts the objects of LTO behind all others. Where an object behind the first IR
- *	   input defines a weak function that the link took from the IR, the IR goes to that input's
- *	   place instead, for there the first definition wins.
+ *	   input defines a weak function in no group that the link took from the IR, the IR goes to that
+ *	   input's place instead, for there the first definition wins.
  *	4. the libraries of DT_NEEDED in its order, needed or not: it comes out the same
  */
 
@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "backend/name_order.h"
+#include "backend/object_groups.h"
 #include "base/file.h"
 #include "module/array.h"
 
@@ -30,6 +31,9 @@ void plan_files_done(struct plan_files *files)
 	free(files->maps);
 	buffer_done(&files->generated);
 	buffer_done(&files->names);
+	for (size_t i = 0; i < files->n_objects; i++)
+		buffer_done(&files->objects[i]);
+	free(files->objects);
 	*files = (struct plan_files){ 0 };
 }
 
@@ -278,12 +282,18 @@ static int name_compare(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* An object of the plan. */
+struct object {
+	const struct used_input *input;
+	const void *bytes; /* the input's, or those of a copy */
+};
+
 /* Does @object define a weak function that the output has from the IR? @names: of those, sorted. */
-static bool object_competes(const struct used_input *object, const char **names, size_t n_names)
+static bool object_competes(const struct object *object, const char **names, size_t n_names)
 {
 	_clean_(image_freep) struct image *image = NULL;
 
-	if (image_open_bytes(object->bytes, object->size, object->name, &image, NULL) < 0)
+	if (image_open_bytes(object->bytes, object->input->size, object->input->name, &image, NULL) < 0)
 		return false;
 	for (size_t i = 0; i < image_n_symbols(image); i++) {
 		const struct image_symbol *s = image_symbol_at(image, i);
@@ -295,7 +305,7 @@ static bool object_competes(const struct used_input *object, const char **names,
 	return false;
 }
 
-static int ir_competes(struct planner *p, bool *ret)
+static int ir_competes(struct planner *p, const struct object *objects, bool *ret)
 {
 	_clean_(freep) const char **names = calloc(MAX(p->map->n_functions, 1u), sizeof(char *));
 	bool behind = false;
@@ -313,7 +323,7 @@ static int ir_competes(struct planner *p, bool *ret)
 
 		behind |= input->kind == USED_IR;
 		if (behind && input->kind == USED_OBJECT)
-			*ret = object_competes(input, names, n);
+			*ret = object_competes(&objects[i], names, n);
 	}
 	return 0;
 }
@@ -325,17 +335,54 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* 2 and 3 */
-static int objects_add(struct planner *p)
+static int object_copy(struct planner *p, const struct object_groups *groups, struct object *object)
 {
-	bool in_place = false, done = false;
-	int r = ir_competes(p, &in_place);
+	_clean_(buffer_donep) struct buffer copy = { 0 };
+	struct plan_files *files = p->files;
+	int r = object_groups_leave_out(groups, object->input, &copy);
+
+	if (r < 0 || !copy.size)
+		return r;
+	if (!array_reserve(files->objects, files->n_objects, &files->objects_capacity))
+		return -ENOMEM;
+	object->bytes = copy.data;
+	files->objects[files->n_objects++] = copy;
+	copy = (struct buffer){ 0 };
+	return 0;
+}
+
+/* What of each input the plan has. */
+static int objects_make(struct planner *p, struct object *objects)
+{
+	_clean_(object_groups_donep) struct object_groups groups = { 0 };
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < p->used->n_inputs; i++) {
 		const struct used_input *input = &p->used->inputs[i];
 
+		objects[i] = (struct object){ input, input->bytes };
+		if (input->kind == USED_IR)
+			r = object_groups_add(&groups, input);
+		else if (input->kind == USED_OBJECT)
+			r = object_copy(p, &groups, &objects[i]);
+	}
+	return r < 0 ? fault_errno(p->reterr, r, "link plan") : 0;
+}
+
+/* 2 and 3 */
+static int objects_add(struct planner *p)
+{
+	_clean_(freep) struct object *objects = calloc(MAX(p->used->n_inputs, 1u), sizeof(*objects));
+	bool in_place = false, done = false;
+	int r = objects ? objects_make(p, objects) : fault_errno(p->reterr, -ENOMEM, "link plan");
+
+	if (r == 0)
+		r = ir_competes(p, objects, &in_place);
+	for (size_t i = 0; r == 0 && i < p->used->n_inputs; i++) {
+		const struct used_input *input = &p->used->inputs[i];
+
 		if (input->kind == USED_OBJECT)
-			r = add(p, LINK_OBJECT, base_name(input->name), input->bytes, input->size);
+			r = add(p, LINK_OBJECT, base_name(input->name), objects[i].bytes, input->size);
 		if (input->kind == USED_IR && in_place && !done) {
 			r = add(p, LINK_IR, NULL, NULL, 0);
 			done = true;

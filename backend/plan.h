@@ -23,6 +23,8 @@ struct plan_files {
 	size_t n_maps, capacity;
 	struct buffer generated; /* owned; a version script */
 	struct buffer names;	 /* owned; an object (name_order.h) */
+	struct buffer *objects;	 /* owned; those that were copied (object_groups.h) */
+	size_t n_objects, objects_capacity;
 };
 
 int plan_build(const struct ld_line *line, const struct used_inputs *used, const struct image *output,

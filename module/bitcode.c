@@ -354,34 +354,55 @@ static int name_compare(const void *a, const void *b)
 	return order ? order : (x->size > y->size) - (x->size < y->size);
 }
 
-/* irsymtab::storage: of Header the range of Symbols, of each Symbol its name and flags; ranges are offset and length. */
+/*
+ * irsymtab::storage: of Header the ranges of Comdats and Symbols, of each Comdat its name, of each Symbol its name and flags; ranges are
+ * offset and length.
+ */
+#define HEADER_COMDATS 20u
 #define HEADER_SYMBOLS 28u
+#define COMDAT_BYTES 12u
 #define SYMBOL_BYTES 24u
 #define FLAG_UNDEFINED (1u << 3)
 #define FLAG_GLOBAL (1u << 10)
 
-static int names_read(struct reader table, const struct reader *strings, struct bitcode_symbols *ret)
+enum names { NAMES_SYMBOLS, NAMES_COMDATS };
+
+/* Of a record: whether its name is asked for. */
+static bool rest_read(struct reader *table, enum names which)
+{
+	uint32_t flags;
+
+	if (which == NAMES_COMDATS) {
+		reader_bytes(table, COMDAT_BYTES - 8);
+		return true;
+	}
+	reader_bytes(table, SYMBOL_BYTES - 12);
+	flags = reader_u32(table);
+	return (flags & (FLAG_UNDEFINED | FLAG_GLOBAL)) == FLAG_GLOBAL;
+}
+
+static int names_read(struct reader table, const struct reader *strings, enum names which,
+		      struct bitcode_symbols *ret)
 {
 	struct reader header = table;
 	uint32_t at, n;
 
-	reader_bytes(&header, HEADER_SYMBOLS);
+	reader_bytes(&header, which == NAMES_COMDATS ? HEADER_COMDATS : HEADER_SYMBOLS);
 	at = reader_u32(&header);
 	n = reader_u32(&header);
 	reader_bytes(&table, at);
-	if (header.bad || table.bad || n > reader_left(&table) / SYMBOL_BYTES)
+	if (header.bad || table.bad ||
+	    n > reader_left(&table) / (which == NAMES_COMDATS ? COMDAT_BYTES : SYMBOL_BYTES))
 		return -EBADMSG;
 	ret->names = calloc(n ? n : 1, sizeof(*ret->names));
 	if (!ret->names)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t text = reader_u32(&table), size = reader_u32(&table), flags;
+		uint32_t text = reader_u32(&table), size = reader_u32(&table);
 		struct reader name = *strings;
 
-		reader_bytes(&table, SYMBOL_BYTES - 12);
-		flags = reader_u32(&table);
 		reader_bytes(&name, text);
-		if ((flags & (FLAG_UNDEFINED | FLAG_GLOBAL)) != FLAG_GLOBAL)
+		if (!rest_read(&table, which))
 			continue;
 		ret->names[ret->n].text = reader_bytes(&name, size);
 		ret->names[ret->n].size = size;
@@ -393,7 +414,8 @@ static int names_read(struct reader table, const struct reader *strings, struct 
 	return 0;
 }
 
-int bitcode_symbols_read(const void *bytes, size_t size, struct bitcode_symbols *ret, struct fault *reterr)
+static int table_read(const void *bytes, size_t size, enum names which, struct bitcode_symbols *ret,
+		      struct fault *reterr)
 {
 	struct reader table, strings;
 	int r = blob_find(bytes, size, SYMTAB_BLOCK, &table, reterr);
@@ -403,12 +425,22 @@ int bitcode_symbols_read(const void *bytes, size_t size, struct bitcode_symbols 
 		r = blob_find(bytes, size, STRTAB_BLOCK, &strings, reterr);
 	if (r < 0)
 		return r;
-	r = names_read(table, &strings, ret);
+	r = names_read(table, &strings, which, ret);
 	if (r < 0)
 		bitcode_symbols_done(ret);
 	return r == -ENOMEM ? fault_errno(reterr, r, "bitcode") :
 	       r < 0	    ? fault_set(reterr, r, "bitcode damaged: its symbol table") :
 			      0;
+}
+
+int bitcode_symbols_read(const void *bytes, size_t size, struct bitcode_symbols *ret, struct fault *reterr)
+{
+	return table_read(bytes, size, NAMES_SYMBOLS, ret, reterr);
+}
+
+int bitcode_comdats_read(const void *bytes, size_t size, struct bitcode_symbols *ret, struct fault *reterr)
+{
+	return table_read(bytes, size, NAMES_COMDATS, ret, reterr);
 }
 
 bool bitcode_symbols_have(const struct bitcode_symbols *symbols, const char *name)

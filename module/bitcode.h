@@ -45,6 +45,8 @@ struct bitcode_symbols {
 
 /** bitcode_symbols_read() - 0; -ENODATA: the module has no such table; -EBADMSG with @reterr; -ENOMEM */
 int bitcode_symbols_read(const void *bytes, size_t size, struct bitcode_symbols *ret, struct fault *reterr);
+/** bitcode_comdats_read() - the same of its COMDAT groups, of which a linker takes the first of each name */
+int bitcode_comdats_read(const void *bytes, size_t size, struct bitcode_symbols *ret, struct fault *reterr);
 bool bitcode_symbols_have(const struct bitcode_symbols *symbols, const char *name);
 void bitcode_symbols_done(struct bitcode_symbols *symbols);
 

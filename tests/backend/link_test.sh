@@ -167,6 +167,34 @@ for model in "" -ftls-model=initial-exec; do
 	must "$MORPH_BIN/morph-edit" --check slots.so
 done
 
+case_of "inline functions and virtual tables that objects of GCC's behind the IR have, too"
+cat >shape.h <<'END'
+struct shape {
+	shape(int n) : side(n) {}
+	virtual ~shape() {}
+	virtual int area() const { return side * side; }
+	int side;
+};
+template <class T> __attribute__((noinline)) T twice(T x) { return x + x + (x >> 3); }
+inline int &counter() { static int n = 7; return n; }
+END
+cat >shape-ir.cc <<'END'
+#include "shape.h"
+int machine(const shape &s);
+int main(int n, char **) { shape s(n); return machine(s) + twice(n) + counter() - 11; }
+END
+cat >shape-gcc.cc <<'END'
+#include "shape.h"
+struct other : shape { other(int n) : shape(n) {} int area() const override { return twice(side); } };
+int machine(const shape &s) { other o(s.side); const shape *p = &o; return s.area() + p->area() + counter()++ - 7; }
+END
+must morph c++ -O1 -c shape-ir.cc && must g++ -O1 -c shape-gcc.cc && must ar rcs libshape.a shape-gcc.o
+for behind in shape-gcc.o libshape.a; do
+	must morph c++ shape-ir.o $behind -o shape && ./shape; same $? 2 "shape"
+	carries shape && relinks shape
+	must "$MORPH_BIN/morph-edit" --check shape
+done
+
 case_of "what the linker prints reaches the caller, and nothing more"
 same "$(morph cc -O2 main.o b.o c.o -o m)" "" "standard output"
 morph cc -O2 main.o b.o c.o -Wl,--trace -o m >out.log && said "^b.o$"

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/**
+ * object_groups.h - what a link took from IR although an object behind it has it, too
+ *
+ * Of COMDAT groups of one signature (inline functions, virtual tables) a linker takes the first. ld.lld takes IR in where it stands,
+ * and puts the code that LTO makes of it behind all objects. In a link that has this code from the beginning, the objects' groups would
+ * be the first. So an object is copied without the groups that IR before it has: they are left out when it is linked, and their
+ * symbols are undefined in it, as ld.lld has them.
+ * Sources: System V ABI, "Section Groups"; lld/ELF/InputFiles.cpp.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/used_inputs.h"
+#include "base/bytes.h"
+#include "module/bitcode.h"
+
+/* Signatures of the groups that the IR so far has. */
+struct object_groups {
+	struct bitcode_symbols *modules; /* owned; a module's each */
+	size_t n, capacity;
+};
+
+/** object_groups_add() - those of @ir, which must outlive @groups; IR without a symbol table adds none. Return: 0 or -ENOMEM */
+int object_groups_add(struct object_groups *groups, const struct used_input *ir);
+
+/**
+ * object_groups_leave_out() - a copy of @object without the groups that are in @groups
+ * @ret: stays empty when there is nothing to leave out, or the object is damaged. Return: 0 or -ENOMEM
+ */
+int object_groups_leave_out(const struct object_groups *groups, const struct used_input *object,
+			    struct buffer *ret);
+
+void object_groups_done(struct object_groups *groups);
+static inline void object_groups_donep(struct object_groups *groups)
+{
+	object_groups_done(groups);
+}
