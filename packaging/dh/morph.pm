@@ -14,6 +14,8 @@ my $masquerade = '/usr/libexec/morph/masquerade';
 # Directories of programs that are hardly ever installed: LTO of all that they link would take most of the build. `morph rebuild`
 # has the same list, for rules without dh.
 my @skipped = qw(test tests testsuite gnulib-tests t check example examples fuzz bench benchmark benchmarks CMakeFiles);
+# And programs that are named so, wherever they are made.
+my @named = qw(*_test *_tests *_unittest *_benchmark);
 # dh_clean removes it.
 my $report = 'debian/.debhelper/morph-report';
 
@@ -29,7 +31,7 @@ if (get_buildoption('nomorph')) {
 	$ENV{MORPH_VERIFY} //= 1;
 	# Below the sources only: they may lie in a directory of such a name themselves.
 	my $top = getcwd() =~ s/([][*?\\])/\\$1/gr;
-	$ENV{MORPH_SKIP_PROGRAMS} //= join(':', map { "$top*/$_/*" } @skipped);
+	$ENV{MORPH_SKIP_PROGRAMS} //= join(':', (map { "$top*/$_/*" } @skipped), map { "$top*/$_" } @named);
 	mkdirs('debian/.debhelper');
 	$ENV{MORPH_REPORT} //= getcwd() . "/$report";
 	insert_before('dh_strip', 'dh_morph');

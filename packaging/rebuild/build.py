@@ -14,12 +14,13 @@ OLD_HEAD = re.compile(r"(\S+) \(([^)]+)\) ([^;]+);")
 MARKS = (b"\0.note.morph.sidecar\0", b"\0.morph\0")  # in the table of section names
 # Directories of programs that are hardly ever installed, as in packaging/dh/morph.pm.
 SKIPPED = "test tests testsuite gnulib-tests t check example examples fuzz bench benchmark benchmarks CMakeFiles".split()
+NAMED = "*_test *_tests *_unittest *_benchmark".split()
 # For rules that do not use dh; with dh, the sequence does it, and more (packaging/dh/morph.pm).
 ENVIRONMENT = {
     "PATH": "/usr/libexec/morph/masquerade:/usr/sbin:/usr/bin:/sbin:/bin",
     "DH_EXTRA_ADDONS": "morph",
     "MORPH_VERIFY": "1",
-    "MORPH_SKIP_PROGRAMS": ":".join(f"/build/source*/{name}/*" for name in SKIPPED),
+    "MORPH_SKIP_PROGRAMS": ":".join([*(f"/build/source*/{name}/*" for name in SKIPPED), *(f"/build/source*/{name}" for name in NAMED)]),
 }
 
 

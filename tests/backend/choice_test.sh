@@ -21,7 +21,8 @@ sequence='sub insert_before {} sub insert_after {} require "$ENV{MORPH_SOURCE}/p
 mkdir -p 'test/pkg[1]/gnulib-tests' 'test/pkg[1]/src/t' && cp main.o b.o c.o 'test/pkg[1]' && cd 'test/pkg[1]' || exit 1
 skip=$(env -u MORPH_SKIP_PROGRAMS perl -e "$sequence") || fail "morph.pm ends"
 MORPH_SKIP_PROGRAMS=$skip link prog && carries prog
-for out in gnulib-tests/prog src/t/prog; do
+mkdir -p src/deep
+for out in gnulib-tests/prog src/t/prog arena_test src/deep/db_benchmark; do
 	MORPH_SKIP_PROGRAMS=$skip link $out && carries_nothing $out
 done
 # A module is installed more often than not, wherever it is made: bash's builtins are examples/loadables.
@@ -30,6 +31,9 @@ MORPH_SKIP=$skip must morph cc -O2 -fPIC -shared ../../b.c -o src/t/module && ca
 cd - >/dev/null || exit 1
 list=$(grep -oE '/[A-Za-z-]+/\*(:|$)' <<<"$skip" | tr -d '/*:\n')
 same "$(sed -nE 's/^SKIPPED = "(.*)"\.split\(\)$/\1/p' "$MORPH_SOURCE/packaging/rebuild/build.py" | tr -d ' ')" "$list" "the list of morph rebuild"
+named=$(grep -oE '/\*_[a-z]+(:|$)' <<<"$skip" | tr -d '/:\n')
+same "$(sed -nE 's/^NAMED = "(.*)"\.split\(\)$/\1/p' "$MORPH_SOURCE/packaging/rebuild/build.py" | tr -d ' ')" "$named" "its list of names"
+[ -n "$named" ] || fail "no names"
 
 case_of "only some, or none"
 MORPH_ONLY='m:lib*' link m && carries m
