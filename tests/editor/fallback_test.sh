@@ -38,3 +38,41 @@ printf '\xcc\xcc\xcc\xcc\xcc\xcc' | dd of=tampered bs=1 seek=$((offset + 320)) c
 ! morph optimize tampered --force --profile profile -o none 2>err.txt || fail "a tampered program was edited"
 ! grep -q 'once more' err.txt || fail "tried twice: $(cat err.txt)"
 [ ! -e none ] || fail "something was written"
+
+# A program that lets floating-point exceptions trap must not compute what it did not.
+cat >trapping.c <<'END'
+#define _GNU_SOURCE
+#include <fenv.h>
+#include <stdio.h>
+#include <stdlib.h>
+static double values[64], parts[64];
+__attribute__((noinline)) static double sum(int n)
+{
+	double s = 0;
+
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < 64; k++)
+			s += parts[k] != 0 ? values[k] / parts[k] : values[k];
+	return s;
+}
+int main(int argc, char **argv)
+{
+	feenableexcept(FE_DIVBYZERO | FE_INVALID);
+	for (int k = 0; k < 64; k++)
+		values[k] = k % 5, parts[k] = k % 3;
+	return printf("%.3f\n", sum(argc > 1 ? atoi(argv[1]) : 1)) < 0;
+}
+END
+morph cc -O2 -fno-vectorize trapping.c -lm -o trapping
+./trapping 100 >expected.txt
+morph record -F 4000 -o samples -- ./trapping 1000000 >/dev/null 2>&1
+morph profile trapping samples -o profile >/dev/null
+morph optimize trapping --force --profile profile -o calm --report calm.json 2>err.txt
+grep -q '"fallback": ".*floating-point environment (feenableexcept)' calm.json || fail "$(grep fallback calm.json)"
+./calm 100 | cmp - expected.txt
+sed 's/^	feenableexcept.*//' trapping.c >blind.c
+morph cc -O2 blind.c -lm -o blind
+morph record -F 4000 -o samples -- ./blind 1000000 >/dev/null 2>&1
+morph profile blind samples -o profile >/dev/null
+morph optimize blind --force --profile profile -o new --report new.json
+grep -q '"fallback": null' new.json || fail "one that does not look at exceptions: $(grep fallback new.json)"
