@@ -29,7 +29,7 @@
 	pass(TRUST, regenerate, ALWAYS, "the code of all modules as shipped") \
 	pass(TRUST, compare, ALWAYS, "linked as shipped it is the shipped file, byte for byte") \
 	pass(TRUST, names, ALWAYS, "what the names stand for that the shipped code uses") \
-	pass(CUT, environment, IF_OPTIMIZED, "no code depends on floating-point exceptions and rounding") \
+	pass(CUT, environment, ALWAYS, "no code depends on floating-point exceptions and rounding") \
 	pass(CUT, cut, ALWAYS, "hot functions leave their modules for one of their own") \
 	pass(CUT, keep, ALWAYS, "shipped code of what is not hot is kept") \
 	pass(ANNOTATE, unfold, ALWAYS, "the hot module is read") \
@@ -64,7 +64,7 @@ static const struct {
 };
 
 /* IF_GUIDED and IF_WANTED can be left out: nothing hangs on them but speed. */
-enum when { ALWAYS, IF_DOUBTED, IF_RETARGETED, IF_OPTIMIZED, IF_GUIDED, IF_WANTED };
+enum when { ALWAYS, IF_DOUBTED, IF_RETARGETED, IF_GUIDED, IF_WANTED };
 
 struct pass {
 	int (*run)(struct edit *edit, struct fault *reterr);
@@ -93,7 +93,6 @@ static bool is_wanted(const struct pass *pass, const struct edit_options *option
 	switch (pass->when) {
 	case IF_DOUBTED: return !options->trusts_facts;
 	case IF_RETARGETED: return options->cpu;
-	case IF_OPTIMIZED:
 	case IF_GUIDED: return !options->layout_only;
 	default: return true;
 	}
