@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* An object that carries IR, and is also linked behind that IR: its copy is as large, and has no group that the IR has. */
+/* An object that carries IR, and is also linked behind that IR: its copy is as large, and can be copied again. */
 
 #include "backend/object_groups.h"
 
