@@ -27,6 +27,13 @@ static int number_parse(const char **at, unsigned *ret)
 	return 0;
 }
 
+static void cpu_add(struct cpu_list *list, unsigned cpu)
+{
+	list->n += !cpu_list_has(list, cpu);
+	list->bits[cpu / 64] |= 1ull << cpu % 64;
+	list->highest = MAX(list->highest, cpu);
+}
+
 int cpu_list_parse(const char *text, struct cpu_list *ret)
 {
 	struct cpu_list list = { 0 };
@@ -45,11 +52,8 @@ int cpu_list_parse(const char *text, struct cpu_list *ret)
 		}
 		if (last < first || (*at && *at != ',' && *at != '\n'))
 			return -EINVAL;
-		for (unsigned cpu = first; cpu <= last; cpu++) {
-			list.n += !cpu_list_has(&list, cpu);
-			list.bits[cpu / 64] |= 1ull << cpu % 64;
-			list.highest = MAX(list.highest, cpu);
-		}
+		for (unsigned cpu = first; cpu <= last; cpu++)
+			cpu_add(&list, cpu);
 		at += *at == ',';
 	}
 	*ret = list;
@@ -69,10 +73,31 @@ static int list_read(const char *path, struct cpu_list *ret)
 	return r;
 }
 
+/* "cpu3 71 0 ...": a line for each that is online */
+static void lines_read(const char *path, struct cpu_list *ret)
+{
+	FILE *file = fopen(path, "re");
+	char line[4096];
+
+	*ret = (struct cpu_list){ 0 };
+	while (file && fgets(line, sizeof(line), file)) {
+		const char *at = line + strlen("cpu");
+		unsigned cpu;
+
+		if (strncmp(line, "cpu", strlen("cpu")) == 0 && number_parse(&at, &cpu) == 0)
+			cpu_add(ret, cpu);
+	}
+	if (file)
+		fclose(file);
+}
+
 void cpu_list_online(struct cpu_list *ret)
 {
-	if (list_read("/sys/devices/system/cpu/online", ret) < 0 || !ret->n)
-		*ret = (struct cpu_list){ .n = 1, .bits = { 1 } };
+	if (list_read("/sys/devices/system/cpu/online", ret) == 0 && ret->n)
+		return;
+	lines_read("/proc/stat", ret); /* a root that was only entered often has no /sys */
+	if (!ret->n)
+		cpu_add(ret, 0);
 }
 
 void cpu_list_nohz_full(struct cpu_list *ret)

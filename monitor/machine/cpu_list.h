@@ -19,7 +19,7 @@ struct cpu_list {
 
 /** cpu_list_parse() - "0-3,8,10-11\n"; -EINVAL when it is not such a list */
 int cpu_list_parse(const char *text, struct cpu_list *ret);
-/** cpu_list_online() - /sys/devices/system/cpu/online; CPU 0 alone when that cannot be read */
+/** cpu_list_online() - /sys/devices/system/cpu/online, or the lines of /proc/stat; CPU 0 alone when neither can be read */
 void cpu_list_online(struct cpu_list *ret);
 /** cpu_list_nohz_full() - CPUs without a regular tick (usually none) */
 void cpu_list_nohz_full(struct cpu_list *ret);

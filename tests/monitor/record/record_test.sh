@@ -69,6 +69,17 @@ timeout -s TERM 1.5 "$morph" record -p "$pid" -o term.samples 2>log
 kill "$pid"
 lawful term.samples
 
+echo "all CPUs are sampled where there is no /sys, as in a root that was only entered"
+if [ "$(id -u)" = 0 ]; then
+	for cpu in $(awk '/^cpu[0-9]/ { print substr($1, 4) }' /proc/stat); do
+		unshare --mount sh -euc 'umount -R -l /sys 2>/dev/null || mount -t tmpfs none /sys; [ ! -e /sys/devices ]; exec "$@"' sh \
+			"$morph" record -o entered.samples -- taskset -c "$cpu" "$victim" burn 0.3 2>log || fail "exit status $?"
+		lawful entered.samples
+		[ "$(field entered.samples .attributed)" -gt 120 ] || fail "CPU $cpu: $(field entered.samples .attributed) samples"
+		[ "$(field entered.samples '[.lost[]] | add')" = 0 ] || fail "CPU $cpu: samples were lost"
+	done
+fi
+
 echo "the whole machine"
 if [ "$(id -u)" = 0 ]; then
 	"$victim" burn 2 &
