@@ -59,6 +59,19 @@ static void lto_flags_add(const struct cc *cc, struct arguments *args)
 }
 
 /*
+ * libtool believes that -fPIC works if clang says the same with and without it. A warning of a -D is told with its place among
+ * clang's own definitions, of which -fPIC is another one.
+ */
+static void question_flags_add(const struct cc *cc, struct arguments *args)
+{
+	if (!cc->line.is_question)
+		return;
+	arguments_add(args, "-Wno-invalid-pp-token");
+	arguments_add(args, "-Wno-macro-redefined");
+	arguments_add(args, "-Wno-builtin-macro-redefined");
+}
+
+/*
  * dwz of Debian 12 and others read DWARF 4. And what GCC 12 accepts with a warning, a compiler of its name accepts.
  */
 static void defaults_add(const struct cc *cc, struct arguments *args)
@@ -77,6 +90,7 @@ static void defaults_add(const struct cc *cc, struct arguments *args)
 	arguments_add(args, "-fdebug-default-version=4");
 	for (size_t i = 0; cc->who.is_gcc && i < ARRAY_SIZE(lenience); i++)
 		arguments_add(args, lenience[i]);
+	question_flags_add(cc, args);
 	if (cc->who.standard)
 		arguments_add(args, cc->who.standard);
 }

@@ -74,6 +74,16 @@ cp conftest.c UU/try.c && cp conftest.c UUID/try.c
 (cd UU && must morph cc -O2 -o try try.c && ./try && carries_nothing try) || fail "a question of metaconfig's"
 (cd UUID && must morph cc -O2 -o try try.c && ./try) && readelf -SW UUID/try | says '\.morph' || fail "a program in UUID"
 readelf -p .comment conftest | says LLD || fail "a probe was linked by another linker than programs are"
+# libtool: -fPIC works if it changes nothing that is said (curl's definitions have backslashes there)
+echo 'int some_variable = 0;' >conftest.c
+cp conftest.c some.c
+for flags in '-DX=\"a\"' '-DX=1 -DX=2' '-D__FILE__=1'; do
+	morph cc -O2 $flags -c conftest.c >without.log 2>&1 || fail "$flags"
+	morph cc -O2 $flags -fPIC -DPIC -c conftest.c >with.log 2>&1 || fail "$flags -fPIC"
+	cmp -s without.log with.log || fail "-fPIC changes what is said of $flags: $(head -1 with.log)"
+	must morph cc -O2 $flags -c some.c && said warning
+done
+echo 'int main(void) { return 0; }' >conftest.c
 must_not morph cc -o conftest hello.c -lnot-there
 echo 'int main(void) { return 3; }' | morph cc -x c - -o conftest >out.log 2>&1 || fail "standard input"
 ./conftest; same $? 3 "from standard input"
