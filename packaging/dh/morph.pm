@@ -34,6 +34,11 @@ if (get_buildoption('nomorph')) {
 	$ENV{MORPH_SKIP_PROGRAMS} //= join(':', (map { "$top*/$_/*" } @skipped), map { "$top*/$_" } @named);
 	mkdirs('debian/.debhelper');
 	$ENV{MORPH_REPORT} //= getcwd() . "/$report";
+	# Of what is missing, dh_morph_symbols says whether it matters; a rule may call dh again.
+	if ($ENV{MORPH_SYMBOLS} //= !defined($ENV{DPKG_GENSYMBOLS_CHECK_LEVEL}) || 0) {
+		$ENV{DPKG_GENSYMBOLS_CHECK_LEVEL} = 0;
+		insert_after('dh_makeshlibs', 'dh_morph_symbols');
+	}
 	insert_before('dh_strip', 'dh_morph');
 	insert_after('dh_gencontrol', 'dh_morph_gencontrol');
 	insert_after('dh_builddeb', 'dh_morph_builddeb');

@@ -41,7 +41,7 @@ def morph_files():
     prefix = os.path.dirname(BIN)
     module = "share/perl5/Debian/Debhelper/Sequence/morph.pm"
     prefix = prefix if os.path.exists(os.path.join(prefix, module)) else "/usr"
-    for name in ("bin/dh_morph", "bin/dh_morph_gencontrol", "bin/dh_morph_builddeb", module):
+    for name in ("bin/dh_morph", "bin/dh_morph_gencontrol", "bin/dh_morph_builddeb", "bin/dh_morph_symbols", module):
         names[os.path.join(prefix, name)] = f"/usr/{name}"
     missing = [path for path in names if not os.path.lexists(path)]
     if missing or not any("/masquerade/" in path for path in names):

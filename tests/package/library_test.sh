@@ -121,6 +121,34 @@ cat >"$root/build/pair/debian/control" <<-'END'
 	 nobody-else
 	Depends: ${shlibs:Depends}, ${misc:Depends}
 	Description: the same, instead
+
+	Package: libpair1
+	Architecture: any
+	Depends: ${shlibs:Depends}, ${misc:Depends}
+	Description: a library of C++
+END
+# GCC makes both constructors of an abstract class, clang the one that somebody can call.
+cat >"$root/build/pair/pair.cc" <<-'END'
+	struct shape {
+		shape(int size);
+		virtual ~shape();
+		virtual int area() const = 0;
+		int size;
+	};
+	shape::shape(int size) : size(size) {}
+	shape::~shape() {}
+END
+cat >"$root/build/pair/debian/libpair1.symbols" <<-'END'
+	libpair.so.1 libpair1 #MINVER#
+	 (optional)_ZN5shape4goneEv@Base 0
+	 _ZN5shapeC1Ei@Base 0
+	 _ZN5shapeC2Ei@Base 0
+	 _ZN5shapeD0Ev@Base 0
+	 _ZN5shapeD1Ev@Base 0
+	 _ZN5shapeD2Ev@Base 0
+	 _ZTI5shape@Base 0
+	 _ZTS5shape@Base 0
+	 _ZTV5shape@Base 0
 END
 cat >"$root/build/pair/debian/rules" <<-'END'
 	#!/usr/bin/make -f
@@ -129,16 +157,19 @@ cat >"$root/build/pair/debian/rules" <<-'END'
 	> dh $@
 	override_dh_auto_build:
 	> gcc -O2 pair.c -o pair && gcc -O2 own.c -o own
+	> g++ -O2 -fPIC -shared -Wl,-soname,libpair.so.1 pair.cc -o libpair.so.1
 	override_dh_auto_install:
 	> install -D pair debian/pair-a/usr/bin/pair
 	> install -D pair debian/pair-b/usr/lib/pair/pair && install -D own debian/pair-b/usr/bin/own
 	> install -D pair debian/pair-c/usr/bin/pair
+	> install -D -m 644 libpair.so.1 debian/libpair1/usr/lib/libpair.so.1
 END
 chmod 755 "$root/build/pair/debian/rules"
 echo '3.0 (native)' >"$root/build/pair/debian/source/format"
 printf 'pair (1) unstable; urgency=low\n\n  * New.\n\n -- Nobody <nobody@example.org>  Thu, 01 Jan 2026 00:00:00 +0000\n' >"$root/build/pair/debian/changelog"
 must "building pair" root_run "$root" sh -c "cd /build/pair && dpkg-buildpackage -us -uc -b"
 grep -q 'pair-b: IR of files that others have, too, is in pair-a-morph' "$work/log" || fail "dh_morph says $(grep dh_morph: "$work/log")"
+grep -q 'dh_morph_symbols: libpair1: 1 symbols that only GCC makes are missing' "$work/log" || fail "$(grep dh_morph_symbols "$work/log")"
 cp "$root"/build/pair*.deb "$root/packages/"
 [[ $(field pair-a-morph Depends) == "pair-a (= 1)" ]] || fail "Depends of pair-a-morph: $(field pair-a-morph Depends)"
 [[ $(field pair-b-morph Depends) == "pair-b (= 1), pair-a-morph (= 1)" ]] || fail "Depends of pair-b-morph: $(field pair-b-morph Depends)"
@@ -150,6 +181,17 @@ done
 must "installing what is there instead" root_run "$root" sh -c \
 	'apt-get -qq -y install /packages/pair-c_*.deb /packages/pair-c-morph_*.deb pair-a- pair-a-morph- pair-b-morph-'
 [[ $(root_run "$root" morph inspect --json /usr/bin/pair | jq .functions) -ge 1 ]] || fail "what the other /usr/bin/pair carries is not found"
+
+step "symbols that somebody needs"
+refuses() { ! root_run "$root" sh -c "cd /build/pair && $1 dpkg-buildpackage -us -uc -b" >"$work/refused" 2>&1 || fail "it builds: $1"; }
+refuses DPKG_GENSYMBOLS_CHECK_LEVEL=1 # as it would without Morph
+grep -q 'dh_makeshlibs: error' "$work/refused" || fail "it says $(tail -3 "$work/refused")"
+for name in _ZN5shape4areaEv gone; do
+	sed -i "2i\\ $name@Base 0" "$root/build/pair/debian/libpair1.symbols"
+	refuses ""
+	grep -q "libpair1: no library has $name" "$work/refused" || fail "it says $(tail -3 "$work/refused")"
+	sed -i 2d "$root/build/pair/debian/libpair1.symbols"
+done
 
 step "installing it, and a program that uses it"
 must "installing libpng" install_packages libpng16-16 libpng16-16-morph libpng-dev libpng-tools libpng-tools-morph
