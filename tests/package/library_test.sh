@@ -130,19 +130,19 @@ END
 # GCC makes both constructors of an abstract class, clang the one that somebody can call.
 cat >"$root/build/pair/pair.cc" <<-'END'
 	struct shape {
-		shape(int size);
+		shape(unsigned long size);
 		virtual ~shape();
 		virtual int area() const = 0;
-		int size;
+		unsigned long size;
 	};
-	shape::shape(int size) : size(size) {}
+	shape::shape(unsigned long size) : size(size) {}
 	shape::~shape() {}
 END
 cat >"$root/build/pair/debian/libpair1.symbols" <<-'END'
 	libpair.so.1 libpair1 #MINVER#
 	 (optional)_ZN5shape4goneEv@Base 0
-	 _ZN5shapeC1Ei@Base 0
-	 _ZN5shapeC2Ei@Base 0
+	 (subst)_ZN5shapeC1E{size_t}@Base 0
+	 _ZN5shapeC2Em@Base 0
 	 _ZN5shapeD0Ev@Base 0
 	 _ZN5shapeD1Ev@Base 0
 	 _ZN5shapeD2Ev@Base 0
