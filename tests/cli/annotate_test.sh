@@ -178,7 +178,8 @@ void other(void) { for (volatile unsigned i = 0; i < 300000000; i++) ; }
 END
 gcc -O1 -shared -fPIC -Wl,--build-id -o libother.so other.c
 gcc -O1 -Wl,--build-id -o shared shared.c -L. -lother -Wl,-rpath,"$work"
-"$morph" record -q -F 2000 -o shared.samples -- sh -c './shared; i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'
+"$morph" record -q -F 2000 -o shared.samples -- sh -c './shared; i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done
+	dd if=/dev/zero of=/dev/null bs=1M count=4000 status=none'
 "$morph" annotate "$(basename "$(readlink -f /bin/sh)")" -s shared.samples >dash.txt
 says '^elsewhere .*libother.so' <dash.txt
 "$morph" annotate libother.so -s shared.samples >other.txt
