@@ -16,8 +16,6 @@
 
 #include "base/macro.h"
 
-enum { COLD, CALLED, SAMPLED };
-
 struct placement {
 	uint64_t address, count;
 	uint32_t block;
@@ -64,7 +62,7 @@ static void functions_warm(struct code *code)
 
 		for (uint32_t b = 0; b < function->n_blocks && !code->warm[f]; b++)
 			if (code->blocks[function->first_block + b].samples > 0)
-				code->warm[f] = SAMPLED;
+				code->warm[f] = CODE_SAMPLED;
 	}
 }
 
@@ -213,28 +211,28 @@ static int warm_decode(struct decoding *d, struct arena *arena)
 {
 	struct code *code = d->code;
 	uint32_t n;
-	int r = all_decode(d, SAMPLED);
+	int r = all_decode(d, CODE_SAMPLED);
 
 	if (r < 0)
 		return r;
-	n = calls_of_all(code, SAMPLED, NULL);
+	n = calls_of_all(code, CODE_SAMPLED, NULL);
 	code->calls = arena_array(arena, struct code_call, n);
 	if (!code->calls)
 		return -ENOMEM;
-	calls_of_all(code, SAMPLED, code->calls);
+	calls_of_all(code, CODE_SAMPLED, code->calls);
 	for (uint32_t i = 0; i < n; i++)
-		if (code->warm[code->calls[i].callee] == COLD)
-			code->warm[code->calls[i].callee] = CALLED;
-	r = all_decode(d, CALLED);
+		if (code->warm[code->calls[i].callee] == CODE_COLD)
+			code->warm[code->calls[i].callee] = CODE_CALLED;
+	r = all_decode(d, CODE_CALLED);
 	if (r < 0)
 		return r;
-	code->n_calls = calls_of_all(code, CALLED, NULL);
+	code->n_calls = calls_of_all(code, CODE_CALLED, NULL);
 	code->calls = arena_array(arena, struct code_call, code->n_calls);
 	if (!code->calls)
 		return -ENOMEM;
-	calls_of_all(code, CALLED, code->calls);
+	calls_of_all(code, CODE_CALLED, code->calls);
 	for (size_t f = 0; f < code->map->n_functions; f++)
-		code->n_warm += code->warm[f] != COLD;
+		code->n_warm += code->warm[f] != CODE_COLD;
 	return 0;
 }
 

@@ -19,6 +19,12 @@
 #include "module/image.h"
 #include "profiles/samples/sample_log.h"
 
+enum code_warmth {
+	CODE_COLD,
+	CODE_CALLED, /* by a function that has samples */
+	CODE_SAMPLED,
+};
+
 enum code_depth {
 	CODE_LENGTHS, /* n_insns of the blocks with samples; no insns[], samples[], calls[] */
 	CODE_INSNS,
@@ -43,7 +49,7 @@ struct code {
 	double *samples;	     /* one per insn */
 	double *went;  /* one per map->edges[]: times the end of its block was seen to go this way */
 	double *left;  /* one per map->blocks[]: ... to leave the function */
-	uint8_t *warm; /* per function: 0 no, 1 called by a sampled one, 2 sampled */
+	uint8_t *warm; /* enum code_warmth of each function */
 	struct code_call *calls; /* by block */
 	uint32_t n_insns, n_calls, n_warm;
 	double mapped, unmapped; /* samples */

@@ -28,6 +28,7 @@ struct fit_options fit_options_default(void)
 		.calls_miss = 0.6,
 		.rounds = 3,
 		.evaluations = 80,
+		.entangled_work = 16000000,
 	};
 }
 
@@ -180,7 +181,7 @@ int fit_run(struct arena *arena, const struct code *code, const float *costs,
 	    const struct fit_options *options, struct fit_result *ret)
 {
 	_clean_(arena_freep) struct arena *scratch = arena_new();
-	struct fit fit = { .code = code, .options = options };
+	struct fit fit = { .code = code, .options = options, .spare_work = options->entangled_work };
 	struct fit_work w = { 0 };
 	int r;
 

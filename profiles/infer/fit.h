@@ -27,6 +27,7 @@ struct fit_options {
 	double calls_miss;   /* weight against entries that no known call site explains */
 	unsigned rounds; /* over all functions; neighbours in the call graph see each other's last result */
 	unsigned evaluations; /* most per function and round */
+	size_t entangled_work; /* multiplications per evaluation for all functions that take hundreds per block */
 };
 
 struct fit_options fit_options_default(void);
@@ -42,7 +43,7 @@ struct fit_result {
  * fit_run() - fit all warm functions
  * @arena: owns @ret and the scratch
  * @costs: expected samples of each of code->insns[] per execution, relative (cost.h)
- * Return: 0 or -ENOMEM. Cost: O(instructions + edges) per evaluation.
+ * Return: 0 or -ENOMEM. Cost: O(instructions + edges) per evaluation, and options->entangled_work.
  */
 int fit_run(struct arena *arena, const struct code *code, const float *costs,
 	    const struct fit_options *options, struct fit_result *ret);

@@ -133,7 +133,26 @@ static void ways_see(const struct fit *fit, struct fit_function *f)
 	}
 }
 
-static int chain_init(struct arena *arena, const struct fit *fit, struct fit_function *f)
+/*
+ * Where each instruction of an interpreter leads to each other, a solution costs hundreds of multiplications per block.
+ * Functions with samples share what fit->spare_work allows; an attempt that fails costs half of it.
+ */
+static int chain_reduce(struct arena *arena, struct fit *fit, struct fit_function *f)
+{
+	size_t own = (size_t)MARKOV_WORK_PER_BLOCK * (f->n_blocks + 50);
+	size_t spare = fit->code->warm[f->index] == CODE_SAMPLED ? fit->spare_work : 0, work;
+	int r = markov_new(arena, f->n_blocks + 1, f->edges, f->n_edges, own + spare, &f->markov);
+
+	if (r == -E2BIG)
+		fit->spare_work -= spare / 2;
+	if (r < 0)
+		return r;
+	work = markov_work(f->markov);
+	fit->spare_work -= work > own ? work - own : 0;
+	return 0;
+}
+
+static int chain_init(struct arena *arena, struct fit *fit, struct fit_function *f)
 {
 	const struct block_map *map = fit->code->map;
 	uint32_t n = f->n_blocks, n_edges = 0;
@@ -162,8 +181,7 @@ static int chain_init(struct arena *arena, const struct fit *fit, struct fit_fun
 	for (uint32_t w = 0; w < f->n_ways; w++)
 		f->x[w] = f->ways[w].prior;
 	ways_see(fit, f);
-	return markov_new(arena, n + 1, f->edges, f->n_edges, (size_t)MARKOV_WORK_PER_BLOCK * (n + 50),
-			  &f->markov);
+	return chain_reduce(arena, fit, f);
 }
 
 /* @retterms: NULL to count. */

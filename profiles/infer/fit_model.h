@@ -58,6 +58,7 @@ struct fit {
 	double *log_entries; /* per map function; NaN: not fitted */
 	double *called;	     /* per map function: sum of the counts of its known call sites */
 	double root_spread;
+	size_t spare_work; /* markov_work() that entangled functions may have above their own */
 };
 
 /**

@@ -36,6 +36,7 @@ struct step {
 
 struct markov {
 	uint32_t n_states, n_edges, n_slots, n_steps;
+	size_t work;
 	uint32_t *edge_slots;
 	struct step *steps; /* in the order of reduction; state 0 is none of them */
 	struct way *ways;
@@ -244,6 +245,7 @@ static void pattern_done(struct pattern *p)
 static int pattern_keep(const struct pattern *p, struct arena *arena, struct markov *m)
 {
 	m->n_slots = p->n_slots;
+	m->work = p->n_targets;
 	m->ways = arena_array(arena, struct way, p->n_ways);
 	m->targets = arena_array(arena, uint32_t, p->n_targets);
 	m->slots = arena_array(arena, double, p->n_slots);
@@ -283,6 +285,11 @@ int markov_new(struct arena *arena, uint32_t n_states, const struct markov_edge 
 	if (r == 0)
 		*ret = m;
 	return r;
+}
+
+size_t markov_work(const struct markov *markov)
+{
+	return markov->work;
 }
 
 static void step_run(struct markov *m, const struct step *step)

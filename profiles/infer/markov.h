@@ -33,6 +33,9 @@ struct markov_edge {
 int markov_new(struct arena *arena, uint32_t n_states, const struct markov_edge *edges, uint32_t n_edges,
 	       size_t max_work, struct markov **ret);
 
+/** markov_work() - multiplications per solution */
+size_t markov_work(const struct markov *markov);
+
 /**
  * markov_solve() - expected visits of every state, starting in state 0 once
  * @probabilities:  one per edge

@@ -74,7 +74,7 @@ static void program_open(const struct block_map *plain, const uint8_t *code, siz
 	struct elf_maker elf;
 	int fd;
 
-	elf_maker_begin(&elf, 64);
+	elf_maker_begin(&elf, MAX(64u, n));
 	fd = elf_maker_finish(&elf);
 	CHECK_INT(pwrite(fd, code, n, TEXT), n);
 	CHECK_INT(pwrite(fd, &machine, sizeof(machine), offsetof(Elf64_Ehdr, e_machine)), sizeof(machine));
@@ -253,6 +253,70 @@ TEST(a_jump_behind_a_branch_is_followed)
 	program_open(&plain, code, sizeof(code), EM_X86_64);
 	CHECK_INT(estimate_blocks(map, image, &module, &estimator_best, &e, &fault), 0);
 	CHECK(e.edges[0] > 5 * e.edges[1]);
+	estimate_done(&e);
+	program_free();
+}
+
+#define OPERATIONS 60u
+
+/*
+ * An interpreter: each operation, "jmp *%rax", leads to each other. The first is the branch of the test before this one,
+ * and what lies behind it. In such a function, too, jumps that were seen decide.
+ */
+TEST(where_all_leads_to_all_jumps_that_were_seen_decide_too)
+{
+	enum { N = OPERATIONS + 4, WAYS = 4 + (OPERATIONS + 1) * (OPERATIONS + 1) };
+	static struct block world[N] = {
+		{ .address = TEXT, .size = 12, .n_edges = 2 },
+		{ .address = TEXT + 12, .size = 4, .id = 1, .first_edge = 2, .n_edges = 1 },
+		{ .address = TEXT + 16,
+		  .size = 4,
+		  .id = 2,
+		  .flags = BLOCK_FALLS_THROUGH,
+		  .first_edge = 3,
+		  .n_edges = 1 },
+		{ .address = TEXT + 20, .size = 4, .id = 3, .flags = BLOCK_RETURNS },
+	};
+	static struct block_edge ways[WAYS] = {
+		{ 1, 1u << 30 }, { 2, 1u << 30 }, { 3, 1u << 31 }, { 3, 1u << 31 }
+	};
+	static uint8_t code[24 + 2 * OPERATIONS];
+	struct block_function all[] = {
+		{ .address = TEXT, .guid = FOO, .name = (char *)"run", .n_blocks = N }
+	};
+	struct block_map plain = { .functions = all,
+				   .blocks = world,
+				   .edges = ways,
+				   .n_functions = 1,
+				   .n_blocks = N,
+				   .n_edges = WAYS };
+	struct sample_count counts[OPERATIONS + 2] = { { TEXT, 40 }, { TEXT + 21, 88 } };
+	struct sample_branch seen[] = { { TEXT + 8, TEXT + 12, 4 }, { TEXT + 8, TEXT + 16, 36 } };
+	struct sample_module module = {
+		.counts = counts, .n_counts = OPERATIONS + 2, .branches = seen, .n_branches = 2
+	};
+	struct estimate e;
+	uint32_t at = 4;
+
+	memset(code, 0x90, 24);
+	memcpy(code + 8, (uint8_t[]){ 0x75, 6 }, 2);
+	for (uint32_t from = 3; from < N; from++) {
+		world[from].first_edge = at;
+		world[from].n_edges = OPERATIONS + 1;
+		for (uint32_t to = 3; to < N; to++)
+			ways[at++] = (struct block_edge){ to > 3 ? to : 0, (1u << 31) / (OPERATIONS + 1) };
+	}
+	for (uint32_t i = 0; i < OPERATIONS; i++) {
+		world[4 + i].address = TEXT + 24 + 2 * i;
+		world[4 + i].size = 2;
+		world[4 + i].id = 4 + i;
+		memcpy(code + 24 + 2 * i, (uint8_t[]){ 0xff, 0xe0 }, 2);
+		counts[2 + i] = (struct sample_count){ TEXT + 24 + 2 * i, 5 };
+	}
+	program_open(&plain, code, sizeof(code), EM_X86_64);
+	CHECK_INT(estimate_blocks(map, image, &module, &estimator_best, &e, &fault), 0);
+	CHECK(e.edges[1] > 5 * e.edges[0]);
+	CHECK(fabs(e.blocks[1] + e.blocks[2] - e.blocks[0]) < 1e-6 * e.blocks[0]);
 	estimate_done(&e);
 	program_free();
 }

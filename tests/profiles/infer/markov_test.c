@@ -156,6 +156,9 @@ TEST(too_much_work_and_nonsense_are_refused)
 			edges[n++] = (struct markov_edge){ from, to };
 	CHECK_INT(markov_new(arena, 20, edges, n, 100, &markov), -E2BIG);
 	CHECK_INT(markov_new(arena, 20, edges, n, 10000, &markov), 0);
+	CHECK(markov_work(markov) > 100 && markov_work(markov) <= 10000);
+	CHECK_INT(markov_new(arena, 20, edges, n, markov_work(markov), &markov), 0);
+	CHECK_INT(markov_new(arena, 20, edges, n, markov_work(markov) - 1, &markov), -E2BIG);
 	edges[0].to = 0;
 	CHECK_INT(markov_new(arena, 20, edges, n, 10000, &markov), -EINVAL);
 	edges[0].to = 20;
