@@ -109,6 +109,15 @@ void facts_attributes_strip(LLVMModuleRef module, unsigned classes);
 void facts_variables_strip(LLVMModuleRef module, unsigned classes);
 void facts_metadata_strip(LLVMValueRef instruction, unsigned classes);
 void facts_call_attributes_strip(LLVMValueRef call, unsigned classes);
+/*
+ * What functions of @module return, as intervals that their code shows; NULL: no memory. They are known by name, so they can be
+ * given, as the attribute range, to the same functions once their bodies are gone. facts_returned_free() accepts NULL.
+ */
+struct facts_returned;
+struct facts_returned *facts_returned_find(LLVMModuleRef module);
+void facts_returned_give(LLVMModuleRef module, const struct facts_returned *returned);
+void facts_returned_free(struct facts_returned *returned);
+DEFINE_CLEANUP(struct facts_returned *, facts_returned_free);
 /* Has it an instruction or call that is not known here to be the same without facts? */
 bool facts_function_is_strange(LLVMValueRef function);
 /* The same as code generation makes of an exact division, before @division, without a claim; NULL: it makes nothing special. */

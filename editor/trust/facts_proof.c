@@ -347,7 +347,8 @@ int facts_proof_make(LLVMModuleRef module, const struct name_set *wanted, struct
 		     struct name_set *retbound, struct fault *reterr)
 {
 	LLVMModuleRef copy = LLVMCloneModule(module);
-	int r = strange_collect(copy, wanted, retbound);
+	_clean_(facts_returned_freep) struct facts_returned *returned = facts_returned_find(copy);
+	int r = returned ? strange_collect(copy, wanted, retbound) : -ENOMEM;
 
 	if (r == 0)
 		r = others_leave(copy, wanted, reterr);
@@ -358,8 +359,10 @@ int facts_proof_make(LLVMModuleRef module, const struct name_set *wanted, struct
 		r = facts_strip(copy, FACTS_PROVED, reterr);
 	if (r == 0)
 		r = facts_rederive(copy, reterr);
-	if (r == 0)
+	if (r == 0) {
+		facts_returned_give(copy, returned);
 		calls_visit(copy, last_call_mark);
+	}
 	if (r == 0)
 		r = ir_write(copy, &ret[1]);
 	LLVMDisposeModule(copy);
