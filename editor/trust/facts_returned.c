@@ -19,7 +19,7 @@
 #define CALLS_MAX 8u   /* that return what the next one returns */
 
 struct interval {
-	bool is_known, is_empty; /* empty: of a join that leads to itself */
+	bool is_known, is_empty; /* empty: no value at all, and known */
 	int64_t low, high;
 };
 
@@ -83,6 +83,7 @@ static struct interval function_interval(struct look *look, LLVMValueRef functio
 	return all.is_empty ? unknown : all;
 }
 
+/* A join on the way to itself adds nothing: only what leaves a value as it is leads from it back to it. */
 static struct interval join_interval(struct look *look, LLVMValueRef phi)
 {
 	struct interval all = { .is_known = true, .is_empty = true };
