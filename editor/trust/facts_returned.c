@@ -14,9 +14,10 @@
 #include "editor/trust/facts.h"
 #include "module/array.h"
 
-#define LOOKS_MAX 256u /* values of one function; more: nothing is known of it */
-#define JOINS_MAX 16u  /* that lead to one another */
-#define CALLS_MAX 8u   /* that return what the next one returns */
+#define LOOKS_MAX 256u	  /* values of one function; more: nothing is known of it */
+#define BLOCKS_MAX 65536u /* of it and of those that it calls, counted each time */
+#define JOINS_MAX 16u	  /* that lead to one another */
+#define CALLS_MAX 8u	  /* that return what the next one returns */
 
 struct interval {
 	bool is_known, is_empty; /* empty: no value at all, and known */
@@ -24,7 +25,7 @@ struct interval {
 };
 
 struct look {
-	unsigned left;
+	unsigned left, blocks_left;
 	LLVMValueRef joins[JOINS_MAX];
 	unsigned n_joins, n_calls;
 };
@@ -76,6 +77,11 @@ static struct interval function_interval(struct look *look, LLVMValueRef functio
 	     b = LLVMGetNextBasicBlock(b)) {
 		LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
 
+		if (look->blocks_left == 0) {
+			all = unknown;
+			break;
+		}
+		look->blocks_left--;
 		if (end && LLVMIsAReturnInst(end) && LLVMGetNumOperands(end) == 1)
 			all = interval_join(all, value_interval(look, LLVMGetOperand(end, 0)));
 	}
@@ -202,7 +208,7 @@ struct facts_returned *facts_returned_find(LLVMModuleRef module)
 	struct facts_returned *all = calloc(1, sizeof(*all));
 
 	for (LLVMValueRef f = LLVMGetFirstFunction(module); f && all; f = LLVMGetNextFunction(f)) {
-		struct look look = { .left = LOOKS_MAX };
+		struct look look = { .left = LOOKS_MAX, .blocks_left = BLOCKS_MAX };
 		struct interval interval = function_interval(&look, f);
 
 		if (interval.is_known && !returned_add(all, f, interval)) {

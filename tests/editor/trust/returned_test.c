@@ -3,6 +3,7 @@
 /* What functions return, of their code alone: an interval that holds whatever the IR claims, or nothing. */
 
 #include <llvm-c/Core.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "editor/trust/facts.h"
@@ -106,6 +107,34 @@ TEST(whoever_claims_what_the_code_does_not_show_is_not_believed)
 	returns("  %v = call i32 @weak()\n  ret i32 %v\n", "");
 	returns("  %v = call i32 @not_this_one()\n  ret i32 %v\n", "");
 	returns("  unreachable\n", "");
+}
+
+/* A function of @n blocks, which returns 1, and one that returns what it does. Does anybody say so of both? */
+static bool is_known_of_blocks(unsigned n)
+{
+	size_t size = 32u * (size_t)n + 256, at;
+	char *text = malloc(size), *all;
+	bool is_known;
+
+	CHECK(text != NULL);
+	at = (size_t)snprintf(text, size, "define hidden i32 @long() {\n  br label %%b1\n");
+	for (unsigned i = 1; i < n; i++)
+		at += (size_t)snprintf(text + at, size - at, "b%u:\n  br label %%b%u\n", i, i + 1);
+	snprintf(text + at, size - at,
+		 "b%u:\n  ret i32 1\n}\ndefine hidden i32 @as_long() {\n  %%v = call i32 @long()\n  ret i32 "
+		 "%%v\n}\n",
+		 n);
+	all = given(text);
+	is_known = strstr(all, "range(i32 1, 2) i32 @long(") && strstr(all, "range(i32 1, 2) i32 @as_long(");
+	LLVMDisposeMessage(all);
+	free(text);
+	return is_known;
+}
+
+TEST(no_more_blocks_are_looked_at_than_a_budget_allows)
+{
+	CHECK(is_known_of_blocks(1000));
+	CHECK(!is_known_of_blocks(70000));
 }
 
 TEST(they_are_given_to_functions_of_that_name_and_type)
