@@ -229,9 +229,9 @@ def dates(n)
   end
 end
 
-percent = ARGV[0].to_i
+rounds = ARGV[0].to_i * 30
 cache = Cache.new(60)
-percent.times do |round|
+rounds.times do |round|
   tokens = Lexer.new(SOURCE.sub("LIMIT", (20 + round % 5).to_s)).each.to_a
   program = Parser.new(tokens).program
   scope = {}

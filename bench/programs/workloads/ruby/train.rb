@@ -126,9 +126,9 @@ def fibers(n)
   primes.size
 end
 
-percent = ARGV[0].to_i
+rounds = ARGV[0].to_i * 6
 rng = Rng.new(7)
-percent.times do |round|
+rounds.times do |round|
   shop = Shop.new(rng)
   text = lines(rng, 350)
   text.each { |line| shop.read(line) }
