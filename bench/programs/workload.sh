@@ -25,7 +25,7 @@
 #	workload_suite		which part of the package's suite that is, where it is not all of it
 #	workload_tables		no: for bench/packages/packages only
 #	workload_kind		program (PIE, the default), library (flags of position by its build system), static-pie, no-pie
-#	workload_count_percent	how much of the test is counted under callgrind; default 2
+#	workload_count_percent	how much of the test is counted under callgrind, at least; default 2. More where that is mostly start-up
 #
 # Training and test inputs differ always.
 

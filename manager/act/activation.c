@@ -45,7 +45,11 @@ static int keep_original(struct manager *m, struct installed *in, struct fault *
 				       .uid = (uint64_t)in->target.uid,
 				       .gid = (uint64_t)in->target.gid,
 				       .mode = (uint64_t)in->target.mode,
-				       .mtime_ns = (uint64_t)in->target.mtime_ns };
+				       .mtime_ns = (uint64_t)in->target.mtime_ns,
+				       .names = in->generation.number ?
+							store_target_names(m->store, in->module.key,
+									   in->target.path) :
+							(uint64_t)in->examination.file.st.st_nlink };
 	struct generation_row shipped = { 0 };
 	char path[PATH_MAX];
 	int r = generation_get(m->state, in->module.id, 0, &shipped, reterr);
@@ -160,10 +164,15 @@ static int switch_file(struct manager *m, struct installed *in, const struct gen
 		       struct fault *reterr)
 {
 	struct replacement *file = &in->examination.file;
-	int64_t mtime = to->number ? stat_mtime_ns(&file->st) : in->target.mtime_ns;
 	_clean_(fd_closep) int fd = source_open(m, in, to, reterr);
-	int r = fd < 0 ? fd : replacement_prepare(file, fd, to->digest, mtime, reterr);
+	int r = fd;
 
+	if (fd >= 0 && to->number)
+		r = replacement_prepare(file, fd, to->digest, stat_mtime_ns(&file->st), reterr);
+	else if (fd >= 0)
+		r = replacement_prepare_shipped(file, fd, to->digest, in->target.mtime_ns,
+						store_target_names(m->store, in->module.key, in->target.path),
+						reterr);
 	return r < 0 ? r : replacement_commit(file, reterr);
 }
 

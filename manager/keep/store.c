@@ -48,9 +48,13 @@ static const struct config_key generation_keys[] = {
 };
 
 static const struct config_key target_keys[] = {
-	KEY(store_target, "path", CONFIG_TEXT, path),	      KEY(store_target, "uid", CONFIG_UINT, uid),
-	KEY(store_target, "gid", CONFIG_UINT, gid),	      KEY(store_target, "mode", CONFIG_UINT, mode),
-	KEY(store_target, "mtime_ns", CONFIG_UINT, mtime_ns), { NULL },
+	KEY(store_target, "path", CONFIG_TEXT, path),
+	KEY(store_target, "uid", CONFIG_UINT, uid),
+	KEY(store_target, "gid", CONFIG_UINT, gid),
+	KEY(store_target, "mode", CONFIG_UINT, mode),
+	KEY(store_target, "mtime_ns", CONFIG_UINT, mtime_ns),
+	KEY(store_target, "names", CONFIG_UINT, names),
+	{ NULL },
 };
 
 const char *store_path(const char *store, const char *build_id, const char *suffix, char ret[PATH_MAX])
@@ -259,6 +263,19 @@ int store_put_target(const char *store, const char *build_id, const struct store
 	copy.path = encoded;
 	target_path(store, build_id, target->path, path);
 	return describe(path, target_keys, &copy, reterr);
+}
+
+uint64_t store_target_names(const char *store, const char *build_id, const char *path)
+{
+	struct store_target target = { 0 };
+	char file[PATH_MAX];
+	uint64_t names = 0;
+
+	target_path(store, build_id, path, file);
+	if (config_file_read(file, target_keys, &target, NULL) == 0)
+		names = target.names;
+	config_done(target_keys, &target);
+	return MAX(names, 1u);
 }
 
 int store_drop_target(const char *store, const char *build_id, const char *path, struct fault *reterr)

@@ -42,6 +42,7 @@ struct store_target {
 	char *path; /* any bytes; kept percent-encoded in the file */
 	uint64_t uid, gid, mode;
 	uint64_t mtime_ns; /* two's complement: may be before 1970 */
+	uint64_t names;	   /* of the shipped file, when it was replaced; 0: not told, by an earlier Morph */
 };
 
 /** store_path() - STORE/ab/cdef.../@suffix into @ret, which is returned; "" for the directory itself */
@@ -76,6 +77,8 @@ uint64_t store_module_bytes(const char *store, const char *build_id);
 
 int store_put_target(const char *store, const char *build_id, const struct store_target *target,
 		     struct fault *reterr);
+/** store_target_names() - how many names (hard links) the shipped file had that stood at @path; 1 if that is not known */
+uint64_t store_target_names(const char *store, const char *build_id, const char *path);
 int store_drop_target(const char *store, const char *build_id, const char *path, struct fault *reterr);
 
 /** store_check_file() - does @path hold bytes with @digest? -EBADMSG if not */

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/config_file.h"
 #include "base/file.h"
@@ -41,9 +40,11 @@ int store_check_version(const char *store, struct fault *reterr)
 
 int store_put_version(const char *store, struct fault *reterr)
 {
+	struct header header = { 0 };
 	char path[PATH_MAX], text[64];
 
-	if (access(path_join(store, "version", path), F_OK) == 0)
+	if (config_file_read(path_join(store, "version", path), keys, &header, NULL) == 0 &&
+	    header.version >= STORE_VERSION)
 		return 0;
 	snprintf(text, sizeof(text), "version = %d\n", STORE_VERSION);
 	return file_write(path, text, strlen(text), 0600, reterr);

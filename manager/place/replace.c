@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "manager/place/replace.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -210,11 +211,6 @@ int replacement_check(const struct replacement *r, bool privileged, bool back, s
 	struct statvfs fs;
 	int code;
 
-	if (r->st.st_nlink != 1 && !back)
-		return fault_set(reterr, -EPERM,
-				 "%s: has %lu names (hard links), and replacing one would "
-				 "part them; make it one file first",
-				 r->path, (unsigned long)r->st.st_nlink);
 	code = privileged || back ? 0 : check_privileges(r, reterr);
 	if (code == 0)
 		code = check_flags(r, reterr);
@@ -359,6 +355,66 @@ int replacement_prepare(const struct replacement *r, int from_fd, const char *di
 	if (code < 0)
 		replacement_discard(r);
 	return code;
+}
+
+/* Owner, mode and time of what is replaced, but for its time, which is @mtime_ns; another file than that one. */
+static bool may_be_sibling(const struct replacement *r, const struct stat *st, uint64_t size,
+			   int64_t mtime_ns)
+{
+	return S_ISREG(st->st_mode) && st->st_dev == r->st.st_dev && st->st_ino != r->st.st_ino &&
+	       st->st_mode == r->st.st_mode && st->st_uid == r->st.st_uid && st->st_gid == r->st.st_gid &&
+	       (uint64_t)st->st_size == size && stat_mtime_ns(st) == mtime_ns;
+}
+
+/* 1: the temporary name is one of the file under @name, which has these bytes */
+static int join(const struct replacement *r, const char *name, const char *digest)
+{
+	_clean_(fd_closep) int fd = openat(r->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	char actual[DIGEST_TEXT];
+	struct stat st, made;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    digest_fd(fd, r->path, actual, NULL) < 0 || strcmp(actual, digest) != 0)
+		return 0;
+	if (unlinkat(r->dir_fd, r->temp, 0) < 0 && errno != ENOENT)
+		return 0;
+	if (linkat(r->dir_fd, name, r->dir_fd, r->temp, 0) < 0)
+		return 0; /* a file system without hard links, or too many of them */
+	if (fstatat(r->dir_fd, r->temp, &made, AT_SYMLINK_NOFOLLOW) == 0 && made.st_dev == st.st_dev &&
+	    made.st_ino == st.st_ino)
+		return 1;
+	replacement_discard(r);
+	return 0;
+}
+
+/* 1: a file in the directory has these bytes, owner, mode and time, and the temporary name is one more of it */
+static int rejoin(const struct replacement *r, const char *digest, uint64_t size, int64_t mtime_ns)
+{
+	int fd = openat(r->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), code = 0;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	struct stat st;
+
+	if (!dir && fd >= 0)
+		close(fd);
+	while (dir && code == 0 && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, r->temp) != 0 &&
+		    fstatat(r->dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    may_be_sibling(r, &st, size, mtime_ns))
+			code = join(r, entry->d_name, digest);
+	if (dir)
+		closedir(dir);
+	return code;
+}
+
+int replacement_prepare_shipped(const struct replacement *r, int from_fd, const char *digest,
+				int64_t mtime_ns, uint64_t names, struct fault *reterr)
+{
+	struct stat st;
+
+	if (names > 1 && fstat(from_fd, &st) == 0 && rejoin(r, digest, (uint64_t)st.st_size, mtime_ns) > 0)
+		return 0;
+	return replacement_prepare(r, from_fd, digest, mtime_ns, reterr);
 }
 
 void replacement_discard(const struct replacement *r)

@@ -6,7 +6,8 @@
  *
  * Owner, group, mode, ACLs, capabilities, security labels, all other extended attributes and the
  * modification time of the file that stands at the path go to the one that takes its place. At every
- * moment the path names the old file or the whole new one; processes that run the old one keep it.
+ * moment the path names the old file or the whole new one; processes that run the old one keep it. Other names of
+ * the old file (hard links) keep it, too.
  *
  *	1. replacement_open()	resolve the path (inside the root), open directory and file; whether they are in a
  *				place that may be trusted is place.h's business
@@ -48,10 +49,9 @@ void replacement_done(struct replacement *replacement);
 /**
  * replacement_check() - step 2
  * @privileged: also set-user-ID and set-group-ID files and files with capabilities
- * @back: the shipped file is to come back; then privileges and hard links (which `perf record`, for one, makes
- *	in its cache of build IDs) are no reason to refuse: a new name for the shipped bytes parts nothing
- * Return: 0; -EPERM with the reason: more than one hard link, privileged, immutable or append-only,
- * sealed by fs-verity, signed by IMA or EVM; -EROFS.
+ * @back: the shipped file is to come back; then privileges are no reason to refuse
+ * Return: 0; -EPERM with the reason: privileged, immutable or append-only, sealed by fs-verity, signed by IMA or
+ * EVM; -EROFS.
  */
 int replacement_check(const struct replacement *replacement, bool privileged, bool back,
 		      struct fault *reterr);
@@ -65,6 +65,14 @@ int replacement_check(const struct replacement *replacement, bool privileged, bo
  */
 int replacement_prepare(const struct replacement *replacement, int from_fd, const char *digest,
 			int64_t mtime_ns, struct fault *reterr);
+
+/**
+ * replacement_prepare_shipped() - step 3 where the shipped file comes back: as replacement_prepare(), but where it had several
+ * names, and another one in that directory still leads to its bytes, the temporary name becomes one more of that file
+ * @names: how many it had when it was replaced
+ */
+int replacement_prepare_shipped(const struct replacement *replacement, int from_fd, const char *digest,
+				int64_t mtime_ns, uint64_t names, struct fault *reterr);
 
 /** replacement_commit() - step 4; -ESTALE when the file changed in between, which then stays as it is */
 int replacement_commit(struct replacement *replacement, struct fault *reterr);

@@ -124,8 +124,8 @@ static void on_damaged(void *userdata, const char *path, const struct fault *why
 
 /* ---- 3: the shipped file comes back ---- */
 
-static int put_back(struct start *s, struct replacement *file, const char *build_id, int64_t mtime_ns,
-		    struct fault *reterr)
+static int put_back(struct start *s, struct replacement *file, const char *build_id,
+		    const struct store_target *target, struct fault *reterr)
 {
 	_clean_(fd_closep) int fd = -1;
 	char original[PATH_MAX];
@@ -142,7 +142,8 @@ static int put_back(struct start *s, struct replacement *file, const char *build
 		return fault_errno(reterr, -errno, "%s", original);
 	r = seal_check(fd, original, reterr);
 	if (r == 0)
-		r = replacement_prepare(file, fd, s->original_digest, mtime_ns, reterr);
+		r = replacement_prepare_shipped(file, fd, s->original_digest, (int64_t)target->mtime_ns,
+						target->names, reterr);
 	return r < 0 ? r : replacement_commit(file, reterr);
 }
 
@@ -174,7 +175,7 @@ static int on_target(void *userdata, const char *build_id, const struct store_ta
 		return 0; /* nothing of the kind, or no file there */
 	one = foreign_find(s, &file);
 	if (one)
-		r = put_back(s, &file, build_id, (int64_t)target->mtime_ns, &fault);
+		r = put_back(s, &file, build_id, target, &fault);
 	if (one && r == 0) {
 		log_warning("%s: as shipped again: generation %llu was made for a CPU that has %s, and this "
 			    "one has not",

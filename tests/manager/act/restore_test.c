@@ -106,10 +106,10 @@ TEST(a_store_of_a_newer_morph)
 	char before[128], after[128], path[PATH_MAX];
 
 	setup();
-	run("rm state/cpu && echo 'version = 2' >state/store/version");
+	run("rm state/cpu && echo 'version = 3' >state/store/version");
 	picture(before);
 	is_refused_and_unchanged(before,
-				 "written by a newer Morph (version 2 of the store, this one knows 1)");
+				 "written by a newer Morph (version 3 of the store, this one knows 2)");
 	/* Before other services start, too. */
 	CHECK_INT(settings_init(&settings), 0);
 	CHECK_INT(config_set(settings_keys, "state_directory", path_join(f.dir, "state", path), &settings,
@@ -141,7 +141,7 @@ TEST(a_store_of_before_gets_its_number)
 	setup();
 	run("rm state/store/version");
 	fixture_open(&f);
-	run("grep -qx 'version = 1' state/store/version");
+	run("grep -qx 'version = 2' state/store/version");
 	goes_back();
 	teardown();
 }
