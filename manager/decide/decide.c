@@ -124,8 +124,11 @@ enum decision decide(const struct settings *settings, const struct decide_input 
 			       in->tuned);
 	if (in->new_samples < enough)
 		return verdict(is_near(settings, in, enough) ? DECIDE_SAMPLE : DECIDE_WAIT, ret,
-			       "%llu of %llu new samples", (unsigned long long)in->new_samples,
-			       (unsigned long long)enough);
+			       "%llu of %llu new samples%s", (unsigned long long)in->new_samples,
+			       (unsigned long long)enough,
+			       in->needed && !in->is_by_others ?
+				       "; an edit was begun, and those until then were too few" :
+				       "");
 	if (!has_waited(settings, in))
 		return verdict(DECIDE_WAIT, ret,
 			       "the last edit %s %lld min ago, the next may run %llu min later",

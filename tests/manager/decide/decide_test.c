@@ -101,6 +101,8 @@ TEST(after_it_fewer_samples_are_looked_at)
 	in.new_samples = 1999;
 	in.needed = 2000;
 	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
+	CHECK_STR(reason,
+		  "1999 of 2000 new samples"); /* they agreed with what others counted, and were enough */
 }
 
 TEST(what_was_postponed_waits_for_what_it_lacked_and_no_longer)
@@ -110,7 +112,7 @@ TEST(what_was_postponed_waits_for_what_it_lacked_and_no_longer)
 	in.needed = 2500;
 	in.new_samples = 2499;
 	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_WAIT);
-	CHECK_STR(reason, "2499 of 2500 new samples");
+	CHECK_STR(reason, "2499 of 2500 new samples; an edit was begun, and those until then were too few");
 	in.new_samples = 2500;
 	CHECK_INT(decide(&settings, &in, true, reason), DECIDE_EDIT);
 	in.needed = 70000;
