@@ -72,7 +72,8 @@ static void question_flags_add(const struct cc *cc, struct arguments *args)
 }
 
 /*
- * dwz of Debian 12 and others read DWARF 4. And what GCC 12 accepts with a warning, a compiler of its name accepts.
+ * dwz of Debian 12 and others read DWARF 4. And what GCC 12 accepts with a warning, a compiler of its name accepts; what GCC keeps, it
+ * keeps: clang 22 takes for granted that no pointer plus a number wraps, and leaves out a test for that, `p + n < p`.
  */
 static void defaults_add(const struct cc *cc, struct arguments *args)
 {
@@ -88,6 +89,8 @@ static void defaults_add(const struct cc *cc, struct arguments *args)
 						"-Wno-error=register" };
 
 	arguments_add(args, "-fdebug-default-version=4");
+	if (cc->who.is_gcc)
+		arguments_add(args, "-fwrapv-pointer");
 	for (size_t i = 0; cc->who.is_gcc && i < ARRAY_SIZE(lenience); i++)
 		arguments_add(args, lenience[i]);
 	question_flags_add(cc, args);

@@ -75,6 +75,36 @@ silent gcc -O2 -c own.c
 nm own.o | says ' W own' || fail "a weak function is gone: $(nm own.o)"
 [ -z "$(ls temporary)" ] || fail "left behind: $(ls temporary)"
 
+case_of "a test of whether a pointer wraps stays, as GCC keeps it"
+cat >wraps.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) static int wraps(const char *p, size_t n) { return p + n < p; }
+__attribute__((noinline)) static int printed(const char *p, size_t n, int most) /* as mbsnwidth() of coreutils' sort */
+{
+	const char *end = p + n;
+	int width = 0;
+
+	while (p < end && width < most)
+		width += *p++ != 0;
+	return width;
+}
+int main(int n, char **v)
+{
+	size_t less = (size_t)atoi(n > 1 ? v[1] : "-2");
+
+	printf("%d %d\n", wraps(v[0], less), printed(v[0] + 3, less, 3));
+	return 0;
+}
+END
+PATH=$without gcc -O2 wraps.c -o wraps && same "$(./wraps)" "1 0" "GCC's"
+for command in gcc cc "gcc -std=c99" "gcc -O3"; do
+	must $command -O2 wraps.c -o wraps && carries wraps && same "$(./wraps)" "1 0" "$command"
+done
+must gcc -O2 -fno-wrapv-pointer wraps.c -o wraps
+[ "$(./wraps)" != "1 0" ] || fail "who asks for it does not get what clang makes of it, or this tests nothing"
+
 case_of "what clang cannot do GCC does, and the build's report says so"
 cat >nested.c <<'END'
 #include <stdio.h>
