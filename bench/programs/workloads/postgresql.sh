@@ -5,7 +5,7 @@ workload_title="PostgreSQL 15, one backend (a large instruction footprint)"
 workload_source=postgresql-15
 workload_packages=(bison flex perl)
 workload_binaries=(bin/postgres)
-workload_count_percent=10
+workload_count_percent=5
 
 # The server, and what a cluster of databases is made with; without what other libraries would do (compression, encryption, ICU).
 # It does not run as root: it is given a user namespace in which root has another number. The cluster is made once, here.

@@ -4,7 +4,7 @@
 workload_title="CPython 3.11 (a large instruction footprint)"
 workload_source=python3.11
 workload_binaries=(bin/python3.11)
-workload_count_percent=5
+workload_count_percent=3
 workload_patches=no
 
 # The interpreter, with the modules that the scripts use as parts of it: others would be files of their own.

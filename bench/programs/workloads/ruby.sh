@@ -5,7 +5,6 @@ workload_title="Ruby 3.1 (a large instruction footprint)"
 workload_source=ruby3.1
 workload_packages=(bison)
 workload_binaries=(bin/ruby)
-workload_count_percent=10
 
 # The interpreter alone: without its JIT compilers, and without extensions, which are other modules.
 workload_build()
