@@ -357,7 +357,7 @@ int replacement_prepare(const struct replacement *r, int from_fd, const char *di
 	return code;
 }
 
-/* Owner, mode and time of what is replaced, but for its time, which is @mtime_ns; another file than that one. */
+/* Owner and mode of what stands at the path, size and time of the shipped file; another file than the one at the path. */
 static bool may_be_sibling(const struct replacement *r, const struct stat *st, uint64_t size,
 			   int64_t mtime_ns)
 {
