@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "editor/check.h"
+#include "editor/code_directory.h"
 #include "editor/edit.h"
 #include "editor/memo_file.h"
 #include "editor/options.h"
@@ -75,6 +76,7 @@ struct task {
 	const struct image *program, *result; /* result: of the edit; NULL before */
 	const struct profile *profile;
 	const struct file_map *memo; /* of an edit before */
+	char code_cache[PATH_MAX];   /* absolute; "": there is none */
 	const struct workplace *place;
 	const char *selftest;	/* the command; NULL before */
 	struct outcome *shared; /* with the process inside */
@@ -111,6 +113,7 @@ static int edit_in_sandbox(const struct task *task)
 	options.memo = task->memo->data;
 	options.memo_size = task->memo->size;
 	options.directory = task->place->directory;
+	options.code_cache = task->code_cache[0] ? task->code_cache : NULL;
 	options.on_step = on_step;
 	options.userdata = outcome;
 	if (options.checks_only)
@@ -219,7 +222,8 @@ static int supervise(struct task *task, unsigned cpu_s, uint64_t file_bytes, str
 	const struct arguments *a = task->arguments;
 	const struct workplace *place = task->place;
 	const char *readable[] = { SANDBOX_SYSTEM, MORPH_LLVM_DIR,
-				   a->edit.sidecar_dir ? a->edit.sidecar_dir : "/usr/lib/morph", NULL };
+				   a->edit.sidecar_dir ? a->edit.sidecar_dir : "/usr/lib/morph",
+				   task->code_cache[0] ? task->code_cache : NULL, NULL };
 	struct sandbox_options options = {
 		.uid = place->uid,
 		.gid = place->gid,
@@ -385,6 +389,27 @@ static void memo_take(const struct task *task)
 		log_warning("no memo was kept, and the next edit takes as long as this one: %s", fault.text);
 }
 
+/* Without it the check takes longer, and that is all. */
+static void code_cache_find(struct task *task)
+{
+	const char *path = task->arguments->code_cache;
+	struct fault fault;
+
+	if (!path)
+		return;
+	if (code_directory_open(path, task->code_cache, &fault) < 0)
+		log_warning("all code is generated: %s", fault.text);
+}
+
+/* Whatever was found out, the code is that of its key. */
+static void code_cache_take(const struct task *task)
+{
+	struct fault fault;
+
+	if (task->code_cache[0] && code_directory_take(task->code_cache, task->place->directory, &fault) < 0)
+		log_warning("the next check takes as long as this one: %s", fault.text);
+}
+
 /* What differs, or a function's IR, for whoever asked; @r: of the check, or of showing */
 static int text_take(const struct task *task, int r, struct fault *reterr)
 {
@@ -477,6 +502,7 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 		return r;
 	task.program = program;
 	task.profile = profile;
+	code_cache_find(&task);
 	r = supervise(&task, a->timeout_s, EDIT_FILE_BYTES, &outcome);
 	if (r)
 		*reterr = outcome.fault;
@@ -485,6 +511,8 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 		r = 0;
 	if (r == 0)
 		walls_say(&outcome.walls);
+	if (r >= 0)
+		code_cache_take(&task);
 	if (!arguments_edit(a))
 		r = text_take(&task, r, reterr);
 	else if (r == 0)

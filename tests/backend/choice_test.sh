@@ -48,7 +48,7 @@ MORPH_LINK=plain must morph cc -O2 -flto=thin main.c b.c c.c -o m && carries_not
 
 case_of "the cache of ThinLTO"
 link first
-export MORPH_THINLTO_CACHE=$PWD/cache
+export MORPH_CACHE=$PWD/cache
 link m && must cmp m first
 n=$(find cache -name 'llvmcache-*' | wc -l)
 same "$n" 3 "modules in the cache"
