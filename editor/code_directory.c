@@ -11,23 +11,52 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "editor/code/code_cache.h"
 #include "module/array.h"
-
-int code_directory_open(const char *path, char ret[PATH_MAX], struct fault *reterr)
-{
-	int r = file_own_directory(path, reterr);
-
-	if (r == 0 && !realpath(path, ret))
-		r = fault_errno(reterr, -errno, "%s", path);
-	if (r < 0)
-		ret[0] = '\0';
-	return r;
-}
 
 static bool is_ours(const char *name)
 {
 	return strncmp(name, CODE_CACHE_PREFIX, strlen(CODE_CACHE_PREFIX)) == 0;
+}
+
+/* What cannot be read is as none. */
+static int file_read(int directory, const char *name, struct code_cache *cache)
+{
+	const char *key = name + strlen(CODE_CACHE_PREFIX);
+	_clean_(fd_closep) int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct code_file *file;
+
+	if (fd < 0 || strlen(key) != SHA256_TEXT - 1)
+		return 0;
+	if (!array_reserve(cache->files, cache->n, &cache->capacity))
+		return -ENOMEM;
+	file = &cache->files[cache->n];
+	*file = (struct code_file){ 0 };
+	memcpy(file->key, key, SHA256_TEXT);
+	cache->n += file_map_fd(fd, name, &file->map, NULL) == 0;
+	return 0;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return strcmp(((const struct code_file *)a)->key, ((const struct code_file *)b)->key);
+}
+
+int code_directory_read(const char *path, struct code_cache *ret, struct fault *reterr)
+{
+	int r = file_own_directory(path, reterr);
+	DIR *directory = r < 0 ? NULL : opendir(path);
+	const struct dirent *entry;
+
+	if (r == 0 && !directory)
+		r = fault_errno(reterr, -errno, "%s", path);
+	while (r == 0 && ret->n < CODE_DIRECTORY_FILES && (entry = readdir(directory)))
+		if (is_ours(entry->d_name) && file_read(dirfd(directory), entry->d_name, ret) < 0)
+			r = fault_errno(reterr, -ENOMEM, "%s", path);
+	if (ret->n)
+		qsort(ret->files, ret->n, sizeof(*ret->files), by_key);
+	if (directory)
+		closedir(directory);
+	return r;
 }
 
 /* Of the worker's, who may have made anything; it appears under its name at once. */
@@ -99,10 +128,14 @@ static int entry_add(int directory, const char *name, struct entries *entries)
 /* To three quarters of what there may be, so that it is not done each time. */
 static void entries_remove(int directory, struct entries *entries)
 {
-	if (entries->bytes <= CODE_DIRECTORY_BYTES)
+	size_t left = entries->n;
+
+	if (entries->bytes <= CODE_DIRECTORY_BYTES && left <= CODE_DIRECTORY_FILES)
 		return;
 	qsort(entries->list, entries->n, sizeof(*entries->list), by_age);
-	for (size_t i = 0; i < entries->n && entries->bytes > CODE_DIRECTORY_BYTES / 4 * 3; i++) {
+	for (size_t i = 0; i < entries->n && (entries->bytes > CODE_DIRECTORY_BYTES / 4 * 3 ||
+					      left > CODE_DIRECTORY_FILES / 4 * 3);
+	     i++, left--) {
 		unlinkat(directory, entries->list[i].name, 0);
 		entries->bytes -= entries->list[i].bytes;
 	}

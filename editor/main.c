@@ -75,8 +75,8 @@ struct task {
 	const struct arguments *arguments;
 	const struct image *program, *result; /* result: of the edit; NULL before */
 	const struct profile *profile;
-	const struct file_map *memo; /* of an edit before */
-	char code_cache[PATH_MAX];   /* absolute; "": there is none */
+	const struct file_map *memo;	     /* of an edit before */
+	const struct code_cache *code_cache; /* NULL: there is none */
 	const struct workplace *place;
 	const char *selftest;	/* the command; NULL before */
 	struct outcome *shared; /* with the process inside */
@@ -113,7 +113,7 @@ static int edit_in_sandbox(const struct task *task)
 	options.memo = task->memo->data;
 	options.memo_size = task->memo->size;
 	options.directory = task->place->directory;
-	options.code_cache = task->code_cache[0] ? task->code_cache : NULL;
+	options.code_cache = task->code_cache;
 	options.on_step = on_step;
 	options.userdata = outcome;
 	if (options.checks_only)
@@ -222,8 +222,7 @@ static int supervise(struct task *task, unsigned cpu_s, uint64_t file_bytes, str
 	const struct arguments *a = task->arguments;
 	const struct workplace *place = task->place;
 	const char *readable[] = { SANDBOX_SYSTEM, MORPH_LLVM_DIR,
-				   a->edit.sidecar_dir ? a->edit.sidecar_dir : "/usr/lib/morph",
-				   task->code_cache[0] ? task->code_cache : NULL, NULL };
+				   a->edit.sidecar_dir ? a->edit.sidecar_dir : "/usr/lib/morph", NULL };
 	struct sandbox_options options = {
 		.uid = place->uid,
 		.gid = place->gid,
@@ -389,16 +388,17 @@ static void memo_take(const struct task *task)
 		log_warning("no memo was kept, and the next edit takes as long as this one: %s", fault.text);
 }
 
-/* Without it the check takes longer, and that is all. */
-static void code_cache_find(struct task *task)
+/* Without it the check takes longer, and that is all. NULL: there is none */
+static const struct code_cache *code_cache_find(const struct arguments *a, struct code_cache *cache)
 {
-	const char *path = task->arguments->code_cache;
 	struct fault fault;
 
-	if (!path)
-		return;
-	if (code_directory_open(path, task->code_cache, &fault) < 0)
-		log_warning("all code is generated: %s", fault.text);
+	if (!a->code_cache)
+		return NULL;
+	if (code_directory_read(a->code_cache, cache, &fault) == 0)
+		return cache;
+	log_warning("all code is generated: %s", fault.text);
+	return NULL;
 }
 
 /* Whatever was found out, the code is that of its key. */
@@ -406,7 +406,8 @@ static void code_cache_take(const struct task *task)
 {
 	struct fault fault;
 
-	if (task->code_cache[0] && code_directory_take(task->code_cache, task->place->directory, &fault) < 0)
+	if (task->code_cache &&
+	    code_directory_take(task->arguments->code_cache, task->place->directory, &fault) < 0)
 		log_warning("the next check takes as long as this one: %s", fault.text);
 }
 
@@ -481,6 +482,7 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 	_clean_(image_freep) struct image *program = NULL;
 	_clean_(profile_freep) struct profile *profile = NULL;
 	_clean_(file_map_donep) struct file_map memo = { 0 };
+	_clean_(code_cache_donep) struct code_cache code_cache = { 0 };
 	struct arguments plain;
 	struct workplace place;
 	struct outcome outcome = { 0 };
@@ -502,7 +504,7 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 		return r;
 	task.program = program;
 	task.profile = profile;
-	code_cache_find(&task);
+	task.code_cache = code_cache_find(a, &code_cache);
 	r = supervise(&task, a->timeout_s, EDIT_FILE_BYTES, &outcome);
 	if (r)
 		*reterr = outcome.fault;

@@ -24,6 +24,14 @@
 
 #define MADE "made" /* what objects are called before they have their place */
 
+void code_cache_done(struct code_cache *cache)
+{
+	for (size_t i = 0; i < cache->n; i++)
+		file_map_done(&cache->files[i].map);
+	free(cache->files);
+	*cache = (struct code_cache){ 0 };
+}
+
 /* ---- a file ---- */
 
 int code_entry_pack(const uint8_t key[SHA256_BYTES], const void *object, size_t size, struct buffer *ret)
@@ -100,7 +108,8 @@ static int key_make(const uint8_t conditions[SHA256_BYTES], const struct codegen
 
 /* All borrowed, but keys and made. */
 struct run {
-	const char *cache, *directory, *prefix;
+	const struct code_cache *cache;
+	const char *directory, *prefix;
 	const struct codegen_input *inputs;
 	uint8_t (*keys)[SHA256_BYTES]; /* one per input */
 	size_t *made;		       /* inputs whose code is generated */
@@ -113,28 +122,29 @@ static void object_path(const struct run *run, const char *prefix, size_t i, cha
 	snprintf(ret, PATH_MAX, "%s/%s-%zu.o", run->directory, prefix, i);
 }
 
-static void entry_path(const char *directory, const char *below, const uint8_t key[SHA256_BYTES],
-		       char ret[PATH_MAX])
+static int by_key(const void *a, const void *b)
 {
-	char text[SHA256_TEXT];
-
-	snprintf(ret, PATH_MAX, "%s%s/" CODE_CACHE_PREFIX "%s", directory, below, sha256_text(key, text));
+	return strcmp(((const struct code_file *)a)->key, ((const struct code_file *)b)->key);
 }
 
 /* Return: 1: it was taken; 0: it must be made; -errno */
 static int entry_take(const struct run *run, size_t i, struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer object = { 0 };
-	_clean_(file_map_donep) struct file_map map = { 0 };
+	uint64_t max = OBJECT_RATIO * (uint64_t)run->inputs[i].size + OBJECT_BYTES;
+	const struct code_file *file = NULL;
+	struct code_file wanted;
 	char path[PATH_MAX];
+	int r;
 
-	entry_path(run->cache, "", run->keys[i], path);
-	if (!run->taken[i] || file_map_open(path, &map, NULL) < 0 ||
-	    code_entry_unpack(map.data, map.size, run->keys[i],
-			      OBJECT_RATIO * (uint64_t)run->inputs[i].size + OBJECT_BYTES, &object) < 0)
+	sha256_text(run->keys[i], wanted.key);
+	if (run->taken[i] && run->cache->n)
+		file = bsearch(&wanted, run->cache->files, run->cache->n, sizeof(wanted), by_key);
+	if (!file || code_entry_unpack(file->map.data, file->map.size, run->keys[i], max, &object) < 0)
 		return 0;
 	object_path(run, run->prefix, i, path);
-	return file_put(path, object.data, object.size, reterr) < 0 ? -EIO : 1;
+	r = file_put(path, object.data, object.size, reterr);
+	return r < 0 ? r : 1;
 }
 
 static int entries_take(struct run *run, const uint8_t conditions[SHA256_BYTES], struct fault *reterr)
@@ -159,7 +169,7 @@ static int entry_keep(const struct run *run, size_t k, struct fault *reterr)
 {
 	_clean_(buffer_donep) struct buffer entry = { 0 };
 	_clean_(file_map_donep) struct file_map map = { 0 };
-	char from[PATH_MAX], to[PATH_MAX];
+	char from[PATH_MAX], to[PATH_MAX], key[SHA256_TEXT];
 	size_t i = run->made[k];
 	int r;
 
@@ -173,7 +183,8 @@ static int entry_keep(const struct run *run, size_t k, struct fault *reterr)
 	r = code_entry_pack(run->keys[i], map.data, map.size, &entry);
 	if (r < 0)
 		return fault_errno(reterr, r, "%s", to);
-	entry_path(run->directory, "/" CODE_CACHE_NEW, run->keys[i], to);
+	snprintf(to, sizeof(to), "%s/" CODE_CACHE_NEW "/" CODE_CACHE_PREFIX "%s", run->directory,
+		 sha256_text(run->keys[i], key));
 	return file_put(to, entry.data, entry.size, reterr);
 }
 
@@ -202,7 +213,7 @@ static int plain_run(const struct run *run, const struct codegen_options *option
 	return codegen_run(run->inputs, run->n, options, run->directory, run->prefix, reterr);
 }
 
-int code_cache_run(const char *cache, const struct codegen_input *inputs, size_t n,
+int code_cache_run(const struct code_cache *cache, const struct codegen_input *inputs, size_t n,
 		   const struct codegen_options *options, const char *directory, const char *prefix,
 		   bool *taken, struct fault *reterr)
 {

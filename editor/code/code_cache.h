@@ -8,16 +8,31 @@
  * generation, and of the compiler (compiler.h). A file that is damaged or another's is as none. One that has other code under the right
  * key is believed: whose the directory must be stands in code_directory.h.
  *
- * The directory is only read here, for this runs inside the sandbox. What is new waits in CODE_CACHE_NEW of the run's own directory.
+ * It is read before the sandbox is entered (code_directory.h). What is new waits in CODE_CACHE_NEW of the run's own directory.
  */
 
 #include <stdbool.h>
 
+#include "base/file.h"
 #include "base/sha256.h"
 #include "editor/code/codegen.h"
 
 #define CODE_CACHE_PREFIX "morph-code-" /* of the names of its files; SHA256_TEXT follows */
 #define CODE_CACHE_NEW "new-code"
+
+struct code_cache {
+	struct code_file {
+		char key[SHA256_TEXT];
+		struct file_map map;
+	} *files; /* owned; sorted by key */
+	size_t n, capacity;
+};
+
+void code_cache_done(struct code_cache *cache);
+static inline void code_cache_donep(struct code_cache *cache)
+{
+	code_cache_done(cache);
+}
 
 /** code_entry_pack() - a file of the cache, appended to @ret; 0 or -ENOMEM, -EFBIG */
 int code_entry_pack(const uint8_t key[SHA256_BYTES], const void *object, size_t size, struct buffer *ret);
@@ -34,6 +49,6 @@ int code_entry_unpack(const void *bytes, size_t size, const uint8_t key[SHA256_B
  * @cache: NULL: it has nothing, and nothing is left for it
  * @taken: for each input: may it be taken? And then: was it? Return: as codegen_run().
  */
-int code_cache_run(const char *cache, const struct codegen_input *inputs, size_t n,
+int code_cache_run(const struct code_cache *cache, const struct codegen_input *inputs, size_t n,
 		   const struct codegen_options *options, const char *directory, const char *prefix,
 		   bool *taken, struct fault *reterr);
