@@ -70,7 +70,7 @@ static void entry_seal(DIR *directory, const char *path, const char *name)
 	if (access(file, F_OK) == 0 || !sum_make(directory, name, sum) ||
 	    snprintf(temp, sizeof(temp), "%s.%d", file, (int)getpid()) >= (int)sizeof(temp))
 		return;
-	if (file_put(temp, sum, sizeof(sum), NULL) < 0 || rename(temp, file) < 0)
+	if (file_write_scratch(temp, sum, sizeof(sum), NULL) < 0 || rename(temp, file) < 0)
 		unlink(temp);
 }
 

@@ -176,7 +176,7 @@ int file_write(const char *path, const void *bytes, size_t size, mode_t mode, st
 	return parent_sync(path, reterr);
 }
 
-int file_put(const char *path, const void *bytes, size_t size, struct fault *reterr)
+int file_write_scratch(const char *path, const void *bytes, size_t size, struct fault *reterr)
 {
 	_clean_(fd_closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	int r = fd < 0 ? -errno : write_all(fd, bytes, size);

@@ -53,10 +53,10 @@ static inline void file_map_donep(struct file_map *map)
 int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct fault *reterr);
 
 /**
- * file_put() - file_write() for scratch: @path, of mode 0600, may be seen half-written, and be lost by a power cut
+ * file_write_scratch() - file_write() for scratch: @path, of mode 0600, may be seen half-written, and be lost by a power cut
  * Return: 0 or -errno with @reterr filled
  */
-int file_put(const char *path, const void *bytes, size_t size, struct fault *reterr);
+int file_write_scratch(const char *path, const void *bytes, size_t size, struct fault *reterr);
 
 /**
  * file_write_like() - file_write() of the name @name in the directory @dir_fd, with owner, group and mode as in @like

@@ -72,7 +72,7 @@ static int file_take(int from, const char *directory, const char *name, struct f
 	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= (int)sizeof(path) ||
 	    snprintf(temp, sizeof(temp), "%s.%d", path, (int)getpid()) >= (int)sizeof(temp))
 		return fault_errno(reterr, -ENAMETOOLONG, "%s/%s", directory, name);
-	r = file_put(temp, map.data, map.size, reterr);
+	r = file_write_scratch(temp, map.data, map.size, reterr);
 	if (r == 0 && rename(temp, path) < 0)
 		r = fault_errno(reterr, -errno, "%s", path);
 	if (r < 0)

@@ -143,7 +143,7 @@ static int entry_take(const struct run *run, size_t i, struct fault *reterr)
 	if (!file || code_entry_unpack(file->map.data, file->map.size, run->keys[i], max, &object) < 0)
 		return 0;
 	object_path(run, run->prefix, i, path);
-	r = file_put(path, object.data, object.size, reterr);
+	r = file_write_scratch(path, object.data, object.size, reterr);
 	return r < 0 ? r : 1;
 }
 
@@ -185,7 +185,7 @@ static int entry_keep(const struct run *run, size_t k, struct fault *reterr)
 		return fault_errno(reterr, r, "%s", to);
 	snprintf(to, sizeof(to), "%s/" CODE_CACHE_NEW "/" CODE_CACHE_PREFIX "%s", run->directory,
 		 sha256_text(run->keys[i], key));
-	return file_put(to, entry.data, entry.size, reterr);
+	return file_write_scratch(to, entry.data, entry.size, reterr);
 }
 
 static int rest_make(const struct run *run, const struct codegen_options *options, struct fault *reterr)

@@ -62,7 +62,7 @@ _noreturn_ static void compile(const struct codegen_input *inputs, size_t n_inpu
 		struct fault fault;
 
 		snprintf(path, sizeof(path), "%s/%s-%u.o", directory, prefix, i);
-		if (file_put(path, object.Buffer, object.Size, &fault) < 0) {
+		if (file_write_scratch(path, object.Buffer, object.Size, &fault) < 0) {
 			fprintf(stderr, "%s\n", fault.text);
 			_exit(1);
 		}

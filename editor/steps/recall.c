@@ -105,7 +105,7 @@ static int code_take(struct edit *edit, const struct buffer *code, struct fault 
 			return 0;
 		edit->units[i].is_raw = flags & CODE_RAW;
 		edit->units[i].is_restored = flags & CODE_RESTORED;
-		r = file_put(edit_path(edit, path, "base-%zu.o", i), object, (size_t)size, reterr);
+		r = file_write_scratch(edit_path(edit, path, "base-%zu.o", i), object, (size_t)size, reterr);
 	}
 	return r < 0 ? r : 1;
 }
@@ -263,7 +263,7 @@ int recall_half(struct edit *edit, size_t i, const char *path, struct fault *ret
 
 	if (!edit->memo || !memo_find(edit->memo, MEMO_HALVES, edit->units[i].half, &object))
 		return 0;
-	r = file_put(path, object.at, reader_left(&object), reterr);
+	r = file_write_scratch(path, object.at, reader_left(&object), reterr);
 	edit->report->n_halves_recalled += r == 0;
 	return r < 0 ? r : 1;
 }
