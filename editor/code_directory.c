@@ -36,11 +36,6 @@ static int file_read(int directory, const char *name, struct code_cache *cache)
 	return 0;
 }
 
-static int by_key(const void *a, const void *b)
-{
-	return strcmp(((const struct code_file *)a)->key, ((const struct code_file *)b)->key);
-}
-
 int code_directory_read(const char *path, struct code_cache *ret, struct fault *reterr)
 {
 	int r = file_own_directory(path, reterr);
@@ -52,8 +47,7 @@ int code_directory_read(const char *path, struct code_cache *ret, struct fault *
 	while (r == 0 && ret->n < CODE_DIRECTORY_FILES && (entry = readdir(directory)))
 		if (is_ours(entry->d_name) && file_read(dirfd(directory), entry->d_name, ret) < 0)
 			r = fault_errno(reterr, -ENOMEM, "%s", path);
-	if (ret->n)
-		qsort(ret->files, ret->n, sizeof(*ret->files), by_key);
+	code_cache_sort(ret);
 	if (directory)
 		closedir(directory);
 	return r;

@@ -24,6 +24,17 @@
 
 #define MADE "made" /* what objects are called before they have their place */
 
+static int by_key(const void *a, const void *b)
+{
+	return strcmp(((const struct code_file *)a)->key, ((const struct code_file *)b)->key);
+}
+
+void code_cache_sort(struct code_cache *cache)
+{
+	if (cache->n)
+		qsort(cache->files, cache->n, sizeof(*cache->files), by_key);
+}
+
 void code_cache_done(struct code_cache *cache)
 {
 	for (size_t i = 0; i < cache->n; i++)
@@ -120,11 +131,6 @@ struct run {
 static void object_path(const struct run *run, const char *prefix, size_t i, char ret[PATH_MAX])
 {
 	snprintf(ret, PATH_MAX, "%s/%s-%zu.o", run->directory, prefix, i);
-}
-
-static int by_key(const void *a, const void *b)
-{
-	return strcmp(((const struct code_file *)a)->key, ((const struct code_file *)b)->key);
 }
 
 /* Return: 1: it was taken; 0: it must be made; -errno */

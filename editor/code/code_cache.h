@@ -28,6 +28,8 @@ struct code_cache {
 	size_t n, capacity;
 };
 
+/** code_cache_sort() - once all files are in it */
+void code_cache_sort(struct code_cache *cache);
 void code_cache_done(struct code_cache *cache);
 static inline void code_cache_donep(struct code_cache *cache)
 {
