@@ -114,7 +114,7 @@ void link_cache_seal(const struct link_cache *cache)
 static int cache_find(const struct ld_line *line, struct fat_objects *fat, struct link_cache *ret,
 		      struct fault *reterr)
 {
-	const char *named = getenv("MORPH_CACHE");
+	const char *named = getenv("MORPH_LINK_CACHE");
 	struct fault fault;
 	int r;
 
@@ -125,7 +125,7 @@ static int cache_find(const struct ld_line *line, struct fat_objects *fat, struc
 		return 0;
 	}
 	if (named && *named)
-		log_warning("MORPH_CACHE is not used: %s", fault.text);
+		log_warning("MORPH_LINK_CACHE is not used: %s", fault.text);
 	if (!line->verifies)
 		return 0;
 	r = fat_objects_directory(fat, reterr);

@@ -5,7 +5,7 @@
  * link_cache.h - what links and their verification made of modules, for the next ones of the same modules
  *
  * A directory, of ld.lld (files llvmcache-KEY, --thinlto-cache-dir) and of morph-edit --check (morph-code-KEY, editor/code_directory.h):
- *	1. the one that MORPH_CACHE names, for all links of a build; it is ours alone, or it is not used
+ *	1. the one that MORPH_LINK_CACHE names, for all links of a build; it is ours alone, or it is not used
  *	2. else, where the link is verified, one that goes with it: for its later rounds (ld_verify.h)
  * Files are named by a hash of what they are made of, and appear whole, so several links may use it at once. A link has the
  * same bytes with it and without.

@@ -36,7 +36,7 @@ if (get_buildoption('nomorph')) {
 	mkdirs('debian/.debhelper');
 	$ENV{MORPH_REPORT} //= getcwd() . "/$report";
 	# libtool links a library once more when it is installed, and programs of one package share its objects.
-	$ENV{MORPH_CACHE} //= getcwd() . "/$cache";
+	$ENV{MORPH_LINK_CACHE} //= getcwd() . "/$cache";
 	# Of what is missing, dh_morph_symbols says whether it matters; a rule may call dh again.
 	if ($ENV{MORPH_SYMBOLS} //= !defined($ENV{DPKG_GENSYMBOLS_CHECK_LEVEL}) || 0) {
 		$ENV{DPKG_GENSYMBOLS_CHECK_LEVEL} = 0;

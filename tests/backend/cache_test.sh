@@ -3,7 +3,7 @@
 . "$MORPH_SOURCE/tests/backend/common.sh"
 . "$MORPH_SOURCE/tests/attack.sh"
 export MORPH_REPORT=$scratch/report
-unset MORPH_CACHE
+unset MORPH_LINK_CACHE
 printf '__attribute__((noinline)) int odd(int x) { return x * 7; }\n' >odd.c
 printf 'int odd(int); int c(int); int main(int n, char **v) { (void)v; return c(n) + odd(n) - 11; }\n' >in.c
 must morph cc -O2 -g -fno-inline -c in.c b.c c.c odd.c
@@ -16,7 +16,7 @@ files() { find cache -name "$1" -printf '%f %i\n' | sort; }
 
 case_of "a link has the same bytes without a cache, with an empty one, and with a full one"
 link plain && verified plain
-export MORPH_CACHE=$PWD/cache
+export MORPH_LINK_CACHE=$PWD/cache
 link cold && verified cold && must cmp cold plain
 same "$(code | wc -l)" 4 "modules whose code is kept"
 same "$(files 'llvmcache-*' | wc -l)" 4 "modules that the linker keeps"
@@ -109,7 +109,7 @@ END
 chmod +x llvm/bin/ld.lld spoil
 export MORPH_LLVM_DIR=$PWD/llvm
 found() { says "^module	$1	.*odd.o.*: odd" <"$MORPH_REPORT" && says "^verified	$1	" <"$MORPH_REPORT" && carries "$1"; }
-MORPH_CACHE= link spoilt-plain && found spoilt-plain || fail "it is not found without a cache"
+MORPH_LINK_CACHE= link spoilt-plain && found spoilt-plain || fail "it is not found without a cache"
 before=$(files 'morph-code-*')
 link spoilt && found spoilt || fail "it is not found with a full one"
 must cmp spoilt spoilt-plain
@@ -133,14 +133,14 @@ refuses() { ! morph optimize --check wrong >out.log 2>&1 && said "the first is o
 attack_held cache-that-agrees-with-a-wrong-file refuses
 
 case_of "a cache into which others may write is not used"
-refused() { link made && verified made && cmp made plain && says 'MORPH_CACHE is not used' <out.log && [ "$(ls "$MORPH_CACHE")" = "$1" ]; }
+refused() { link made && verified made && cmp made plain && says 'MORPH_LINK_CACHE is not used' <out.log && [ "$(ls "$MORPH_LINK_CACHE")" = "$1" ]; }
 mkdir -m 777 open && touch open/mark
-MORPH_CACHE=$PWD/open attack_held cache-that-others-may-write refused mark
+MORPH_LINK_CACHE=$PWD/open attack_held cache-that-others-may-write refused mark
 ln -s good led
-MORPH_CACHE=$PWD/led attack_held cache-that-is-a-link refused "$(ls good)"
+MORPH_LINK_CACHE=$PWD/led attack_held cache-that-is-a-link refused "$(ls good)"
 if [ "$(id -u)" = 0 ]; then
 	mkdir -m 700 theirs && chown 65534 theirs
-	MORPH_CACHE=$PWD/theirs attack_held cache-of-another-user refused ""
+	MORPH_LINK_CACHE=$PWD/theirs attack_held cache-of-another-user refused ""
 fi
 
 case_of "it stays small enough"
