@@ -24,6 +24,7 @@
 #include "backend/ld_fat.h"
 #include "backend/ld_line.h"
 #include "backend/ld_verify.h"
+#include "backend/link_cache.h"
 #include "backend/link_choice.h"
 #include "backend/pack.h"
 #include "backend/tools.h"
@@ -83,8 +84,6 @@ static int become_lld(const struct ld_line *line, const char *lld)
 /* 3: the caller's words, but for those that are ours or would take the symbol table away too early. */
 static void link_words(const struct ld_line *line, struct arguments *args)
 {
-	const char *cache = getenv("MORPH_THINLTO_CACHE");
-
 	lenience_add(line, args);
 	for (size_t i = 0; i < line->n_items; i++) {
 		const struct ld_item *item = &line->items[i];
@@ -104,8 +103,6 @@ static void link_words(const struct ld_line *line, struct arguments *args)
 	arguments_add(args, "-mllvm");
 	arguments_add(args, "-pgo-analysis-map=br-prob");
 	arguments_add(args, "--trace");
-	if (cache && *cache && !line->has_cache && line->is_thin)
-		arguments_printf(args, "--thinlto-cache-dir=%s", cache);
 }
 
 /* The object with GNU ld's symbols for versions, in @path; 1: there are none */
@@ -182,15 +179,20 @@ struct job {
 	struct fat_objects fat;
 	struct buffer trace;
 	char linked[PATH_MAX]; /* a copy of what ld.lld wrote, for ld_verify() */
+	struct link_cache cache;
 };
 
 static int link_run(struct job *job, int *retstatus, struct fault *reterr)
 {
 	struct child_options options = { .retout = &job->trace };
+	int r;
 
 	buffer_done(&job->trace);
 	job->trace = (struct buffer){ 0 };
-	return child_run(job->args.v, &options, retstatus, reterr);
+	r = child_run(job->args.v, &options, retstatus, reterr);
+	if (r == 0 && WIFEXITED(*retstatus) && WEXITSTATUS(*retstatus) == 0)
+		link_cache_seal(&job->cache);
+	return r;
 }
 
 static int linked_keep(struct job *job, struct fault *reterr)
@@ -219,6 +221,7 @@ static int verify(struct job *job, struct fault *reterr)
 				    .args = &job->args,
 				    .fat = &job->fat,
 				    .linked = job->linked,
+				    .cache = job->cache.path,
 				    .trace = &job->trace,
 				    .again = link_again,
 				    .userdata = job };
@@ -258,6 +261,8 @@ static int link_and_pack(const struct ld_line *line, const char *lld)
 			   fat_objects_mend(&job.args, &job.fat, &fault);
 	if (r == 0)
 		r = versions_add(line, &job.fat, &job.args, &fault);
+	if (r == 0)
+		r = link_cache_open(line, &job.fat, &job.args, &job.cache, &fault);
 	if (r == 0)
 		r = link_run(&job, &status, &fault);
 	if (r == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)

@@ -156,6 +156,8 @@ static int check_run(const struct ld_verify *v, const char *list, struct buffer 
 	arguments_add(&args, "--check");
 	arguments_add(&args, "-o");
 	arguments_add(&args, list);
+	arguments_add(&args, "--code-cache");
+	arguments_add(&args, v->cache);
 	r = libraries_add(v, &args, reterr);
 	arguments_add(&args, "--");
 	arguments_add(&args, v->line->output);

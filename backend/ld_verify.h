@@ -23,6 +23,8 @@ struct ld_verify {
 	struct arguments *args;	 /* of the link; inputs are replaced by copies without IR */
 	struct fat_objects *fat; /* has a directory */
 	const char *linked;	 /* a copy of the output as the linker wrote it, kept up to date */
+	const char
+		*cache; /* directory of what was found out before, in other rounds and links (link_cache.h) */
 	/* link again, with @args, and refresh the copy; @trace: what ld.lld printed, of this link. 0 or -errno with @reterr */
 	int (*again)(struct ld_verify *verify, struct fault *reterr);
 	struct buffer *trace;

@@ -16,6 +16,7 @@ static const char *const kind_names[CONTAINER_KIND_END] = {
 	[CONTAINER_MORPH] = ".morph data",
 	[CONTAINER_BLOCK_MAP] = "block map",
 	[CONTAINER_MEMO] = "memo",
+	[CONTAINER_CODE] = "code of a module",
 };
 
 struct header {

@@ -31,6 +31,7 @@ enum container_kind {
 	CONTAINER_MORPH = 3,	 /* .morph section, sidecar */
 	CONTAINER_BLOCK_MAP = 4, /* a generation's own map, in the store */
 	CONTAINER_MEMO = 5,	 /* what an edit found out (editor/steps/memo.h) */
+	CONTAINER_CODE = 6,	 /* a module's code (editor/code/code_cache.h) */
 	CONTAINER_KIND_END
 };
 

@@ -176,6 +176,14 @@ int file_write(const char *path, const void *bytes, size_t size, mode_t mode, st
 	return parent_sync(path, reterr);
 }
 
+int file_write_scratch(const char *path, const void *bytes, size_t size, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int r = fd < 0 ? -errno : write_all(fd, bytes, size);
+
+	return r < 0 ? fault_errno(reterr, r, "%s: cannot write", path) : 0;
+}
+
 /* Set-ID bits come after the owner whom they are meant for, or not at all. */
 static int owner_and_mode_set(int fd, const struct stat *like)
 {
@@ -270,6 +278,22 @@ int file_mkdirs(const char *path, mode_t mode, struct fault *reterr)
 		return fault_errno(reterr, -errno, "%s", path);
 	if (!S_ISDIR(st.st_mode))
 		return fault_errno(reterr, -ENOTDIR, "%s", path);
+	return 0;
+}
+
+int file_own_directory(const char *path, struct fault *reterr)
+{
+	struct stat st;
+	int r = file_mkdirs(path, 0700, reterr);
+
+	if (r < 0)
+		return r;
+	if (lstat(path, &st) < 0)
+		return fault_errno(reterr, -errno, "%s", path);
+	if (!S_ISDIR(st.st_mode) || (st.st_uid != 0 && st.st_uid != geteuid()) ||
+	    (st.st_mode & (S_IWGRP | S_IWOTH)))
+		return fault_set(reterr, -EPERM, "%s: others may write to it; name a directory of your own",
+				 path);
 	return 0;
 }
 

@@ -53,6 +53,12 @@ static inline void file_map_donep(struct file_map *map)
 int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct fault *reterr);
 
 /**
+ * file_write_scratch() - file_write() for scratch: @path, of mode 0600, may be seen half-written, and be lost by a power cut
+ * Return: 0 or -errno with @reterr filled
+ */
+int file_write_scratch(const char *path, const void *bytes, size_t size, struct fault *reterr);
+
+/**
  * file_write_like() - file_write() of the name @name in the directory @dir_fd, with owner, group and mode as in @like
  *
  * For a directory that others may write to: no path is walked, and the file never runs with rights of an owner that is not
@@ -69,6 +75,12 @@ int file_copy(const char *from, const char *to, struct fault *reterr);
  * Each directory that is made has its name synced, so that a power cut does not take it with what is put into it later.
  */
 int file_mkdirs(const char *path, mode_t mode, struct fault *reterr);
+
+/**
+ * file_own_directory() - a directory that nobody else may write to: made with mode 0700, with its parents, unless it is there
+ * Return: 0; -EPERM with @reterr: it is another user's, others may write to it, or it is a link; other -errno with @reterr
+ */
+int file_own_directory(const char *path, struct fault *reterr);
 
 /**
  * file_sync_directory() - the names in directory @path, as they are now, survive a power cut

@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "editor/check.h"
+#include "editor/code_directory.h"
 #include "editor/edit.h"
 #include "editor/memo_file.h"
 #include "editor/options.h"
@@ -74,7 +75,8 @@ struct task {
 	const struct arguments *arguments;
 	const struct image *program, *result; /* result: of the edit; NULL before */
 	const struct profile *profile;
-	const struct file_map *memo; /* of an edit before */
+	const struct file_map *memo;	     /* of an edit before */
+	const struct code_cache *code_cache; /* NULL: there is none */
 	const struct workplace *place;
 	const char *selftest;	/* the command; NULL before */
 	struct outcome *shared; /* with the process inside */
@@ -111,6 +113,7 @@ static int edit_in_sandbox(const struct task *task)
 	options.memo = task->memo->data;
 	options.memo_size = task->memo->size;
 	options.directory = task->place->directory;
+	options.code_cache = task->code_cache;
 	options.on_step = on_step;
 	options.userdata = outcome;
 	if (options.checks_only)
@@ -385,6 +388,29 @@ static void memo_take(const struct task *task)
 		log_warning("no memo was kept, and the next edit takes as long as this one: %s", fault.text);
 }
 
+/* Without it the check takes longer, and that is all. NULL: there is none */
+static const struct code_cache *code_cache_find(const struct arguments *a, struct code_cache *cache)
+{
+	struct fault fault;
+
+	if (!a->code_cache)
+		return NULL;
+	if (code_directory_read(a->code_cache, cache, &fault) == 0)
+		return cache;
+	log_warning("all code is generated: %s", fault.text);
+	return NULL;
+}
+
+/* Whatever was found out, the code is that of its key. */
+static void code_cache_take(const struct task *task)
+{
+	struct fault fault;
+
+	if (task->code_cache &&
+	    code_directory_take(task->arguments->code_cache, task->place->directory, &fault) < 0)
+		log_warning("the next check takes as long as this one: %s", fault.text);
+}
+
 /* What differs, or a function's IR, for whoever asked; @r: of the check, or of showing */
 static int text_take(const struct task *task, int r, struct fault *reterr)
 {
@@ -456,6 +482,7 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 	_clean_(image_freep) struct image *program = NULL;
 	_clean_(profile_freep) struct profile *profile = NULL;
 	_clean_(file_map_donep) struct file_map memo = { 0 };
+	_clean_(code_cache_donep) struct code_cache code_cache = { 0 };
 	struct arguments plain;
 	struct workplace place;
 	struct outcome outcome = { 0 };
@@ -477,6 +504,7 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 		return r;
 	task.program = program;
 	task.profile = profile;
+	task.code_cache = code_cache_find(a, &code_cache);
 	r = supervise(&task, a->timeout_s, EDIT_FILE_BYTES, &outcome);
 	if (r)
 		*reterr = outcome.fault;
@@ -485,6 +513,8 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 		r = 0;
 	if (r == 0)
 		walls_say(&outcome.walls);
+	if (r >= 0)
+		code_cache_take(&task);
 	if (!arguments_edit(a))
 		r = text_take(&task, r, reterr);
 	else if (r == 0)

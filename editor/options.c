@@ -53,7 +53,8 @@ enum {
 	OPT_AS_SHIPPED_IF,
 	OPT_AS_SHIPPED_FROM,
 	OPT_WITHOUT,
-	OPT_MEMO
+	OPT_MEMO,
+	OPT_CODE_CACHE
 };
 
 static const struct option long_options[] = {
@@ -91,6 +92,7 @@ static const struct option long_options[] = {
 	{ "as-shipped-from", required_argument, NULL, OPT_AS_SHIPPED_FROM },
 	{ "without", required_argument, NULL, OPT_WITHOUT },
 	{ "memo", required_argument, NULL, OPT_MEMO },
+	{ "code-cache", required_argument, NULL, OPT_CODE_CACHE },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL }
 };
@@ -108,7 +110,8 @@ static int usage(FILE *out)
 	      "FILE]\n"
 	      "       [--without PASS]... [--copies FACTOR] [--no-unroll] [--vector-width BITS]\n"
 	      "       [--library SONAME=FILE]...\n"
-	      "       morph optimize PROGRAM --check [-o FILE] [--library SONAME=FILE]...\n"
+	      "       morph optimize PROGRAM --check [-o FILE] [--library SONAME=FILE]... [--code-cache "
+	      "DIR]\n"
 	      "       morph optimize PROGRAM --ir FUNCTION -o FILE [--sidecar-dir DIR]\n"
 	      "       morph optimize --passes\n",
 	      out);
@@ -302,6 +305,7 @@ static bool argument_take(int option, struct arguments *a)
 	case OPT_AS_SHIPPED_FROM: return functions_read(optarg, a);
 	case OPT_WITHOUT: return pass_leave_out(optarg, a);
 	case OPT_MEMO: a->memo = optarg; return true;
+	case OPT_CODE_CACHE: a->code_cache = optarg; return true;
 	case OPT_FORCE: a->force = true; return true;
 	case OPT_JSON: a->json = true; return true;
 	case OPT_SIDECARS: a->edit.sidecar_dir = absolute(optarg); return true;
@@ -334,7 +338,8 @@ int arguments_parse(int argc, char **argv, struct arguments *ret)
 	if (optind != argc - 1 || (ret->n_libraries && ret->edit.ir_of) ||
 	    (!arguments_edit(ret) && (ret->edit.n_as_shipped || ret->edit.passes_off || ret->memo)) ||
 	    (ret->edit.ir_of && (ret->edit.checks_only || ret->profile)) ||
-	    (!ret->edit.checks_only && !ret->out) || (arguments_edit(ret) && !ret->profile))
+	    (ret->code_cache && !ret->edit.checks_only) || (!ret->edit.checks_only && !ret->out) ||
+	    (arguments_edit(ret) && !ret->profile))
 		return usage(stderr);
 	ret->program = argv[optind];
 	functions_sort(ret);

@@ -14,7 +14,7 @@
 #define OPTIONS_AS_SHIPPED_MAX 1024u /* by option; a file may name EDIT_KEPT_MAX */
 
 struct arguments {
-	const char *program, *profile, *out, *report, *user, *work, *memo;
+	const char *program, *profile, *out, *report, *user, *work, *memo, *code_cache;
 	const char *libraries
 		[OPTIONS_LIBRARIES_MAX]; /* SONAME=FILE: in place of what is installed; with --check only */
 	size_t n_libraries;

@@ -4,7 +4,6 @@
 #include "editor/code/codegen.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <llvm-c/lto.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/macro.h"
 
 /* Options reach libLTO as one list, its own flags among them (LLVM 22: lto.cpp, "-O", "-mcpu"). */
@@ -31,28 +31,6 @@ static void options_set(const struct codegen_options *options)
 	for (const char *const *o = options->options; o && *o && n < (int)ARRAY_SIZE(list); o++)
 		list[n++] = *o;
 	lto_set_debug_options(list, n);
-}
-
-static int object_write(const LTOObjectBuffer *object, const char *directory, const char *prefix, unsigned i)
-{
-	_clean_(fd_closep) int fd = -1;
-	const char *p = object->Buffer;
-	size_t left = object->Size;
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%s-%u.o", directory, prefix, i);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	while (left) {
-		ssize_t n = write(fd, p, left);
-
-		if (n < 0)
-			return -errno;
-		p += n;
-		left -= (size_t)n;
-	}
-	return 0;
 }
 
 /* In the child. Exit status 0, or 1 with a line on standard error. */
@@ -80,10 +58,12 @@ _noreturn_ static void compile(const struct codegen_input *inputs, size_t n_inpu
 	}
 	for (unsigned i = 0; i < n; i++) {
 		LTOObjectBuffer object = thinlto_module_get_object(cg, i);
-		int r = object_write(&object, directory, prefix, i);
+		char path[PATH_MAX];
+		struct fault fault;
 
-		if (r < 0) {
-			fprintf(stderr, "%s: %s\n", directory, strerror(-r));
+		snprintf(path, sizeof(path), "%s/%s-%u.o", directory, prefix, i);
+		if (file_write_scratch(path, object.Buffer, object.Size, &fault) < 0) {
+			fprintf(stderr, "%s\n", fault.text);
 			_exit(1);
 		}
 	}

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct code_cache;
+
 #define EDIT_KEPT_MAX 8192u
 
 /* Functions of one name that keep their shipped code, in every module (kept.h). */
@@ -32,6 +34,8 @@ struct edit_options {
 	bool trusts_facts;	 /* what IR claims without showing it in code is believed (facts.h) */
 	bool rebase;		 /* where step 1 finds a difference, take the IR at its word, and say so */
 	bool checks_only;	 /* step 1 and no more: edit_check() */
+	const struct code_cache *
+		code_cache; /* with checks_only: code of earlier checks (code_cache.h); borrowed; NULL: none is kept */
 	const char *ir_of; /* no step at all: the IR of this function is wanted (show.h); NULL: an edit */
 	const struct edit_kept *as_shipped; /* sorted by name; borrowed */
 	size_t n_as_shipped;		    /* at most EDIT_KEPT_MAX */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "editor/code/code_cache.h"
 #include "editor/link/relink.h"
 
 char *edit_path(const struct edit *edit, char buffer[PATH_MAX], const char *fmt, ...)
@@ -43,8 +44,8 @@ int unit_parse(struct edit *edit, size_t i, LLVMModuleRef *ret, struct fault *re
 }
 
 /* LLVM options of every code generation, so that results can be linked with each other. */
-int objects_generate(struct edit *edit, const struct codegen_input *inputs, size_t n, const char *const *more,
-		     const char *prefix, struct fault *reterr)
+static int objects_make(struct edit *edit, const struct codegen_input *inputs, size_t n,
+			const char *const *more, const char *prefix, bool *taken, struct fault *reterr)
 {
 	static const char *const always[] = { "-basic-block-address-map", "-function-sections",
 					      "-data-sections" };
@@ -70,9 +71,23 @@ int objects_generate(struct edit *edit, const struct codegen_input *inputs, size
 	for (size_t i = 0; i < n_more; i++)
 		options[at++] = more[i];
 	codegen.options = options;
-	r = codegen_run(inputs, n, &codegen, edit->options->directory, prefix, reterr);
+	r = taken ? code_cache_run(edit->options->code_cache, inputs, n, &codegen, edit->options->directory,
+				   prefix, taken, reterr) :
+		    codegen_run(inputs, n, &codegen, edit->options->directory, prefix, reterr);
 	free(options);
 	return r;
+}
+
+int objects_generate(struct edit *edit, const struct codegen_input *inputs, size_t n, const char *const *more,
+		     const char *prefix, struct fault *reterr)
+{
+	return objects_make(edit, inputs, n, more, prefix, NULL, reterr);
+}
+
+int objects_take(struct edit *edit, const struct codegen_input *inputs, size_t n, const char *const *more,
+		 const char *prefix, bool *taken, struct fault *reterr)
+{
+	return objects_make(edit, inputs, n, more, prefix, taken, reterr);
 }
 
 void objects_free(char **objects)

@@ -26,6 +26,10 @@ int unit_parse(struct edit *edit, size_t i, LLVMModuleRef *ret, struct fault *re
 int objects_generate(struct edit *edit, const struct codegen_input *inputs, size_t n, const char *const *more,
 		     const char *prefix, struct fault *reterr);
 
+/** objects_take() - objects_generate() of those that options->code_cache does not have; @taken: as code_cache_run() */
+int objects_take(struct edit *edit, const struct codegen_input *inputs, size_t n, const char *const *more,
+		 const char *prefix, bool *taken, struct fault *reterr);
+
 /** objects_list() - the program's objects in link order, HOT-0.o first; NULL: no memory; objects_free() frees it */
 char **objects_list(struct edit *edit, const char *hot);
 void objects_free(char **objects); /* accepts NULL */

@@ -3,16 +3,13 @@
 #define _GNU_SOURCE
 #include "editor/steps/recall.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <link.h>
 #include <llvm-c/Core.h>
 #include <string.h>
 
-#include "base/config.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "editor/code/compiler.h"
 #include "editor/steps/objects.h"
 
 #define CODE_RATIO 16u /* of the program's size: more than objects can take */
@@ -24,61 +21,19 @@
 
 /* ---- the key ---- */
 
-static uint32_t padded(uint32_t n)
-{
-	return (n + 3) & ~3u;
-}
-
-/* Notes of a file that is loaded, so they are well-formed. */
-static const Elf64_Nhdr *build_id_find(const struct dl_phdr_info *info)
-{
-	for (size_t i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		const uint8_t *at = (const uint8_t *)(info->dlpi_addr + header->p_vaddr), *end;
-
-		if (header->p_type != PT_NOTE)
-			continue;
-		for (end = at + header->p_memsz; at + sizeof(Elf64_Nhdr) <= end;) {
-			const Elf64_Nhdr *note = (const void *)at;
-
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-			    memcmp(note + 1, "GNU", 4) == 0)
-				return note;
-			at += sizeof(*note) + padded(note->n_namesz) + padded(note->n_descsz);
-		}
-	}
-	return NULL;
-}
-
-/* What the kernel maps into each process, which compiles nothing, changes with the kernel. Return: whether one has none. */
-static int build_id_add(struct dl_phdr_info *info, _unused_ size_t size, void *hash)
-{
-	const Elf64_Nhdr *note = build_id_find(info);
-
-	if (strstr(info->dlpi_name, "vdso"))
-		return 0;
-	if (!note)
-		return 1;
-	sha256_add(hash, (const uint8_t *)(note + 1) + padded(note->n_namesz), note->n_descsz);
-	return 0;
-}
-
 /* Return: 0; -ENOENT: there is none, for code in this process has no build ID; -ENOMEM */
 static int key_make(const struct edit *edit, uint8_t ret[SHA256_BYTES])
 {
 	_clean_(sha256_freep) struct sha256 *hash = sha256_new();
-	unsigned major, minor, patch;
 	const uint8_t *bytes;
-	char compiler[128];
 	size_t size;
+	int r;
 
 	if (!hash)
 		return -ENOMEM;
-	LLVMGetVersion(&major, &minor, &patch);
-	snprintf(compiler, sizeof(compiler), "morph %s llvm %u.%u.%u", MORPH_VERSION, major, minor, patch);
-	sha256_add(hash, compiler, strlen(compiler) + 1);
-	if (dl_iterate_phdr(build_id_add, hash))
-		return -ENOENT;
+	r = compiler_add(hash);
+	if (r < 0)
+		return r;
 	bytes = image_bytes(edit->program, &size);
 	sha256_add(hash, &size, sizeof(size));
 	sha256_add(hash, bytes, size);
@@ -133,21 +88,6 @@ int recall_ir(struct edit *edit, struct fault *reterr)
 
 /* ---- code ---- */
 
-static int object_write(const char *path, const void *bytes, size_t size, struct fault *reterr)
-{
-	_clean_(fd_closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	ssize_t n = 0;
-
-	if (fd < 0)
-		return fault_errno(reterr, -errno, "%s", path);
-	for (size_t at = 0; at < size; at += (size_t)MAX(n, 0)) {
-		n = write(fd, (const uint8_t *)bytes + at, size - at);
-		if (n < 0 && errno != EINTR)
-			return fault_errno(reterr, -errno, "%s", path);
-	}
-	return 0;
-}
-
 static int code_take(struct edit *edit, const struct buffer *code, struct fault *reterr)
 {
 	struct reader in = reader_of(code->data, code->size);
@@ -165,7 +105,7 @@ static int code_take(struct edit *edit, const struct buffer *code, struct fault 
 			return 0;
 		edit->units[i].is_raw = flags & CODE_RAW;
 		edit->units[i].is_restored = flags & CODE_RESTORED;
-		r = object_write(edit_path(edit, path, "base-%zu.o", i), object, (size_t)size, reterr);
+		r = file_write_scratch(edit_path(edit, path, "base-%zu.o", i), object, (size_t)size, reterr);
 	}
 	return r < 0 ? r : 1;
 }
@@ -323,7 +263,7 @@ int recall_half(struct edit *edit, size_t i, const char *path, struct fault *ret
 
 	if (!edit->memo || !memo_find(edit->memo, MEMO_HALVES, edit->units[i].half, &object))
 		return 0;
-	r = object_write(path, object.at, reader_left(&object), reterr);
+	r = file_write_scratch(path, object.at, reader_left(&object), reterr);
 	edit->report->n_halves_recalled += r == 0;
 	return r < 0 ? r : 1;
 }

@@ -54,29 +54,62 @@ int pass_restore(struct edit *edit, struct fault *reterr)
 	return r < 0 ? r : units_restore(edit, reterr);
 }
 
-/* All modules are generated as shipped; what did not run is linked again later. */
+static struct codegen_input unit_input(const struct edit *edit, size_t i)
+{
+	const struct morph_module *m = &edit->data->modules[i];
+	const struct unit *unit = &edit->units[i];
+
+	return unit->restored.size && !unit->is_raw ?
+		       (struct codegen_input){ m->name, unit->restored.data, unit->restored.size } :
+		       (struct codegen_input){ m->name, m->bitcode, m->size };
+}
+
+/* What needs code. Return: how many; @which: their numbers */
+static size_t units_without_code(const struct edit *edit, struct codegen_input *inputs, size_t *which,
+				 bool *taken)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < edit->data->n_modules; i++) {
+		if (edit->units[i].has_code)
+			continue;
+		inputs[n] = unit_input(edit, i);
+		taken[n] = !edit->units[i].is_doubted;
+		which[n++] = i;
+	}
+	return n;
+}
+
+/* The @k-th object that was made is of module @i; it comes to its place. */
+static int unit_take(struct edit *edit, size_t i, size_t k, bool is_taken, struct fault *reterr)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+
+	edit_path(edit, from, "code-%zu.o", k);
+	if (rename(from, edit_path(edit, to, "base-%zu.o", i)) < 0)
+		return fault_errno(reterr, -errno, "%s", from);
+	edit->units[i].has_code = true;
+	edit->units[i].is_taken = is_taken;
+	return object_ungroup(to, reterr);
+}
+
+/* All modules have their code as shipped; what did not run is linked again later. */
 static int code_generate(struct edit *edit, struct fault *reterr)
 {
 	size_t n = edit->data->n_modules;
-	struct codegen_input *inputs = calloc(n, sizeof(*inputs));
-	char path[PATH_MAX];
-	int r = inputs ? 0 : fault_errno(reterr, -ENOMEM, "generating the shipped code");
+	_clean_(freep) struct codegen_input *inputs = calloc(n + 1, sizeof(*inputs));
+	_clean_(freep) size_t *which = calloc(n + 1, sizeof(*which));
+	_clean_(freep) bool *taken = calloc(n + 1, sizeof(*taken));
+	int r;
 
-	for (size_t i = 0; i < n && r == 0; i++) {
-		const struct morph_module *m = &edit->data->modules[i];
-		const struct unit *unit = &edit->units[i];
-
-		inputs[i] =
-			unit->restored.size && !unit->is_raw ?
-				(struct codegen_input){ m->name, unit->restored.data, unit->restored.size } :
-				(struct codegen_input){ m->name, m->bitcode, m->size };
-	}
-	if (r == 0)
-		r = objects_generate(edit, inputs, n, (const char *[]){ "-pgo-analysis-map=br-prob", NULL },
-				     "base", reterr);
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = object_ungroup(edit_path(edit, path, "base-%zu.o", i), reterr);
-	free(inputs);
+	if (!inputs || !which || !taken)
+		return fault_errno(reterr, -ENOMEM, "generating the shipped code");
+	n = units_without_code(edit, inputs, which, taken);
+	r = n ? objects_take(edit, inputs, n, (const char *[]){ "-pgo-analysis-map=br-prob", NULL }, "code",
+			     taken, reterr) :
+		0;
+	for (size_t k = 0; k < n && r == 0; k++)
+		r = unit_take(edit, which[k], k, taken[k], reterr);
 	return r;
 }
 
@@ -138,9 +171,11 @@ static size_t raw_take(struct edit *edit)
 	for (size_t i = 0; i < edit->data->n_modules; i++) {
 		struct unit *unit = &edit->units[i];
 
-		if (unit->differs && unit->restored.size && !unit->is_raw)
-			n += unit->is_raw = true;
-		unit->differs = false;
+		if (!unit->differs || !unit->restored.size || unit->is_raw)
+			continue;
+		unit->is_raw = true;
+		unit->has_code = false;
+		n++;
 	}
 	return n;
 }
@@ -155,39 +190,69 @@ static int run_path_take(struct edit *edit, struct fault *reterr)
 					  image_path(edit->program));
 }
 
+/* Once more, with new code of those that have none any more. */
+static int compare_again(struct edit *edit, struct fault *difference)
+{
+	int r;
+
+	difference->text[0] = '\0';
+	for (size_t i = 0; i < edit->data->n_modules; i++)
+		edit->units[i].differs = false;
+	r = code_generate(edit, difference);
+	return r < 0 ? r : shipped_compare(edit, difference);
+}
+
 /* Code from a memo that does not make the shipped file, or does not even link, counts for nothing. */
-static int recalled_compare(struct edit *edit, struct fault *difference, struct fault *reterr)
+static int recalled_compare(struct edit *edit, struct fault *difference)
 {
 	int r = shipped_compare(edit, difference);
 
 	if (r == 0 || !edit->report->recalls_code)
 		return r;
 	edit->report->recalls_code = false;
-	*difference = (struct fault){ "" };
 	for (size_t i = 0; i < edit->data->n_modules; i++) {
-		edit->units[i].is_raw = edit->units[i].differs = false;
+		edit->units[i].is_raw = false;
 		buffer_done(&edit->units[i].restored);
 		edit->units[i].restored = (struct buffer){ 0 };
 	}
 	log_info("the memo's code is not that of the program, and is made anew");
-	r = units_restore(edit, reterr);
-	if (r == 0)
-		r = code_generate(edit, reterr);
-	return r < 0 ? fault_set(difference, r, "%s", reterr->text) : shipped_compare(edit, difference);
+	r = units_restore(edit, difference);
+	return r < 0 ? r : compare_again(edit, difference);
+}
+
+/* Nor does code from the cache: of the modules that differ; where none does, of all. Return: is any to be made anew? */
+static bool taken_doubt(struct edit *edit)
+{
+	size_t n = edit->data->n_modules, n_differ = 0, n_doubted = 0;
+
+	for (size_t i = 0; i < n; i++)
+		n_differ += edit->units[i].differs;
+	for (size_t i = 0; i < n; i++) {
+		struct unit *unit = &edit->units[i];
+
+		if (!unit->is_taken || (n_differ && !unit->differs))
+			continue;
+		unit->is_taken = unit->has_code = false;
+		n_doubted += unit->is_doubted = true;
+	}
+	return n_doubted;
+}
+
+/* As long as what differs may be the cache's fault. */
+static int taken_compare(struct edit *edit, int r, struct fault *difference)
+{
+	while (r != 0 && taken_doubt(edit))
+		r = compare_again(edit, difference);
+	return r;
 }
 
 int pass_compare(struct edit *edit, struct fault *reterr)
 {
 	struct fault *difference = &edit->report->difference;
-	int r = recalled_compare(edit, difference, reterr);
+	int r = taken_compare(edit, recalled_compare(edit, difference), difference);
 
-	if (r == EDIT_UNTRUSTED && raw_take(edit)) {
-		difference->text[0] = '\0';
-		r = code_generate(edit, reterr);
-		if (r < 0)
-			return r;
-		r = shipped_compare(edit, difference);
-	}
+	if (r == EDIT_UNTRUSTED && raw_take(edit))
+		r = taken_compare(edit, compare_again(edit, difference), difference);
 	if (r == 0)
 		r = recall_code_keep(edit, difference);
 	if (r < 0)

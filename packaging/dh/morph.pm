@@ -16,8 +16,9 @@ my $masquerade = '/usr/libexec/morph/masquerade';
 my @skipped = qw(test tests testsuite gnulib-tests t check example examples fuzz bench benchmark benchmarks CMakeFiles);
 # And programs that are named so, wherever they are made.
 my @named = qw(*_test *_tests *_unittest *_benchmark);
-# dh_clean removes it.
+# dh_clean removes these.
 my $report = 'debian/.debhelper/morph-report';
+my $cache = 'debian/.debhelper/morph-cache';
 
 if (get_buildoption('nomorph')) {
 	warning('DEB_BUILD_OPTIONS has nomorph: nothing is built for Morph');
@@ -34,6 +35,8 @@ if (get_buildoption('nomorph')) {
 	$ENV{MORPH_SKIP_PROGRAMS} //= join(':', (map { "$top*/$_/*" } @skipped), map { "$top*/$_" } @named);
 	mkdirs('debian/.debhelper');
 	$ENV{MORPH_REPORT} //= getcwd() . "/$report";
+	# libtool links a library once more when it is installed, and programs of one package share its objects.
+	$ENV{MORPH_LINK_CACHE} //= getcwd() . "/$cache";
 	# Of what is missing, dh_morph_symbols says whether it matters; a rule may call dh again.
 	if ($ENV{MORPH_SYMBOLS} //= !defined($ENV{DPKG_GENSYMBOLS_CHECK_LEVEL}) || 0) {
 		$ENV{DPKG_GENSYMBOLS_CHECK_LEVEL} = 0;

@@ -20,6 +20,7 @@ ENVIRONMENT = {
     "PATH": "/usr/libexec/morph/masquerade:/usr/sbin:/usr/bin:/sbin:/bin",
     "DH_EXTRA_ADDONS": "morph",
     "MORPH_VERIFY": "1",
+    "MORPH_LINK_CACHE": "/build/morph-cache",  # goes with the root
     "MORPH_SKIP_PROGRAMS": ":".join([*(f"/build/source*/{name}/*" for name in SKIPPED), *(f"/build/source*/{name}" for name in NAMED)]),
 }
 

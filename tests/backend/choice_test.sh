@@ -28,6 +28,8 @@ done
 # A module is installed more often than not, wherever it is made: bash's builtins are examples/loadables.
 MORPH_SKIP_PROGRAMS=$skip must morph cc -O2 -fPIC -shared ../../b.c -o src/t/module && carries src/t/module
 MORPH_SKIP=$skip must morph cc -O2 -fPIC -shared ../../b.c -o src/t/module && carries_nothing src/t/module
+same "$(perl -e "$sequence, ' ', \$ENV{MORPH_LINK_CACHE}" | sed 's/.* //')" "$PWD/debian/.debhelper/morph-cache" "the cache of a package's links"
+same "$(MORPH_LINK_CACHE=/mine perl -e "$sequence, ' ', \$ENV{MORPH_LINK_CACHE}" | sed 's/.* //')" /mine "the caller's own"
 cd - >/dev/null || exit 1
 list=$(grep -oE '/[A-Za-z-]+/\*(:|$)' <<<"$skip" | tr -d '/*:\n')
 same "$(sed -nE 's/^SKIPPED = "(.*)"\.split\(\)$/\1/p' "$MORPH_SOURCE/packaging/rebuild/build.py" | tr -d ' ')" "$list" "the list of morph rebuild"
@@ -48,7 +50,7 @@ MORPH_LINK=plain must morph cc -O2 -flto=thin main.c b.c c.c -o m && carries_not
 
 case_of "the cache of ThinLTO"
 link first
-export MORPH_THINLTO_CACHE=$PWD/cache
+export MORPH_LINK_CACHE=$PWD/cache
 link m && must cmp m first
 n=$(find cache -name 'llvmcache-*' | wc -l)
 same "$n" 3 "modules in the cache"

@@ -115,4 +115,29 @@ TEST(what_would_not_fit_is_refused)
 	teardown();
 }
 
+TEST(a_directory_of_ones_own_is_made_and_is_nobody_elses)
+{
+	char made[128], link[128];
+	struct fault fault;
+	struct stat st;
+
+	setup(geteuid(), 0600);
+	snprintf(made, sizeof(made), "%s/a/b", dir);
+	snprintf(link, sizeof(link), "%s/link", dir);
+	CHECK_INT(file_own_directory(made, &fault), 0);
+	CHECK(stat(made, &st) == 0 && (st.st_mode & 07777) == 0700);
+	CHECK_INT(file_own_directory(made, &fault), 0);
+	CHECK(chmod(made, 0770) == 0);
+	CHECK_INT(file_own_directory(made, &fault), -EPERM);
+	CHECK(chmod(made, 0755) == 0 && symlink(made, link) == 0);
+	CHECK_INT(file_own_directory(made, &fault), 0);
+	CHECK_INT(file_own_directory(link, &fault), -EPERM);
+	CHECK(file_own_directory(path, &fault) < 0);
+	if (geteuid() == 0) {
+		CHECK(chown(made, USER, USER) == 0);
+		CHECK_INT(file_own_directory(made, &fault), -EPERM);
+	}
+	teardown();
+}
+
 TEST_MAIN()

@@ -87,6 +87,8 @@ must "installing Morph" install_packages morph morph-cli morph-backend dh-morph
 step "building libpng1.6"
 package_build libpng1.6 nocheck
 grep -q 'dh_morph: libpng16-16: 1 of 1 programs and libraries carry IR' "$work/libpng1.6.log" || fail "$(grep dh_morph: "$work/libpng1.6.log")"
+# What libtool linked once more when it was installed, and what clean will remove.
+ls "$root"/build/libpng1.6/debian/.debhelper/morph-cache/morph-code-* >/dev/null 2>&1 || fail "nothing was kept for a second link"
 for name in libpng16-16 libpng-tools; do
 	[[ $(field $name-morph Depends) == "$name (= $(field $name Version))" ]] || fail "Depends of $name-morph: $(field $name-morph Depends)"
 done
