@@ -2,8 +2,8 @@
 
 /*
  * Packed: one byte, STORED or MODELLED, then the bytes. MODELLED is one stream for all modules, so that
- * each profits from what was learnt in those before. Lengths of blocks are not coded: the walk knows
- * where a block ends.
+ * each profits from what was learnt in those before, and the first from the example. Lengths of blocks are
+ * not coded: the walk knows where a block ends.
  */
 
 #include "module/bitcode_pack.h"

@@ -21,7 +21,7 @@ struct bitcode_prior {
 	struct buffer bytes; /* owned; texts and data */
 	uint64_t *numbers;   /* owned; GUIDs and hashes, in the order in which modules likely have them */
 	size_t n_numbers;
-	const struct buffer *example; /* borrowed; modules one behind the other, NULL: none */
+	const struct buffer *example; /* borrowed; modules one behind the other, learnt first; NULL: none */
 };
 
 /**

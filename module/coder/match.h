@@ -2,7 +2,7 @@
 #pragma once
 
 /**
- * match.h - what followed the last time that the same stood before (private to the bitcode files)
+ * match.h - what followed the last time that the same stood before
  *
  * A history of items, and a table that finds in it where the latest few items stood before. What follows
  * there is a guess at what comes next; how long the two have agreed says how much it is worth. After a
