@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "module/array.h"
+#include "module/coder/value_coder.h"
 
 #define TYPE_NUMENTRY 1u
 #define TYPE_VOID 2u

@@ -50,13 +50,6 @@
 #define VALUES_KEPT 4096u /* of a function, the latest */
 #define INTEGERS_KEPT 4096u
 
-static inline uint32_t hash2(uint32_t a, uint64_t b)
-{
-	uint32_t h = (a ^ (uint32_t)b ^ (uint32_t)(b >> 32) * 0x9e3779b1u) * 0x01000193u + 0x811c9dc5u;
-
-	return (h ^ h >> 16) * 0x7feb352du;
-}
-
 struct function_state {
 	/* of the module */
 	uint64_t n_globals; /* and module-level constants */

@@ -80,6 +80,9 @@ static bool numbers_take(struct bitcode_model *m, const struct bitcode_prior *pr
 
 	for (m->n_number_slots = NUMBER_SLOTS_MIN; m->n_number_slots < 2 * n;)
 		m->n_number_slots *= 2;
+	free(m->numbers);
+	free(m->number_slots);
+	m->n_numbers = m->number_next = 0;
 	m->numbers = calloc(n + 1, sizeof(*m->numbers));
 	m->number_slots = calloc(m->n_number_slots, sizeof(*m->number_slots));
 	if (!m->numbers || !m->number_slots)
@@ -344,14 +347,18 @@ void bitcode_model_free(struct bitcode_model *m)
 	free(m);
 }
 
-struct bitcode_model *bitcode_model_new(const struct bitcode_prior *prior, size_t volume)
+struct bitcode_model *bitcode_model_new(size_t texts, size_t volume)
 {
 	_clean_(bitcode_model_freep) struct bitcode_model *m = calloc(1, sizeof(*m));
 
-	if (!m ||
-	    !byte_match_init(&m->texts, prior ? prior->bytes.data : NULL, prior ? prior->bytes.size : 0,
-			     volume / 8) ||
-	    !number_match_init(&m->repeats, volume) || !numbers_take(m, prior))
+	if (!m || !byte_match_init(&m->texts, texts) || !number_match_init(&m->repeats, volume) ||
+	    !numbers_take(m, NULL))
 		return NULL;
 	return TAKE(m);
+}
+
+bool bitcode_model_know(struct bitcode_model *m, const struct bitcode_prior *prior)
+{
+	return !prior ||
+	       (byte_match_know(&m->texts, prior->bytes.data, prior->bytes.size) && numbers_take(m, prior));
 }

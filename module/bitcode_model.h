@@ -10,7 +10,7 @@
 
 #include "module/bitcode_prior.h"
 #include "module/bitstream.h"
-#include "module/value_coder.h"
+#include "module/coder/value_coder.h"
 
 /* In what form a field is coded. */
 enum field_form {
@@ -30,8 +30,10 @@ struct field {
 
 struct bitcode_model;
 
-/** bitcode_model_new() - @prior: borrowed for the call, or NULL; @volume: bytes of all modules; NULL: no memory */
-struct bitcode_model *bitcode_model_new(const struct bitcode_prior *prior, size_t volume);
+/** bitcode_model_new() - @texts: bytes of texts and data, about; @volume: of all modules; NULL: no memory */
+struct bitcode_model *bitcode_model_new(size_t texts, size_t volume);
+/** bitcode_model_know() - once, what stands in the file; @prior: borrowed for the call, or NULL; false: no memory */
+bool bitcode_model_know(struct bitcode_model *model, const struct bitcode_prior *prior);
 void bitcode_model_free(struct bitcode_model *model); /* accepts NULL */
 DEFINE_CLEANUP(struct bitcode_model *, bitcode_model_free);
 

@@ -7,7 +7,7 @@
 
 #include "module/bitcode_function.h"
 #include "module/bitcode_model.h"
-#include "module/match.h"
+#include "module/coder/match.h"
 
 #define CODES 64u     /* of records that are told apart */
 #define CALLEES 1024u /* of which the latest call is kept */

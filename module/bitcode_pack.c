@@ -2,8 +2,8 @@
 
 /*
  * Packed: one byte, STORED or MODELLED, then the bytes. MODELLED is one stream for all modules, so that
- * each profits from what was learnt in those before. Lengths of blocks are not coded: the walk knows
- * where a block ends.
+ * each profits from what was learnt in those before, and the first from the example. Lengths of blocks are
+ * not coded: the walk knows where a block ends.
  */
 
 #include "module/bitcode_pack.h"
@@ -12,10 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "module/bitcode.h"
 #include "module/bitcode_model.h"
 #include "module/bits.h"
 #include "module/bitstream.h"
-#include "module/value_coder.h"
+#include "module/coder/value_coder.h"
 
 enum packing { PACKING_STORED = 0, PACKING_MODELLED = 1 };
 
@@ -187,39 +188,80 @@ static bool module_model(struct packer *p, const struct bitcode_span *module)
 	       memcmp(again, module->bytes, module->size) == 0;
 }
 
+/* The example's modules are walked as if they were packed, but take no bytes. */
+static int example_learn(struct packer *p, const struct buffer *example)
+{
+	size_t size;
+
+	value_coder_train(p->coder, true);
+	p->unpacks = false;
+	for (size_t at = 0; at < example->size; at += size) {
+		struct bitcode_span module = { .bytes = example->data + at };
+
+		if (bitcode_size(module.bytes, example->size - at, &size, NULL) < 0)
+			return -EBADMSG;
+		module.size = size;
+		if (!module_model(p, &module))
+			return -ENOMEM;
+	}
+	value_coder_train(p->coder, false);
+	return 0;
+}
+
+static void packer_free(struct packer *p)
+{
+	if (!p)
+		return;
+	value_coder_free(p->coder);
+	bitcode_model_free(p->model);
+	free(p);
+}
+DEFINE_CLEANUP(struct packer *, packer_free);
+
+/* @in: to unpack, NULL: to pack */
+static struct packer *packer_new(const void *in, size_t size, const struct bitcode_prior *prior,
+				 size_t volume)
+{
+	_clean_(packer_freep) struct packer *p = calloc(1, sizeof(*p));
+
+	if (prior && prior->example)
+		volume += prior->example->size;
+	if (!p)
+		return NULL;
+	p->coder = value_coder_new(in, size, volume);
+	p->model = bitcode_model_new(volume / 8 + (prior ? prior->bytes.size : 0), volume);
+	if (!p->coder || !p->model)
+		return NULL;
+	if (prior && prior->example && example_learn(p, prior->example) < 0)
+		return NULL;
+	if (!bitcode_model_know(p->model, prior))
+		return NULL;
+	p->unpacks = in != NULL;
+	return TAKE(p);
+}
+
 /* 0; 1: some module is no bitstream that would come back as it is; -ENOMEM */
 static int modules_model(const struct bitcode_span *modules, size_t n, const struct bitcode_prior *prior,
 			 struct buffer *ret)
 {
-	_clean_(freep) struct packer *p = calloc(1, sizeof(*p));
-	_clean_(value_coder_freep) struct value_coder *coder =
-		value_coder_new(NULL, 0, volume_of(modules, n));
-	_clean_(bitcode_model_freep) struct bitcode_model *model =
-		bitcode_model_new(prior, volume_of(modules, n));
+	_clean_(packer_freep) struct packer *p = packer_new(NULL, 0, prior, volume_of(modules, n));
 
-	if (!p || !coder || !model)
+	if (!p)
 		return -ENOMEM;
-	p->coder = coder;
-	p->model = model;
 	for (size_t i = 0; i < n; i++)
 		if (!module_model(p, &modules[i]))
 			return 1;
-	return value_coder_end(coder, ret);
+	return value_coder_end(p->coder, ret);
 }
 
 static int modules_restore(const void *bytes, size_t size, const struct bitcode_prior *prior,
 			   const size_t *sizes, size_t n, size_t volume, uint8_t *ret)
 {
-	_clean_(freep) struct packer *p = calloc(1, sizeof(*p));
-	_clean_(value_coder_freep) struct value_coder *coder = value_coder_new(bytes, size, volume);
-	_clean_(bitcode_model_freep) struct bitcode_model *model = bitcode_model_new(prior, volume);
+	_clean_(packer_freep) struct packer *p = packer_new(bytes, size, prior, volume);
 	size_t at = 0;
 
-	if (!p || !coder || !model)
+	if (!p)
 		return -ENOMEM;
-	p->coder = coder;
-	p->model = model;
-	p->unpacks = true;
 	for (size_t i = 0; i < n; i++) {
 		if (!module_walk(p, ret + at, sizes[i]))
 			return -EBADMSG;

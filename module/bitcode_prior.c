@@ -138,9 +138,10 @@ static int numbers_make(const struct block_map *map, struct bitcode_prior *ret)
 int bitcode_prior_make(const struct image *image, const struct block_map *map, const struct link_plan *plan,
 		       struct bitcode_prior *ret)
 {
-	int r = 0;
+	const struct example *example = example_get();
+	int r = example ? 0 : -ENOMEM;
 
-	*ret = (struct bitcode_prior){ 0 };
+	*ret = (struct bitcode_prior){ .example = example ? &example->ir : NULL };
 	for (size_t i = 0; image && i < image_n_segments(image) && r == 0; i++) {
 		const Elf64_Phdr *segment = image_segment_at(image, i);
 

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "module/block_map.h"
+#include "module/coder/example.h"
 #include "module/image.h"
 #include "module/link_plan.h"
 
@@ -20,6 +21,7 @@ struct bitcode_prior {
 	struct buffer bytes; /* owned; texts and data */
 	uint64_t *numbers;   /* owned; GUIDs and hashes, in the order in which modules likely have them */
 	size_t n_numbers;
+	const struct buffer *example; /* borrowed; modules one behind the other, learnt first; NULL: none */
 };
 
 /**

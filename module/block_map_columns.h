@@ -6,7 +6,7 @@
  *
  * A head with the counts, then the columns in this order, each a length and that many bytes. One kind
  * of number stands in one column, as a difference from what is expected where something is; the
- * container's compressor does the rest. docs/format-block-map.md says it in full.
+ * container's compressor does the rest, or map_model.h. docs/format-block-map.md says it in full.
  */
 
 enum column {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The payload, in order: build ID, versions and options of the codegen, block map, link plan, names and
- * sizes of the modules, their SHA-256, and their IR, packed. Texts and blocks of bytes carry their length (ULEB128).
+ * The payload, in order: build IDs and version of the codegen; packed fields (options, link plan, names and sizes of
+ * the modules) and block map; the modules' SHA-256, and their IR, packed. Texts and blocks of bytes carry their
+ * length (ULEB128).
  */
 
 #define _GNU_SOURCE
@@ -16,6 +17,7 @@
 #include "base/container.h"
 #include "base/file.h"
 #include "module/bitcode_pack.h"
+#include "module/field_pack.h"
 #include "module/sidecar.h"
 
 #define COMPRESSION_LEVEL 9
@@ -25,21 +27,6 @@
 static void text_encode(struct buffer *out, const char *text)
 {
 	buffer_string(out, text ? text : "", text ? strlen(text) : 0);
-}
-
-static int blocks_encode(const struct morph_data *data, struct buffer *out)
-{
-	_clean_(buffer_donep) struct buffer map = { 0 };
-	_clean_(buffer_donep) struct buffer plan = { 0 };
-	int r = block_map_encode(data->map, &map);
-
-	if (r < 0)
-		return r;
-	link_plan_encode(data->plan, &plan);
-	out->bad |= plan.bad;
-	buffer_string(out, (const char *)map.data, map.size);
-	buffer_string(out, (const char *)plan.data, plan.size);
-	return 0;
 }
 
 static int prior_make(const struct morph_data *data, struct bitcode_prior *ret)
@@ -78,14 +65,18 @@ static int ir_encode(const struct morph_data *data, struct buffer *out)
 	return bitcode_pack(spans, data->n_modules, &prior, out);
 }
 
-/* Everything but the IR. */
-static int head_encode(const struct morph_data *data, const struct build_id *id, struct buffer *out)
+/* What whoever only wants to know what this is reads (morph_data_peek()). */
+static void first_encode(const struct morph_data *data, const struct build_id *id, struct buffer *out)
 {
-	int r;
-
 	buffer_string(out, (const char *)id->bytes, id->size);
 	buffer_string(out, (const char *)data->origin.bytes, data->origin.size);
 	text_encode(out, data->llvm_version);
+}
+
+static void fields_encode(const struct morph_data *data, struct buffer *out)
+{
+	_clean_(buffer_donep) struct buffer plan = { 0 };
+
 	text_encode(out, data->triple);
 	text_encode(out, data->cpu);
 	text_encode(out, data->selftest);
@@ -98,13 +89,14 @@ static int head_encode(const struct morph_data *data, const struct build_id *id,
 	buffer_uleb(out, data->n_options);
 	for (size_t i = 0; i < data->n_options; i++)
 		text_encode(out, data->options[i]);
-	r = blocks_encode(data, out);
+	link_plan_encode(data->plan, &plan);
+	out->bad |= plan.bad;
+	buffer_string(out, (const char *)plan.data, plan.size);
 	buffer_uleb(out, data->n_modules);
 	for (size_t i = 0; i < data->n_modules; i++) {
 		text_encode(out, data->modules[i].name);
 		buffer_uleb(out, data->modules[i].size);
 	}
-	return r < 0 ? r : out->bad ? -ENOMEM : 0;
 }
 
 int morph_data_hash(const struct morph_data *data, struct sha256 *hash)
@@ -114,20 +106,36 @@ int morph_data_hash(const struct morph_data *data, struct sha256 *hash)
 	int r;
 
 	data->map->build_id = (struct build_id){ 0 };
-	r = head_encode(data, &data->map->build_id, &head);
+	first_encode(data, &data->map->build_id, &head);
+	fields_encode(data, &head);
+	r = block_map_encode(data->map, &head);
 	data->map->build_id = id;
-	if (r < 0)
-		return r;
+	if (r < 0 || head.bad)
+		return -ENOMEM;
 	sha256_add(hash, head.data, head.size);
 	for (size_t i = 0; i < data->n_modules; i++)
 		sha256_add(hash, data->modules[i].bitcode, data->modules[i].size);
 	return 0;
 }
 
+int morph_data_encode_head(const struct morph_data *data, struct buffer *ret)
+{
+	_clean_(buffer_donep) struct buffer fields = { 0 };
+	_clean_(buffer_donep) struct buffer map = { 0 };
+	const struct example *example = example_get();
+	int r = block_map_encode(data->map, &map);
+
+	first_encode(data, &data->build_id, ret);
+	fields_encode(data, &fields);
+	if (r < 0 || !example || fields.bad)
+		return -ENOMEM;
+	return field_pack(&data->build_id, &fields, &map, example, ret);
+}
+
 int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer)
 {
 	_clean_(buffer_donep) struct buffer out = { 0 };
-	int r = head_encode(data, &data->build_id, &out);
+	int r = morph_data_encode_head(data, &out);
 
 	if (r == 0)
 		r = ir_encode(data, &out);
@@ -189,20 +197,27 @@ static int id_decode(struct reader *in, struct build_id *ret, struct fault *rete
 	return 0;
 }
 
-static int head_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
+static int first_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
 {
-	char **texts[] = { &data->llvm_version, &data->triple, &data->cpu, &data->selftest,
-			   &data->benchmark };
+	int r;
 
 	if (id_decode(in, &data->build_id, reterr) < 0 || id_decode(in, &data->origin, reterr) < 0)
 		return -EBADMSG;
+	r = text_decode(in, &data->llvm_version, reterr);
+	return r < 0 ? r : data->llvm_version ? 0 : damaged("names no compiler", reterr);
+}
+
+static int head_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
+{
+	char **texts[] = { &data->triple, &data->cpu, &data->selftest, &data->benchmark };
+
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		int r = text_decode(in, texts[i], reterr);
 
 		if (r < 0)
 			return r;
 	}
-	if (!data->llvm_version || !data->triple)
+	if (!data->triple)
 		return damaged("names no compiler", reterr);
 	data->lto = (enum morph_lto)reader_u8(in);
 	data->opt_level = reader_u8(in);
@@ -215,19 +230,24 @@ static int head_decode(struct morph_data *data, struct reader *in, struct fault 
 	return options_decode(data, in, reterr);
 }
 
-static int blocks_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
+static int map_decode(struct morph_data *data, const struct buffer *map, struct fault *reterr)
 {
-	size_t n_map, n_plan;
-	const char *map = reader_string(in, &n_map), *plan = reader_string(in, &n_plan);
-	int r;
+	int r = block_map_decode(map->data, map->size, &data->map, reterr);
 
-	if (!map || !plan)
-		return damaged("block map or link plan", reterr);
-	r = block_map_decode(map, n_map, &data->map, reterr);
-	if (r == 0)
-		r = link_plan_decode(plan, n_plan, &data->plan, reterr);
 	if (r == 0 && !build_id_is_equal(&data->map->build_id, &data->build_id))
 		return damaged("its block map is of another build ID", reterr);
+	return r < 0 ? fault_prefix(reterr, r, ".morph data") : 0;
+}
+
+static int plan_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
+{
+	size_t size;
+	const char *plan = reader_string(in, &size);
+	int r;
+
+	if (!plan)
+		return damaged("link plan", reterr);
+	r = link_plan_decode(plan, size, &data->plan, reterr);
 	return r < 0 ? fault_prefix(reterr, r, ".morph data") : 0;
 }
 
@@ -248,19 +268,52 @@ static int modules_decode(struct morph_data *data, struct reader *in, struct fau
 			return r;
 		module->size = reader_uleb(in);
 	}
-	data->ir_hash = n ? reader_bytes(in, SHA256_BYTES) : NULL;
+	return in->bad || reader_left(in) ? damaged("modules", reterr) : 0;
+}
+
+static int fields_decode(struct morph_data *data, struct reader *in, struct fault *reterr)
+{
+	int r = head_decode(data, in, reterr);
+
+	if (r == 0)
+		r = plan_decode(data, in, reterr);
+	return r == 0 ? modules_decode(data, in, reterr) : r;
+}
+
+static int ir_find(struct morph_data *data, struct reader *in, struct fault *reterr)
+{
+	data->ir_hash = data->n_modules ? reader_bytes(in, SHA256_BYTES) : NULL;
 	if (in->bad)
-		return damaged("modules", reterr);
+		return damaged("IR", reterr);
 	data->n_packed = reader_left(in);
 	data->packed = reader_bytes(in, data->n_packed);
 	return 0;
+}
+
+/* @max: bytes of fields and block map */
+static int payload_decode(struct morph_data *data, uint64_t max, struct fault *reterr)
+{
+	_clean_(buffer_donep) struct buffer map = { 0 };
+	struct reader in = reader_of(data->payload.data, data->payload.size), fields;
+	const struct example *example = example_get();
+	int r = example ? first_decode(data, &in, reterr) : fault_errno(reterr, -ENOMEM, ".morph data");
+
+	if (r < 0)
+		return r;
+	r = field_unpack(&data->build_id, &in, max, example, &data->fields, &map, reterr);
+	if (r < 0)
+		return fault_prefix(reterr, r, ".morph data");
+	fields = reader_of(data->fields.data, data->fields.size);
+	r = fields_decode(data, &fields, reterr);
+	if (r == 0)
+		r = map_decode(data, &map, reterr);
+	return r == 0 ? ir_find(data, &in, reterr) : r;
 }
 
 static int decode(const void *container, size_t size, uint64_t max, struct morph_data **ret,
 		  struct fault *reterr)
 {
 	_clean_(morph_data_freep) struct morph_data *data = calloc(1, sizeof(*data));
-	struct reader in;
 	int r;
 
 	if (!data)
@@ -269,12 +322,7 @@ static int decode(const void *container, size_t size, uint64_t max, struct morph
 				     &data->payload, reterr);
 	if (r < 0)
 		return r;
-	in = reader_of(data->payload.data, data->payload.size);
-	r = head_decode(data, &in, reterr);
-	if (r == 0)
-		r = blocks_decode(data, &in, reterr);
-	if (r == 0)
-		r = modules_decode(data, &in, reterr);
+	r = payload_decode(data, max, reterr);
 	if (r < 0)
 		return r;
 	*ret = TAKE(data);
@@ -385,6 +433,7 @@ void morph_data_free(struct morph_data *data)
 	block_map_free(data->map);
 	link_plan_free(data->plan);
 	buffer_done(&data->payload);
+	buffer_done(&data->fields);
 	buffer_done(&data->ir);
 	free(data);
 }

@@ -21,7 +21,7 @@
 #include "module/image.h"
 #include "module/link_plan.h"
 
-#define MORPH_DATA_VERSION 8u
+#define MORPH_DATA_VERSION 9u
 #define MORPH_SECTION ".morph"
 
 enum morph_lto { MORPH_LTO_THIN = 1, MORPH_LTO_FULL = 2 };
@@ -55,7 +55,8 @@ struct morph_data {
 					 packed and unpacked; NULL: none is known */
 	struct morph_module *modules; /* in the linker's order */
 	size_t n_modules;
-	struct buffer payload;	/* owned; what the plan and @packed borrow */
+	struct buffer payload;	/* owned; what @packed borrows */
+	struct buffer fields;	/* owned; what the plan borrows */
 	const uint8_t *ir_hash; /* SHA-256 of the modules, SHA256_BYTES; NULL where there are none */
 	const uint8_t *packed;	/* the IR as the container holds it */
 	size_t n_packed;
@@ -67,6 +68,8 @@ struct morph_data {
  * What of the IR stands in @data's image, block map or link plan takes next to nothing (bitcode_prior.h).
  */
 int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer);
+/** morph_data_encode_head() - append the payload up to the IR's hash; for those who test with IR of their own; 0 or -ENOMEM */
+int morph_data_encode_head(const struct morph_data *data, struct buffer *ret);
 /**
  * morph_data_hash() - of all that @data says, but for its build ID: IR, link plan, options, self-test, benchmark, block map
  * @data's modules must be there, or unpacked. What was hashed before in @hash counts, too. Return: 0 or -ENOMEM
@@ -76,8 +79,8 @@ int morph_data_hash(const struct morph_data *data, struct sha256 *hash);
 int morph_data_decode(const void *container, size_t size, struct morph_data **ret, struct fault *reterr);
 /**
  * morph_data_unpack() - the IR of data that was decoded, for those who compile it
- * Most readers want the block map alone, and unpacking takes fifty times as long as everything else
- * (4 s a million bytes). Does nothing the second time.
+ * Most readers want the block map alone, and unpacking takes ten times as long as everything else
+ * (1 s a million bytes of IR, and 50 ms). Does nothing the second time.
  * The image must still be open. What comes out is compared with its SHA-256: IR that was packed beside other
  * loaded bytes, or is damaged, is an error.
  * Return: 0; -EBADMSG, -ENOMEM with @reterr.

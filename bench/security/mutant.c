@@ -67,24 +67,6 @@ void mutant_bytes(struct mutant *m, uint8_t *bytes, size_t *size)
 	}
 }
 
-/* The payload up to the modules, which are the last thing in it. */
-static int payload_head(const struct mutant *m, struct buffer *ret)
-{
-	_clean_(buffer_donep) struct buffer container = { 0 };
-	struct morph_data data = *m->data;
-	struct fault fault;
-	int r;
-
-	data.n_modules = 0;
-	r = morph_data_encode(&data, &container);
-	if (r == 0)
-		r = container_unpack(container.data, container.size, CONTAINER_MORPH, MORPH_DATA_VERSION, ret,
-				     &fault);
-	if (r == 0)
-		ret->size--; /* "no modules" */
-	return r;
-}
-
 /* An attacker names the hash of what he made. */
 static int ir_hash_add(const struct mutant *m, struct buffer *ret)
 {
@@ -104,18 +86,10 @@ static int ir_hash_add(const struct mutant *m, struct buffer *ret)
 /* Modules that were changed are stored, not modelled: that is allowed, and much faster. */
 static int payload_make(const struct mutant *m, struct buffer *ret)
 {
-	int r = payload_head(m, ret);
+	int r = morph_data_encode_head(m->data, ret);
 
-	if (r < 0)
-		return r;
-	buffer_uleb(ret, m->data->n_modules);
-	for (size_t i = 0; i < m->data->n_modules; i++) {
-		const struct morph_module *module = &m->data->modules[i];
-
-		buffer_string(ret, module->name ? module->name : "", module->name ? strlen(module->name) : 0);
-		buffer_uleb(ret, module->size);
-	}
-	r = ir_hash_add(m, ret);
+	if (r == 0)
+		r = ir_hash_add(m, ret);
 	if (r < 0)
 		return r;
 	buffer_u8(ret, 0);

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "module/bitcode_pack.h"
-#include "module/value_coder.h"
+#include "module/coder/value_coder.h"
 #include "tests/test.h"
 
 /* Two modules that ld.lld 22 embedded, one behind the other (the corpus of the fuzz target). */

@@ -19,7 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (container_pack(CONTAINER_MORPH, MORPH_DATA_VERSION, data, size, 0, &container) < 0)
 		return 0;
-	if (morph_data_decode(container.data, container.size, &found, &fault) == 0)
+	/* What was modelled is for the target bitcode_pack: learning from the example first takes too long to fuzz. */
+	if (morph_data_decode(container.data, container.size, &found, &fault) == 0 &&
+	    (!IS_FUZZED || !found->n_packed || !found->packed[0]))
 		morph_data_unpack(found, &fault);
 	/* The head of a payload is the head, whatever it claims to be. */
 	if (container_unpack_head(container.data, container.size, CONTAINER_MORPH, MORPH_DATA_VERSION, 64,

@@ -31,6 +31,14 @@ struct value_facts {
 	unsigned kind;			   /* of number, below VALUE_KINDS: by it weights are chosen */
 };
 
+/* One hash of two, for contexts. */
+static inline uint32_t hash2(uint32_t a, uint64_t b)
+{
+	uint32_t h = (a ^ (uint32_t)b ^ (uint32_t)(b >> 32) * 0x9e3779b1u) * 0x01000193u + 0x811c9dc5u;
+
+	return (h ^ h >> 16) * 0x7feb352du;
+}
+
 struct value_coder;
 
 /**
@@ -42,6 +50,12 @@ struct value_coder;
 struct value_coder *value_coder_new(const void *in, size_t size, size_t volume);
 void value_coder_free(struct value_coder *coder); /* accepts NULL */
 DEFINE_CLEANUP(struct value_coder *, value_coder_free);
+
+/**
+ * value_coder_train() - from here on (@trains), or no longer, numbers are learnt that both sides know already
+ * They take no bytes. value_coder_run() is given them, whatever the coder's direction.
+ */
+void value_coder_train(struct value_coder *coder, bool trains);
 
 /**
  * value_coder_run() - encode *@value, or decode into it

@@ -2,7 +2,7 @@
 #pragma once
 
 /**
- * match.h - what followed the last time that the same stood before (private to the bitcode files)
+ * match.h - what followed the last time that the same stood before
  *
  * A history of items, and a table that finds in it where the latest few items stood before. What follows
  * there is a guess at what comes next; how long the two have agreed says how much it is worth. After a
@@ -41,12 +41,10 @@ struct number_match {
 	size_t capacity;
 };
 
-/**
- * byte_match_init() - with what is known before anything is coded
- * @volume: bytes that will be added, at most about
- * Return: false: no memory
- */
-bool byte_match_init(struct byte_match *match, const void *known, size_t size, size_t volume);
+/** byte_match_init() - @volume: bytes that will be added, at most about; false: no memory */
+bool byte_match_init(struct byte_match *match, size_t volume);
+/** byte_match_know() - what may come again, but does not go on where it ends; false: no memory */
+bool byte_match_know(struct byte_match *match, const void *known, size_t size);
 void byte_match_done(struct byte_match *match);
 /** byte_match_next() - the @n bytes that may come next, NULL: no guess */
 const uint8_t *byte_match_next(const struct byte_match *match, size_t n);

@@ -9,7 +9,7 @@
  */
 
 #define _GNU_SOURCE
-#include "module/value_coder.h"
+#include "module/coder/value_coder.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -53,8 +53,8 @@ struct value_coder {
 	const struct value_facts *facts; /* of the current number */
 	unsigned step;			 /* decisions of the number so far */
 	bool is_wrong[VALUE_GUESSES];
-	uint32_t low, high, code; /* arithmetic coder: the interval, and where in it the input is */
-	bool decodes;
+	uint32_t low, high, code;	  /* arithmetic coder: the interval, and where in it the input is */
+	bool decodes, is_decoder, trains; /* a decoder that is trained does not decode */
 	struct reader in;
 	unsigned n_beyond; /* bytes taken behind the end of the input */
 	struct buffer out;
@@ -163,11 +163,17 @@ struct value_coder *value_coder_new(const void *in, size_t size, size_t volume)
 	madvise(c->lines, lines_size(c), MADV_HUGEPAGE); /* slower without */
 	c->learned = nothing_learned;
 	c->high = UINT32_MAX;
-	c->decodes = in != NULL;
+	c->decodes = c->is_decoder = in != NULL;
 	c->in = reader_of(in, size);
 	for (int i = 0; c->decodes && i < 4; i++)
 		c->code = c->code << 8 | (reader_left(&c->in) ? reader_u8(&c->in) : 0);
 	return TAKE(c);
+}
+
+void value_coder_train(struct value_coder *c, bool trains)
+{
+	c->trains = trains;
+	c->decodes = c->is_decoder && !trains;
 }
 
 void value_coder_free(struct value_coder *c)
@@ -201,6 +207,8 @@ static bool bit_code(struct value_coder *c, uint32_t p, bool bit)
 {
 	uint32_t middle = c->low + (uint32_t)(((uint64_t)(c->high - c->low) * p) >> 16);
 
+	if (c->trains)
+		return bit;
 	if (c->decodes)
 		bit = c->code <= middle;
 	if (bit)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "module/match.h"
+#include "module/coder/match.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,16 +116,21 @@ const uint8_t *byte_match_next(const struct byte_match *b, size_t n)
 	return m->at && n <= m->n - m->at ? b->history.data + m->at : NULL;
 }
 
-bool byte_match_init(struct byte_match *b, const void *known, size_t size, size_t volume)
+bool byte_match_init(struct byte_match *b, size_t volume)
 {
 	static const uint8_t nothing[1];
 
 	*b = (struct byte_match){ 0 };
 	/* Place 0 stands for none. */
-	if (!match_init(&b->match, size + volume) || !byte_match_add(b, nothing, 1) ||
-	    !byte_match_add(b, known, size))
+	return match_init(&b->match, volume) && byte_match_add(b, nothing, 1);
+}
+
+bool byte_match_know(struct byte_match *b, const void *known, size_t size)
+{
+	if (!byte_match_add(b, known, size))
 		return false;
 	b->match.at = 0;
+	b->match.length = b->match.n_wrong = 0;
 	return true;
 }
 
