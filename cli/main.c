@@ -89,6 +89,7 @@ const struct verb verbs[] = {
 	  "                      [--without PASS]... [--copies FACTOR] [--no-unroll] [--vector-width BITS]\n"
 	  "                      [--library SONAME=FILE]...\n"
 	  "       morph optimize PROGRAM --check [-o FILE] [--library SONAME=FILE]...\n"
+	  "                      [--code-cache DIR]\n"
 	  "       morph optimize PROGRAM --ir FUNCTION -o FILE [--sidecar-dir DIR]\n"
 	  "       morph optimize --passes",
 	  "make a new generation of a program from its IR and a profile" },
