@@ -88,25 +88,7 @@ done
 
 case_of "what does not regenerate is found with a full cache as with none"
 # A linker whose code of odd() is not what its IR makes.
-mkdir -p llvm/bin && for tool in clang clang++ llvm-objcopy opt; do ln -s "$LLVM/$tool" llvm/bin/; done
-cat >llvm/bin/ld.lld <<END
-#!/bin/bash
-"$LLVM/ld.lld" "\$@" || exit
-for word; do
-	[ "\$last" = -o ] && out=\$word
-	[ "\$word" != odd.o ] || spoils=1
-	last=\$word
-done
-[ -z "\$spoils" ] || "$scratch/spoil" "\$out"
-END
-cat >spoil <<'END'
-#!/bin/bash
-# The first instruction of odd() becomes another one of the same length.
-at=$(nm "$1" | awk '$3 == "odd" { print $1 }')
-read -r address offset < <(readelf -SW "$1" | sed 's/^ *\[ *[0-9]*\]//' | awk '$1 == ".text" { print $3, $4 }')
-printf '\x90\x90' | dd of="$1" bs=1 seek=$((0x$at - 0x$address + 0x$offset)) conv=notrunc status=none
-END
-chmod +x llvm/bin/ld.lld spoil
+odd_linker
 export MORPH_LLVM_DIR=$PWD/llvm
 found() { says "^module	$1	.*odd.o.*: odd" <"$MORPH_REPORT" && says "^verified	$1	" <"$MORPH_REPORT" && carries "$1"; }
 MORPH_LINK_CACHE= link spoilt-plain && found spoilt-plain || fail "it is not found without a cache"

@@ -51,25 +51,7 @@ must morph optimize --check libslots.so
 
 # A linker whose code of odd() is not what its IR makes, as long as it has that IR.
 case_of "a module that does not regenerate is linked by its machine code, and the rest keeps its IR"
-mkdir -p llvm/bin && for tool in clang clang++ llvm-objcopy opt; do ln -s "$LLVM/$tool" llvm/bin/; done
-cat >llvm/bin/ld.lld <<END
-#!/bin/bash
-"$LLVM/ld.lld" "\$@" || exit
-for word; do
-	[ "\$last" = -o ] && out=\$word
-	case \$word in odd.o | libodd.a | -lodd | odd-full.o) spoils=1 ;; esac
-	last=\$word
-done
-[ -z "\$spoils" ] || "$scratch/spoil" "\$out"
-END
-cat >spoil <<'END'
-#!/bin/bash
-# The first instruction of odd() becomes another one of the same length.
-at=$(nm "$1" | awk '$3 == "odd" { print $1 }')
-read -r address offset < <(readelf -SW "$1" | sed 's/^ *\[ *[0-9]*\]//' | awk '$1 == ".text" { print $3, $4 }')
-printf '\x90\x90' | dd of="$1" bs=1 seek=$((0x$at - 0x$address + 0x$offset)) conv=notrunc status=none
-END
-chmod +x llvm/bin/ld.lld spoil
+odd_linker
 printf '__attribute__((noinline)) int odd(int x) { return x * 7; }\n' >odd.c
 printf 'int odd(int); int c(int); int main(int n, char **v) { (void)v; return c(n) + odd(n) - 11; }\n' >in.c
 must morph cc -O2 -fno-inline -c b.c c.c in.c odd.c && must ar rcs libodd.a odd.o
