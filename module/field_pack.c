@@ -9,7 +9,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <threads.h>
 
+#include "module/coder/example.h"
 #include "module/coder/text_model.h"
 #include "module/coder/value_coder.h"
 #include "module/map_model.h"
@@ -45,32 +47,63 @@ static bool fields_code(struct field_packer *p, const uint8_t *bytes, size_t siz
 	return !out || !out->bad;
 }
 
-/* @in: to decode, NULL: to encode */
-static int packer_init(struct field_packer *p, const void *in, size_t size, const struct example *example)
+static bool packer_new(struct field_packer *p, const void *in, size_t size)
 {
+	p->coder = value_coder_new(in, size, VOLUME);
+	p->map = map_model_new();
+	return text_model_init(&p->texts, VOLUME) && p->coder && p->map;
+}
+
+static bool example_learn(struct field_packer *p)
+{
+	const struct example *example = example_get();
 	const struct build_id none = { 0 };
 	bool ok;
 
-	p->coder = value_coder_new(in, size, VOLUME);
-	p->map = map_model_new();
-	if (!p->coder || !p->map || !text_model_init(&p->texts, VOLUME))
-		return -ENOMEM;
 	if (!example)
-		return 0;
+		return false;
 	value_coder_train(p->coder, true);
 	ok = fields_code(p, example->fields.data, example->fields.size, NULL) &&
 	     (!example->map.size || map_model_encode(p->map, p->coder, &p->texts, &none, example->map.data,
 						     example->map.size) == 0);
 	value_coder_train(p->coder, false);
-	return ok ? 0 : -ENOMEM;
+	return ok;
+}
+
+/* Who reads a thousand files learns the example once. */
+static struct field_packer trained;
+static bool is_trained;
+static once_flag example_learnt = ONCE_FLAG_INIT;
+
+static void trained_make(void)
+{
+	is_trained = packer_new(&trained, NULL, 0) && example_learn(&trained);
+	if (!is_trained)
+		packer_done(&trained);
+}
+
+static bool packer_trained(struct field_packer *p, const void *in, size_t size)
+{
+	call_once(&example_learnt, trained_make);
+	if (!is_trained)
+		return false;
+	p->coder = value_coder_copy(trained.coder, in, size);
+	p->map = map_model_copy(trained.map);
+	return text_model_copy(&trained.texts, &p->texts) && p->coder && p->map;
+}
+
+/* @in: to decode, NULL: to encode */
+static int packer_init(struct field_packer *p, const void *in, size_t size, bool knows_example)
+{
+	return (knows_example ? packer_trained(p, in, size) : packer_new(p, in, size)) ? 0 : -ENOMEM;
 }
 
 /* 0; 1: the map does not come back; -ENOMEM */
 static int modelled_encode(const struct build_id *id, unsigned what, const struct buffer *fields,
-			   const struct buffer *map, const struct example *example, struct buffer *ret)
+			   const struct buffer *map, bool knows_example, struct buffer *ret)
 {
 	_clean_(packer_done) struct field_packer p = { 0 };
-	int r = packer_init(&p, NULL, 0, example);
+	int r = packer_init(&p, NULL, 0, knows_example);
 
 	if (r < 0)
 		return r;
@@ -82,17 +115,17 @@ static int modelled_encode(const struct build_id *id, unsigned what, const struc
 }
 
 int field_pack(const struct build_id *id, const struct buffer *fields, const struct buffer *map,
-	       const struct example *example, struct buffer *ret)
+	       bool knows_example, struct buffer *ret)
 {
 	_clean_(buffer_donep) struct buffer coded = { 0 };
 	unsigned what = (fields->size <= FIELD_PACK_MAX_FIELDS ? FIELDS_MODELLED : 0) |
 			(map->size <= FIELD_PACK_MAX_MAP ? MAP_MODELLED : 0);
-	int r = what ? modelled_encode(id, what, fields, map, example, &coded) : 0;
+	int r = what ? modelled_encode(id, what, fields, map, knows_example, &coded) : 0;
 
 	if (r > 0) {
 		what &= ~MAP_MODELLED;
 		coded.size = 0;
-		r = what ? modelled_encode(id, what, fields, map, example, &coded) : 0;
+		r = what ? modelled_encode(id, what, fields, map, knows_example, &coded) : 0;
 	}
 	if (r < 0)
 		return r;
@@ -109,7 +142,7 @@ int field_pack(const struct build_id *id, const struct buffer *fields, const str
 }
 
 static int modelled_decode(const struct build_id *id, unsigned what, struct reader *in, const size_t sizes[2],
-			   const struct example *example, struct buffer *retfields, struct buffer *retmap)
+			   bool knows_example, struct buffer *retfields, struct buffer *retmap)
 {
 	_clean_(packer_done) struct field_packer p = { 0 };
 	size_t size;
@@ -118,7 +151,7 @@ static int modelled_decode(const struct build_id *id, unsigned what, struct read
 
 	if (!coded)
 		return -EBADMSG;
-	r = packer_init(&p, coded, size, example);
+	r = packer_init(&p, coded, size, knows_example);
 	if (r < 0)
 		return r;
 	if (what & FIELDS_MODELLED && !fields_code(&p, NULL, sizes[0], retfields))
@@ -142,7 +175,7 @@ static bool stored_read(struct reader *in, size_t size, struct buffer *ret)
 	return bytes != NULL;
 }
 
-int field_unpack(const struct build_id *id, struct reader *in, uint64_t max, const struct example *example,
+int field_unpack(const struct build_id *id, struct reader *in, uint64_t max, bool knows_example,
 		 struct buffer *retfields, struct buffer *retmap, struct fault *reterr)
 {
 	unsigned what = reader_u8(in);
@@ -154,7 +187,8 @@ int field_unpack(const struct build_id *id, struct reader *in, uint64_t max, con
 	    (what & MAP_MODELLED && n_map > FIELD_PACK_MAX_MAP))
 		return damaged(reterr, "impossible sizes");
 	if (what)
-		r = modelled_decode(id, what, in, (size_t[]){ n_fields, n_map }, example, retfields, retmap);
+		r = modelled_decode(id, what, in, (size_t[]){ n_fields, n_map }, knows_example, retfields,
+				    retmap);
 	if (r == -EBADMSG)
 		return damaged(reterr, "they do not unpack");
 	if (r == 0 && ((!(what & FIELDS_MODELLED) && !stored_read(in, n_fields, retfields)) ||

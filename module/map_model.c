@@ -78,6 +78,17 @@ static void columns_done(struct map_model *m)
 	}
 }
 
+struct map_model *map_model_copy(const struct map_model *m)
+{
+	struct map_model *ret = map_model_new();
+
+	if (ret) {
+		*ret = *m;
+		memset(ret->out, 0, sizeof(ret->out));
+	}
+	return ret;
+}
+
 void map_model_free(struct map_model *m)
 {
 	if (!m)

@@ -18,6 +18,8 @@ struct map_model;
 
 /** map_model_new() - NULL: no memory */
 struct map_model *map_model_new(void);
+/** map_model_copy() - another, which knows what @model learnt; NULL: no memory */
+struct map_model *map_model_copy(const struct map_model *model);
 void map_model_free(struct map_model *model); /* accepts NULL */
 DEFINE_CLEANUP(struct map_model *, map_model_free);
 

@@ -122,14 +122,13 @@ int morph_data_encode_head(const struct morph_data *data, struct buffer *ret)
 {
 	_clean_(buffer_donep) struct buffer fields = { 0 };
 	_clean_(buffer_donep) struct buffer map = { 0 };
-	const struct example *example = example_get();
 	int r = block_map_encode(data->map, &map);
 
 	first_encode(data, &data->build_id, ret);
 	fields_encode(data, &fields);
-	if (r < 0 || !example || fields.bad)
+	if (r < 0 || fields.bad)
 		return -ENOMEM;
-	return field_pack(&data->build_id, &fields, &map, example, ret);
+	return field_pack(&data->build_id, &fields, &map, true, ret);
 }
 
 int morph_data_encode(const struct morph_data *data, struct buffer *retcontainer)
@@ -295,12 +294,11 @@ static int payload_decode(struct morph_data *data, uint64_t max, struct fault *r
 {
 	_clean_(buffer_donep) struct buffer map = { 0 };
 	struct reader in = reader_of(data->payload.data, data->payload.size), fields;
-	const struct example *example = example_get();
-	int r = example ? first_decode(data, &in, reterr) : fault_errno(reterr, -ENOMEM, ".morph data");
+	int r = first_decode(data, &in, reterr);
 
 	if (r < 0)
 		return r;
-	r = field_unpack(&data->build_id, &in, max, example, &data->fields, &map, reterr);
+	r = field_unpack(&data->build_id, &in, max, true, &data->fields, &map, reterr);
 	if (r < 0)
 		return fault_prefix(reterr, r, ".morph data");
 	fields = reader_of(data->fields.data, data->fields.size);

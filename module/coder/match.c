@@ -134,6 +134,19 @@ bool byte_match_know(struct byte_match *b, const void *known, size_t size)
 	return true;
 }
 
+bool byte_match_copy(const struct byte_match *b, struct byte_match *ret)
+{
+	size_t size = ((size_t)b->match.mask + 1) * sizeof(*b->match.table);
+
+	*ret = (struct byte_match){ .match = b->match };
+	ret->match.table = malloc(size);
+	if (!ret->match.table)
+		return false;
+	memcpy(ret->match.table, b->match.table, size);
+	buffer_bytes(&ret->history, b->history.data, b->history.size);
+	return !ret->history.bad;
+}
+
 void byte_match_done(struct byte_match *b)
 {
 	free(b->match.table);

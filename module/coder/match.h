@@ -45,6 +45,8 @@ struct number_match {
 bool byte_match_init(struct byte_match *match, size_t volume);
 /** byte_match_know() - what may come again, but does not go on where it ends; false: no memory */
 bool byte_match_know(struct byte_match *match, const void *known, size_t size);
+/** byte_match_copy() - another of its own; false: no memory, and @ret is to be given to byte_match_done() */
+bool byte_match_copy(const struct byte_match *match, struct byte_match *ret);
 void byte_match_done(struct byte_match *match);
 /** byte_match_next() - the @n bytes that may come next, NULL: no guess */
 const uint8_t *byte_match_next(const struct byte_match *match, size_t n);

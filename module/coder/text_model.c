@@ -18,6 +18,12 @@ bool text_model_init(struct text_model *m, size_t volume)
 	return byte_match_init(&m->match, volume);
 }
 
+bool text_model_copy(const struct text_model *m, struct text_model *ret)
+{
+	*ret = *m;
+	return byte_match_copy(&m->match, &ret->match);
+}
+
 void text_model_done(struct text_model *m)
 {
 	byte_match_done(&m->match);

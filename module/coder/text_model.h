@@ -27,6 +27,8 @@ struct text_model {
 
 /** text_model_init() - @volume: bytes that will be coded, about; false: no memory */
 bool text_model_init(struct text_model *model, size_t volume);
+/** text_model_copy() - another of its own; false: no memory, and @ret is to be given to text_model_done() */
+bool text_model_copy(const struct text_model *model, struct text_model *ret);
 void text_model_done(struct text_model *model);
 /** text_model_code() - *@byte, in @coder's direction; false: no memory, or the input is damaged */
 bool text_model_code(struct text_model *model, struct value_coder *coder, unsigned kind, uint8_t *byte);

@@ -143,17 +143,14 @@ static size_t lines_size(const struct value_coder *c)
 	return ((size_t)c->mask + 1) * sizeof(*c->lines);
 }
 
-struct value_coder *value_coder_new(const void *in, size_t size, size_t volume)
+/* A coder with @n_lines lines, which knows nothing yet. */
+static struct value_coder *coder_new(const void *in, size_t size, uint32_t n_lines)
 {
 	_clean_(value_coder_freep) struct value_coder *c = calloc(1, sizeof(*c));
-	unsigned bits = 12;
 
-	while (bits < MAX_LINE_BITS && ((size_t)1 << bits) < 2 * volume)
-		bits++;
-	call_once(&tables_made, tables_make);
 	if (!c)
 		return NULL;
-	c->mask = (1u << bits) - 1;
+	c->mask = n_lines - 1;
 	/* Aligned, so that no line stands in two of the cache; few and large pages: lines are far apart. */
 	c->lines = mmap(NULL, lines_size(c), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (c->lines == MAP_FAILED) {
@@ -161,13 +158,37 @@ struct value_coder *value_coder_new(const void *in, size_t size, size_t volume)
 		return NULL;
 	}
 	madvise(c->lines, lines_size(c), MADV_HUGEPAGE); /* slower without */
-	c->learned = nothing_learned;
 	c->high = UINT32_MAX;
 	c->decodes = c->is_decoder = in != NULL;
 	c->in = reader_of(in, size);
 	for (int i = 0; c->decodes && i < 4; i++)
 		c->code = c->code << 8 | (reader_left(&c->in) ? reader_u8(&c->in) : 0);
 	return TAKE(c);
+}
+
+struct value_coder *value_coder_new(const void *in, size_t size, size_t volume)
+{
+	struct value_coder *c;
+	unsigned bits = 12;
+
+	while (bits < MAX_LINE_BITS && ((size_t)1 << bits) < 2 * volume)
+		bits++;
+	call_once(&tables_made, tables_make);
+	c = coder_new(in, size, 1u << bits);
+	if (c)
+		c->learned = nothing_learned;
+	return c;
+}
+
+struct value_coder *value_coder_copy(const struct value_coder *trained, const void *in, size_t size)
+{
+	struct value_coder *c = coder_new(in, size, trained->mask + 1);
+
+	if (c) {
+		c->learned = trained->learned;
+		memcpy(c->lines, trained->lines, lines_size(c));
+	}
+	return c;
 }
 
 void value_coder_train(struct value_coder *c, bool trains)

@@ -51,6 +51,9 @@ struct value_coder *value_coder_new(const void *in, size_t size, size_t volume);
 void value_coder_free(struct value_coder *coder); /* accepts NULL */
 DEFINE_CLEANUP(struct value_coder *, value_coder_free);
 
+/** value_coder_copy() - the like of value_coder_new(), which knows what @trained learnt; NULL: no memory */
+struct value_coder *value_coder_copy(const struct value_coder *trained, const void *in, size_t size);
+
 /**
  * value_coder_train() - from here on (@trains), or no longer, numbers are learnt that both sides know already
  * They take no bytes. value_coder_run() is given them, whatever the coder's direction.

@@ -2,8 +2,8 @@
 
 /*
  *  1. Every sample gets its block. Offsets are sorted, so most find themselves in the block of the one before.
- *  2. Functions with samples are decoded; the targets of their calls make more functions warm, which
- *     are decoded too (one level: what an unsampled function calls took too little time to matter).
+ *  2. Functions with samples are decoded; the targets of their calls make more functions warm, which are decoded, too,
+ *     and so on, a few calls far (docs/decisions/0038).
  *  3. The samples go to the instructions of their blocks, jumps that were seen to the edges of the graph.
  *
  * For CODE_LENGTHS, step 2 counts the instructions of the blocks with samples, and that is all.
@@ -206,31 +206,33 @@ static int lengths_read(struct decoding *d, const struct placement *placements, 
 	return 0;
 }
 
+/* Calls of all functions that are at least as warm as @least. */
+static int calls_read(struct code *code, int least, struct arena *arena)
+{
+	code->n_calls = calls_of_all(code, least, NULL);
+	code->calls = arena_array(arena, struct code_call, code->n_calls);
+	if (!code->calls)
+		return -ENOMEM;
+	calls_of_all(code, least, code->calls);
+	return 0;
+}
+
 /* Step 2. */
 static int warm_decode(struct decoding *d, struct arena *arena)
 {
 	struct code *code = d->code;
-	uint32_t n;
 	int r = all_decode(d, CODE_SAMPLED);
 
+	for (int warmth = CODE_SAMPLED; r == 0 && warmth > CODE_COLD; warmth--) {
+		r = calls_read(code, warmth, arena);
+		for (uint32_t i = 0; r == 0 && i < code->n_calls; i++)
+			if (code->warm[code->calls[i].callee] == CODE_COLD)
+				code->warm[code->calls[i].callee] = (uint8_t)(warmth - 1);
+		if (r == 0 && warmth - 1 > CODE_COLD)
+			r = all_decode(d, warmth - 1);
+	}
 	if (r < 0)
 		return r;
-	n = calls_of_all(code, CODE_SAMPLED, NULL);
-	code->calls = arena_array(arena, struct code_call, n);
-	if (!code->calls)
-		return -ENOMEM;
-	calls_of_all(code, CODE_SAMPLED, code->calls);
-	for (uint32_t i = 0; i < n; i++)
-		if (code->warm[code->calls[i].callee] == CODE_COLD)
-			code->warm[code->calls[i].callee] = CODE_CALLED;
-	r = all_decode(d, CODE_CALLED);
-	if (r < 0)
-		return r;
-	code->n_calls = calls_of_all(code, CODE_CALLED, NULL);
-	code->calls = arena_array(arena, struct code_call, code->n_calls);
-	if (!code->calls)
-		return -ENOMEM;
-	calls_of_all(code, CODE_CALLED, code->calls);
 	for (size_t f = 0; f < code->map->n_functions; f++)
 		code->n_warm += code->warm[f] != CODE_COLD;
 	return 0;

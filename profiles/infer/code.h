@@ -4,8 +4,8 @@
 /**
  * code.h - the sampled part of a module: instructions with their samples, functions with their callees
  *
- * First step of estimation. Only functions that have samples, and those they call directly, are
- * decoded ("warm"); for estimators that ask for lengths alone, only blocks that have samples. Whatever a
+ * First step of estimation. Only functions that have samples, and those that are at most CODE_CALLS direct calls away
+ * from one, are decoded ("warm"); for estimators that ask for lengths alone, only blocks that have samples. Whatever a
  * sample log claims, the work is bounded by the code of the file.
  */
 
@@ -19,10 +19,11 @@
 #include "module/image.h"
 #include "profiles/samples/sample_log.h"
 
+#define CODE_CALLS 3u
+
 enum code_warmth {
 	CODE_COLD,
-	CODE_CALLED, /* by a function that has samples */
-	CODE_SAMPLED,
+	CODE_SAMPLED = CODE_CALLS + 1, /* one less for each call away from such a function */
 };
 
 enum code_depth {
@@ -49,7 +50,7 @@ struct code {
 	double *samples;	     /* one per insn */
 	double *went;  /* one per map->edges[]: times the end of its block was seen to go this way */
 	double *left;  /* one per map->blocks[]: ... to leave the function */
-	uint8_t *warm; /* enum code_warmth of each function */
+	uint8_t *warm; /* of each function, CODE_COLD to CODE_SAMPLED */
 	struct code_call *calls; /* by block */
 	uint32_t n_insns, n_calls, n_warm;
 	double mapped, unmapped; /* samples */

@@ -2,6 +2,7 @@
 
 #include "profiles/infer/estimator.h"
 #include "profiles/infer/fit.h"
+#include "profiles/infer/unseen.h"
 
 #define BEST_ERROR 0.25
 
@@ -24,16 +25,11 @@ static void fit_take(const struct code *code, const struct block_function *funct
 static bool fit_ran_away(const struct code *code, const struct block_function *function, const float *costs,
 			 const struct fit_result *fit)
 {
-	double expected = 0, found = 1;
+	double found = 1;
 
-	for (uint32_t b = function->first_block; b < function->first_block + function->n_blocks; b++) {
-		const struct code_block *block = &code->blocks[b];
-
-		for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++)
-			expected += fit->blocks[b] * costs[i];
-		found += block->samples;
-	}
-	return !(expected <= RUNAWAY * found);
+	for (uint32_t b = function->first_block; b < function->first_block + function->n_blocks; b++)
+		found += code->blocks[b].samples;
+	return !(fit_expected(code, function, costs, fit) <= RUNAWAY * found);
 }
 
 /* The fit's counts obey the graph already; functions that it left out, or lost, keep theirs by flow inference. */
@@ -45,6 +41,8 @@ static int best_run(const struct code *code, const float *costs, struct arena *a
 
 	estimate_latencies(code, costs, ret);
 	r = fit_run(arena, code, costs, &options, &fit);
+	if (r == 0)
+		unseen_scale(code, costs, &fit);
 	for (size_t f = 0; r == 0 && f < code->map->n_functions; f++) {
 		const struct block_function *function = &code->map->functions[f];
 

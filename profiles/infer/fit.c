@@ -99,7 +99,7 @@ static void called_add(const struct fit *fit, const struct fit_function *f, cons
 }
 
 /* Entries such that the expected samples are as many as the found ones, by static probabilities. */
-static void entries_guess(struct fit_work *w, struct fit_result *ret, double *retsamples)
+static void entries_guess(struct fit_work *w, struct fit_result *ret)
 {
 	struct fit_function *f = w->function;
 	double expected = 0, samples = 0;
@@ -111,33 +111,29 @@ static void entries_guess(struct fit_work *w, struct fit_result *ret, double *re
 			expected += ret->blocks[f->first_block + i] * f->terms[t].cost * f->terms[t].count;
 	}
 	f->x[f->n_ways] = log((samples + 0.1) / fmax(expected, 1e-9));
-	*retsamples = samples;
 }
 
+/* Functions with samples first, then what they call, and what those call; of one warmth, none knows of another's calls. */
 static void all_guess(struct fit_work *w, struct fit_result *ret)
 {
 	struct fit *fit = w->fit;
-	double samples;
 
-	for (int sampled = 1; sampled >= 0; sampled--) {
+	for (int warmth = CODE_SAMPLED; warmth > CODE_COLD; warmth--) {
 		for (uint32_t i = 0; i < fit->n_functions; i++) {
 			struct fit_function *f = w->function = &fit->functions[i];
 
-			f->x[f->n_ways] = 0;
-			entries_guess(w, ret, &samples);
-			if ((samples > 0) != sampled)
+			if (fit->code->warm[f->index] != warmth)
 				continue;
-			if (!sampled && fit->called[f->index] > 0)
+			f->x[f->n_ways] = 0;
+			entries_guess(w, ret);
+			if (warmth < CODE_SAMPLED && fit->called[f->index] > 0)
 				f->x[f->n_ways] = log(fit->called[f->index]);
 			counts_set(w, ret);
-			if (sampled)
-				called_add(fit, f, ret, 1);
 		}
+		for (uint32_t i = 0; i < fit->n_functions; i++)
+			if (fit->code->warm[fit->functions[i].index] == warmth)
+				called_add(fit, &fit->functions[i], ret, 1);
 	}
-	/* Now that every function has counts, those without samples call, too. */
-	memset(fit->called, 0, fit->code->map->n_functions * sizeof(*fit->called));
-	for (uint32_t i = 0; i < fit->n_functions; i++)
-		called_add(fit, &fit->functions[i], ret, 1);
 }
 
 static int function_fit(struct fit_work *w, struct arena *scratch, struct fit_result *ret)
@@ -209,4 +205,18 @@ int fit_run(struct arena *arena, const struct code *code, const float *costs,
 		result_set(&w, ret);
 	}
 	return r;
+}
+
+double fit_expected(const struct code *code, const struct block_function *function, const float *costs,
+		    const struct fit_result *fit)
+{
+	double expected = 0;
+
+	for (uint32_t b = function->first_block; b < function->first_block + function->n_blocks; b++) {
+		const struct code_block *block = &code->blocks[b];
+
+		for (uint32_t i = block->first_insn; i < block->first_insn + block->n_insns; i++)
+			expected += fit->blocks[b] * costs[i];
+	}
+	return expected;
 }

@@ -47,3 +47,7 @@ struct fit_result {
  */
 int fit_run(struct arena *arena, const struct code *code, const float *costs,
 	    const struct fit_options *options, struct fit_result *ret);
+
+/** fit_expected() - the samples that @function should have by its counts */
+double fit_expected(const struct code *code, const struct block_function *function, const float *costs,
+		    const struct fit_result *fit);

@@ -22,12 +22,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct reader in = reader_of(data, size);
 	struct fault fault;
 
-	if (field_unpack(&id, &in, 1u << 20, NULL, &fields, &map, &fault) < 0)
+	if (field_unpack(&id, &in, 1u << 20, false, &fields, &map, &fault) < 0)
 		return 0;
-	if (field_pack(&id, &fields, &map, NULL, &packed) < 0)
+	if (field_pack(&id, &fields, &map, false, &packed) < 0)
 		abort();
 	in = reader_of(packed.data, packed.size);
-	if (field_unpack(&id, &in, 1u << 20, NULL, &fields_again, &map_again, &fault) < 0 ||
+	if (field_unpack(&id, &in, 1u << 20, false, &fields_again, &map_again, &fault) < 0 ||
 	    reader_left(&in) || !is_same(&fields, &fields_again) || !is_same(&map, &map_again))
 		abort();
 	return 0;

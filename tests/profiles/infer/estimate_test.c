@@ -504,6 +504,39 @@ TEST(a_function_without_samples_that_nobody_calls_stays_unknown)
 	program_free();
 }
 
+#define CHAIN 6u
+
+/* Each function calls the next; the first has samples. */
+TEST(what_is_called_by_what_is_called_ran_too_a_few_calls_far)
+{
+	struct block world[CHAIN];
+	struct block_function all[CHAIN];
+	struct block_map plain = {
+		.functions = all, .blocks = world, .n_functions = CHAIN, .n_blocks = CHAIN
+	};
+	struct sample_count counts[] = { { TEXT + 1, 1000 } };
+	uint8_t code[8 * CHAIN];
+	struct estimate e;
+
+	memset(code, 0x90, sizeof(code));
+	for (unsigned i = 0; i < CHAIN; i++) {
+		world[i] = (struct block){ .address = TEXT + 8 * i, .size = 8, .flags = BLOCK_RETURNS };
+		all[i] = (struct block_function){ .address = TEXT + 8 * i,
+						  .guid = 1 + i,
+						  .name = (char *)"link",
+						  .first_block = i,
+						  .n_blocks = 1 };
+		if (i + 1 < CHAIN)
+			memcpy(code + 8 * i, (uint8_t[]){ 0xe8, 3, 0, 0, 0 }, 5);
+	}
+	program_open(&plain, code, sizeof(code), EM_X86_64);
+	CHECK_INT(estimate(&estimator_best, counts, 1, &e), 0);
+	for (unsigned i = 0; i < CHAIN; i++)
+		CHECK_INT(e.confidence[i] > 0 && e.blocks[i] > 0, i <= CODE_CALLS);
+	estimate_done(&e);
+	program_free();
+}
+
 TEST(samples_of_a_generation_go_to_the_ir_functions_whatever_its_symbols_are)
 {
 	struct sample_count counts[] = { { TEXT + 5, 30 }, { TEXT + 20, 20 }, { TEXT + 33, 7 } };
