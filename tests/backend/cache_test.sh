@@ -39,6 +39,18 @@ for i in 1 2 3 4; do must cmp many$i plain; done
 same "$(find cache -name '*.*' ! -name llvmcache.timestamp | wc -l)" 0 "files that are left half-way"
 link warm && must cmp warm plain
 
+case_of "who is killed while he fills it does no harm"
+n_killed=0 start=$(date +%s%N) && rm -r cache && link cold && took=$(($(date +%s%N) - start))
+for part in 1 2 3 4 5 6; do
+	rm -r cache
+	timeout -s KILL "$((took * part / 7 / 1000000000)).$(printf '%09d' $((took * part / 7 % 1000000000)))" \
+		morph cc -O2 --morph-verify in.o b.o c.o odd.o -o killed >killed.log 2>&1
+	[ $? = 137 ] && ((++n_killed))
+	link made && verified made && must cmp made plain
+	same "$(code | wc -l)" 4 "modules whose code is kept"
+done
+[ $n_killed -ge 3 ] || fail "only $n_killed of 6 were killed"
+
 case_of "a cache that is damaged is made anew"
 # harmless: with this cache the link has the same bytes, and all of its files are good afterwards
 harmless()

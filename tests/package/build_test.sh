@@ -80,6 +80,12 @@ grep -vE '^/etc/(dpkg|needrestart)/|/dh_morph|/perl5/' "$work/expected" | sort -
 mv "$work/rpms" "$work/expected"
 each_once RPM rpm_list "$work"/rpm/RPMS/*/*.rpm
 
+step "macros of RPM"
+rpm2archive "$work"/rpm/RPMS/*/morph-backend-*.rpm
+tar -xzOf "$work"/rpm/RPMS/*/morph-backend-*.rpm.tgz ./usr/lib/rpm/macros.d/macros.morph >"$work/macros"
+said=$(eval "$(rpm --macros "$work/macros" --eval %morph_env)" && echo "${PATH%%:*} $MORPH_VERIFY $MORPH_LINK_CACHE")
+[[ $said == "/usr/libexec/morph/masquerade 1 $PWD/.morph-cache" ]] || fail "%morph_env: $said"
+
 mv "$work"/*.deb "$packages/"
 step "done"
 exit $failed
