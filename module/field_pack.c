@@ -85,8 +85,8 @@ static void trained_make(void)
 static bool packer_trained(struct field_packer *p, const void *in, size_t size)
 {
 	call_once(&example_learnt, trained_make);
-	if (!is_trained)
-		return false;
+	if (!is_trained) /* there was no memory for it then */
+		return packer_new(p, in, size) && example_learn(p);
 	p->coder = value_coder_copy(trained.coder, in, size);
 	p->map = map_model_copy(trained.map);
 	return text_model_copy(&trained.texts, &p->texts) && p->coder && p->map;
