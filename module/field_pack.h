@@ -5,7 +5,8 @@
  * field_pack.h - what Morph data says beside IR, in little space: fields (options, link plan) and the block map
  *
  * Bytes of both are coded by what is known of them (coder/text_model.h, map_model.h), after the same was done with those
- * of the example (coder/example.h): the first call learns it, and each begins with a copy. What is large is stored: the container deflates it, and reading it takes no time.
+ * of the example (coder/example.h): the first call learns it, and each begins with a copy. What is large is stored: the
+ * container deflates it, and reading it takes no time.
  */
 
 #include <stdbool.h>

@@ -55,15 +55,20 @@ static size_t samples_place(const struct image *image, const struct sample_modul
 	return n;
 }
 
+double code_function_samples(const struct code *code, const struct block_function *function)
+{
+	double samples = 0;
+
+	for (uint32_t b = function->first_block; b < function->first_block + function->n_blocks; b++)
+		samples += code->blocks[b].samples;
+	return samples;
+}
+
 static void functions_warm(struct code *code)
 {
-	for (size_t f = 0; f < code->map->n_functions; f++) {
-		const struct block_function *function = &code->map->functions[f];
-
-		for (uint32_t b = 0; b < function->n_blocks && !code->warm[f]; b++)
-			if (code->blocks[function->first_block + b].samples > 0)
-				code->warm[f] = CODE_SAMPLED;
-	}
+	for (size_t f = 0; f < code->map->n_functions; f++)
+		if (code_function_samples(code, &code->map->functions[f]) > 0)
+			code->warm[f] = CODE_SAMPLED;
 }
 
 /* Decoded code in the making: the array grows on the heap, and the file bounds it. */

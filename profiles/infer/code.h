@@ -59,6 +59,9 @@ struct code {
 /** code_block_has_bytes() - is there code to decode in block @b of the map? */
 bool code_block_has_bytes(const struct code *code, uint32_t b);
 
+/** code_function_samples() - all that fell into @function */
+double code_function_samples(const struct code *code, const struct block_function *function);
+
 /**
  * code_read() - place the samples of @module and decode the functions around them
  * @arena: owns everything in @ret

@@ -101,16 +101,14 @@ static void unseen_mark(const struct code *code, struct estimate *ret)
 {
 	for (size_t f = 0; f < code->map->n_functions; f++) {
 		const struct block_function *function = &code->map->functions[f];
-		double samples = 0;
 
-		for (uint32_t i = 0; code->warm[f] && i < function->n_blocks; i++)
-			samples += code->blocks[function->first_block + i].samples;
 		for (uint32_t i = 0; code->warm[f] && i < function->n_blocks; i++) {
 			uint32_t b = function->first_block + i;
 
 			if (ret->confidence[b])
 				continue;
-			if (ret->blocks[b] > 0 || (samples > 0 && code_block_has_bytes(code, b)))
+			if (ret->blocks[b] > 0 ||
+			    (code->warm[f] == CODE_SAMPLED && code_block_has_bytes(code, b)))
 				ret->confidence[b] = profile_confidence(UNSEEN_ERROR);
 		}
 	}

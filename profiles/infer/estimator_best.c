@@ -22,14 +22,16 @@ static void fit_take(const struct code *code, const struct block_function *funct
 	}
 }
 
-static bool fit_ran_away(const struct code *code, const struct block_function *function, const float *costs,
-			 const struct fit_result *fit)
+/* What has run away is lost; and it says nothing of what others may have. */
+static void runaways_drop(const struct code *code, const float *costs, struct fit_result *fit)
 {
-	double found = 1;
+	for (size_t f = 0; f < code->map->n_functions; f++) {
+		const struct block_function *function = &code->map->functions[f];
 
-	for (uint32_t b = function->first_block; b < function->first_block + function->n_blocks; b++)
-		found += code->blocks[b].samples;
-	return !(fit_expected(code, function, costs, fit) <= RUNAWAY * found);
+		if (fit->fitted[f] && !(fit_expected(code, function, costs, fit) <=
+					RUNAWAY * (1 + code_function_samples(code, function))))
+			fit->fitted[f] = false;
+	}
 }
 
 /* The fit's counts obey the graph already; functions that it left out, or lost, keep theirs by flow inference. */
@@ -41,14 +43,16 @@ static int best_run(const struct code *code, const float *costs, struct arena *a
 
 	estimate_latencies(code, costs, ret);
 	r = fit_run(arena, code, costs, &options, &fit);
-	if (r == 0)
-		unseen_scale(code, costs, &fit);
+	if (r < 0)
+		return r;
+	runaways_drop(code, costs, &fit);
+	unseen_scale(code, costs, &fit);
 	for (size_t f = 0; r == 0 && f < code->map->n_functions; f++) {
 		const struct block_function *function = &code->map->functions[f];
 
 		if (!code->warm[f])
 			continue;
-		if (fit.fitted[f] && !fit_ran_away(code, function, costs, &fit))
+		if (fit.fitted[f])
 			fit_take(code, function, &fit, ret);
 		else
 			r = estimate_flow_of(code, function, ret, arena);

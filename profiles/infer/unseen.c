@@ -2,13 +2,9 @@
 
 #include "profiles/infer/unseen.h"
 
-static double function_samples(const struct code *code, const struct block_function *function)
+static bool is_unseen(const struct code *code, const struct fit_result *fit, size_t f)
 {
-	double samples = 0;
-
-	for (uint32_t b = function->first_block; b < function->first_block + function->n_blocks; b++)
-		samples += code->blocks[b].samples;
-	return samples;
+	return fit->fitted[f] && code->warm[f] != CODE_COLD && code->warm[f] != CODE_SAMPLED;
 }
 
 static void function_scale(const struct block_map *map, const struct block_function *function, double scale,
@@ -29,14 +25,14 @@ void unseen_scale(const struct code *code, const float *costs, struct fit_result
 	double expected = 0, once = 1; /* one more, so that it is never none */
 
 	for (size_t f = 0; f < map->n_functions; f++) {
-		if (!code->warm[f] || !fit->fitted[f])
-			continue;
-		if (code->warm[f] == CODE_SAMPLED)
-			once += function_samples(code, &map->functions[f]) == 1;
-		else
+		if (is_unseen(code, fit, f))
 			expected += fit_expected(code, &map->functions[f], costs, fit);
+		else if (code->warm[f] == CODE_SAMPLED)
+			once += code_function_samples(code, &map->functions[f]) == 1;
 	}
-	for (size_t f = 0; f < map->n_functions && expected > once; f++)
-		if (code->warm[f] && code->warm[f] != CODE_SAMPLED && fit->fitted[f])
+	if (expected <= once)
+		return;
+	for (size_t f = 0; f < map->n_functions; f++)
+		if (is_unseen(code, fit, f))
 			function_scale(map, &map->functions[f], once / expected, fit);
 }

@@ -371,6 +371,11 @@ TEST(a_loop_without_an_exit_and_without_samples_is_no_hot_one)
 	CHECK(e.blocks[3] > 0);
 	CHECK(e.blocks[2] <= e.blocks[3]);
 	estimate_done(&e);
+	/* Nor do its counts take from others without samples, here the last callee, what is theirs. */
+	CHECK_INT(estimate(&estimator_best, counts, CALLEES, &e), 0);
+	CHECK(e.blocks[2 + CALLEES] > 1000);
+	CHECK(e.blocks[2] <= e.blocks[3]);
+	estimate_done(&e);
 	program_free();
 }
 
