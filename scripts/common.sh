@@ -25,7 +25,7 @@ PACKAGES_BUILD=(
 PACKAGES_RELIABILITY=(dpkg e2fsprogs fuse3 libfuse3-dev mount python3 systemd-container util-linux)
 # shellcheck disable=SC2034
 PACKAGES_TEST=(
-	binutils bolt-22 chromium chrpath clang-format-22 clang-tidy-22 dbus debsums debuginfod dpkg-dev dwz elfutils faketime file g++
+	binutils bolt-22 ccache chromium chrpath clang-format-22 clang-tidy-22 dbus debsums debuginfod dpkg-dev dwz elfutils faketime file g++
 	gdb golang-go graphviz jq libclang-rt-22-dev libpam-systemd linux-perf make patchelf procps prometheus-node-exporter protobuf-compiler
 	python3 python3-html5lib util-linux valgrind
 	fish libc6-dev-arm64-cross man-db openssl postgresql zsh
@@ -71,6 +71,14 @@ packages_need()
 apt_install()
 {
 	DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=600 --no-install-recommends install "$@" >&2
+}
+
+# compiler_cache: CMake's builds find what was compiled before, in another checkout, too; nothing where it cannot be kept
+compiler_cache()
+{
+	export CCACHE_DIR=$MORPH_CACHE/ccache CCACHE_BASEDIR=$MORPH_ROOT CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=1G
+	[[ -x $(command -v ccache) ]] && mkdir -p "$CCACHE_DIR" 2>/dev/null && [[ -w $CCACHE_DIR ]] || return 0
+	export CMAKE_C_COMPILER_LAUNCHER=ccache
 }
 
 # preset_build PRESET: configure (once) and build build/PRESET

@@ -58,6 +58,7 @@ mkdir -p "$work"
 step "Debian packages"
 tree_copy
 cd "$tree" || exit 1
+compiler_cache
 must "dpkg-buildpackage" env DEB_BUILD_OPTIONS="nocheck parallel=$JOBS" dpkg-buildpackage -us -uc -b
 rm "$work"/*-dbgsym_*
 object=$(echo "$tree"/obj-*)
