@@ -13,7 +13,7 @@
 #include "editor/ir/branch_weights.h"
 #include "editor/ir/ir.h"
 #include "editor/ir/ir_graph.h"
-#include "profiles/infer/flow.h"
+#include "profiles/infer/doubt.h"
 
 /* Cutoffs of LLVM's summary, in parts per million of all executions (ProfileSummaryBuilder::DefaultCutoffs). */
 static const uint32_t cutoffs[] = { 10000,  100000, 200000, 300000, 400000, 500000, 600000, 700000,
@@ -95,16 +95,24 @@ static int expectation_read(LLVMValueRef terminator, struct flow_edge *edges, ui
 	return 0;
 }
 
+/* Counts of one function. */
+struct counted {
+	struct flow_graph flow;
+	uint64_t *blocks, *edges;
+	uint64_t total; /* of all blocks */
+};
+
 static int flow_of(const struct ir_graph *graph, const struct profile_function *function, struct arena *arena,
-		   uint64_t **retblocks, uint64_t **retedges)
+		   struct counted *ret)
 {
 	struct flow_block *blocks = arena_array(arena, struct flow_block, graph->n_blocks);
 	struct flow_edge *edges = arena_array(arena, struct flow_edge, graph->n_edges);
-	struct flow_graph flow = { blocks, edges, graph->n_blocks, graph->n_edges };
 
-	*retblocks = arena_array(arena, uint64_t, graph->n_blocks);
-	*retedges = arena_array(arena, uint64_t, graph->n_edges);
-	if (!blocks || !edges || !*retblocks || !*retedges)
+	*ret = (struct counted){ { blocks, edges, graph->n_blocks, graph->n_edges },
+				 arena_array(arena, uint64_t, graph->n_blocks),
+				 arena_array(arena, uint64_t, graph->n_edges),
+				 0 };
+	if (!blocks || !edges || !ret->blocks || !ret->edges)
 		return -ENOMEM;
 	for (uint32_t b = 0; b < graph->n_blocks; b++) {
 		block_weigh(&graph->blocks[b], function, &blocks[b]);
@@ -120,7 +128,7 @@ static int flow_of(const struct ir_graph *graph, const struct profile_function *
 				     arena) < 0)
 			return -ENOMEM;
 	}
-	return flow_infer(arena, &flow, NULL, *retblocks, *retedges);
+	return flow_infer(arena, &ret->flow, NULL, ret->blocks, ret->edges);
 }
 
 static LLVMMetadataRef md_string(const char *s)
@@ -172,28 +180,23 @@ static bool takes_weights(LLVMValueRef terminator)
 	}
 }
 
-/*
- * A side that was never seen taken is not one that never is: with n samples' worth of executions at
- * the branch, the rule of succession leaves it 1 / (n + 2). @per_sample: executions a sample stands for.
- */
-static void branches_attach(const struct ir_graph *graph, const uint64_t *blocks, const uint64_t *edges,
-			    double per_sample, struct arena *arena)
+static int branches_attach(const struct ir_graph *graph, const struct counted *counted, double samples,
+			   struct arena *arena)
 {
-	for (uint32_t b = 0; b < graph->n_blocks; b++) {
+	double *doubts = arena_array(arena, double, graph->n_edges);
+	int r = doubts ? doubt_spread(arena, &counted->flow, counted->blocks, counted->edges, samples,
+				      doubts) :
+			 -ENOMEM;
+
+	for (uint32_t b = 0; b < graph->n_blocks && r == 0; b++) {
 		const struct ir_block *block = &graph->blocks[b];
 		LLVMValueRef terminator = LLVMGetBasicBlockTerminator(block->block);
-		double *doubt;
 
-		if (!blocks[b] || !takes_weights(terminator))
-			continue;
-		doubt = arena_array(arena, double, block->n_edges);
-		if (!doubt)
-			return;
-		for (uint32_t k = 0; k < block->n_edges; k++)
-			if (!is_unlikely(graph->blocks[graph->targets[block->first_edge + k]].block))
-				doubt[k] = per_sample / block->n_edges;
-		weights_attach(terminator, edges + block->first_edge, doubt, block->n_edges, arena);
+		if (counted->blocks[b] && takes_weights(terminator))
+			weights_attach(terminator, counted->edges + block->first_edge,
+				       doubts + block->first_edge, block->n_edges, arena);
 	}
+	return r;
 }
 
 struct annotation {
@@ -218,28 +221,26 @@ static int function_annotate(struct annotation *annotation, LLVMValueRef fn, con
 {
 	struct annotate_stats *stats = annotation->stats;
 	struct counts *counts = &annotation->counts;
-	uint64_t *blocks, *edges, total = 0;
-	int r = flow_of(graph, function, arena, &blocks, &edges);
+	struct counted counted;
+	int r = flow_of(graph, function, arena, &counted);
 
 	for (uint32_t b = 0; b < graph->n_blocks && r == 0; b++) {
-		total += blocks[b];
-		stats->n_hot_blocks += blocks[b] > 0;
-		r = counts_add(counts, blocks[b]);
+		counted.total += counted.blocks[b];
+		stats->n_hot_blocks += counted.blocks[b] > 0;
+		r = counts_add(counts, counted.blocks[b]);
 	}
-	if (r < 0 || !total)
+	if (r < 0 || !counted.total)
 		return r;
 	for (uint32_t b = 0; b < graph->n_blocks && r == 0; b++)
-		r = block_tell(annotation->visitors, graph->blocks[b].block, blocks[b]);
-	counts->max_function = MAX(counts->max_function, blocks[0]);
+		r = block_tell(annotation->visitors, graph->blocks[b].block, counted.blocks[b]);
+	counts->max_function = MAX(counts->max_function, counted.blocks[0]);
 	counts->n_functions++;
 	stats->n_hot_functions++;
-	stats->executions += total;
-	if (!annotation->attaches)
+	stats->executions += counted.total;
+	if (r < 0 || !annotation->attaches)
 		return r;
-	entry_count_attach(fn, MAX(blocks[0], 1u));
-	branches_attach(graph, blocks, edges, function->samples > 0 ? (double)total / function->samples : 0,
-			arena);
-	return r;
+	entry_count_attach(fn, MAX(counted.blocks[0], 1u));
+	return branches_attach(graph, &counted, function->samples, arena);
 }
 
 static int descending(const void *a, const void *b)

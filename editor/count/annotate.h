@@ -7,7 +7,7 @@
  *	1. each function's blocks find their counts through their probes
  *	2. flow inference over the IR's own graph gives edges and fills what was never seen (profiles/infer/flow.h)
  *	3. edges the samples cannot decide keep a share of doubt: a branch side is only called cold
- *	   when enough samples went the other way
+ *	   when enough samples went the other way (profiles/infer/doubt.h)
  *	4. function_entry_count, branch_weights, and one ProfileSummary for the module
  *
  * Functions without samples get no counts: nothing is known about them, so nothing is changed.

@@ -17,7 +17,7 @@
 
 /*
  * Blocks that together make up less than this share of what is executed go out of line. Zero would be
- * too little: a branch side that no sample ever saw still carries the doubt that annotate.c left it.
+ * too little: a branch side that no sample ever saw still carries the doubt that was left it (profiles/infer/doubt.h).
  */
 #define COLD_SHARE 1e-4
 

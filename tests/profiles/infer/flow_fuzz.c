@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Bytes become a small graph with any weights; whatever it is, the counts must obey it. */
+/* Bytes become a small graph with any weights; whatever it is, the counts must obey it, and doubts of its branches be counts. */
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "profiles/infer/doubt.h"
 #include "profiles/infer/flow.h"
 
 #define MAX_BLOCKS 64
@@ -42,6 +44,23 @@ static uint32_t edges_read(struct reader *reader, struct flow_edge *edges, uint3
 	return n;
 }
 
+static void doubts_check(struct arena *arena, const struct flow_graph *graph, const uint64_t *blocks,
+			 const uint64_t *edges)
+{
+	double doubts[MAX_EDGES], total = 0;
+	bool is_entered = false;
+
+	for (uint32_t b = 0; b < graph->n_blocks; b++)
+		total += (double)blocks[b];
+	for (uint32_t e = 0; e < graph->n_edges; e++)
+		is_entered = is_entered || graph->edges[e].to == 0;
+	if (doubt_spread(arena, graph, blocks, edges, 3, doubts) != (is_entered && total > 0 ? -EINVAL : 0))
+		abort();
+	for (uint32_t e = 0; e < graph->n_edges && !is_entered; e++)
+		if (!(doubts[e] >= 0) || doubts[e] > total / 3)
+			abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -59,6 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!arena || flow_infer(arena, &graph, NULL, retblocks, retedges) < 0 ||
 	    flow_check(arena, &graph, retblocks, retedges) < 0)
 		abort();
+	doubts_check(arena, &graph, retblocks, retedges);
 	arena_free(arena);
 	return 0;
 }
