@@ -19,7 +19,7 @@
  * Blocks that together make up less than this share of what is executed go out of line. Zero would be
  * too little: a branch side that no sample ever saw still carries the doubt that was left it (profiles/infer/doubt.h).
  */
-#define COLD_SHARE 1e-4
+#define COLD_SHARE 1e-3
 
 struct part {
 	uint32_t function; /* index in map->functions[] */
