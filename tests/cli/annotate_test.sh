@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # morph annotate on kernels that wait for one known thing, and on files that are not what they seem.
-set -eu
+set -eEu
 . "$(dirname "$0")/../says.sh"
 trap 'echo "FAILED: line $LINENO: $BASH_COMMAND" >&2' ERR
 
@@ -174,7 +174,7 @@ void other(void);
 int main(void) { other(); return 0; }
 END
 cat >other.c <<'END'
-void other(void) { for (volatile unsigned i = 0; i < 300000000; i++) ; }
+void other(void) { for (volatile unsigned i = 0; i < 1500000000; i++) ; }
 END
 gcc -O1 -shared -fPIC -Wl,--build-id -o libother.so other.c
 gcc -O1 -Wl,--build-id -o shared shared.c -L. -lother -Wl,-rpath,"$work"
