@@ -99,7 +99,6 @@ static int expectation_read(LLVMValueRef terminator, struct flow_edge *edges, ui
 struct counted {
 	struct flow_graph flow;
 	uint64_t *blocks, *edges;
-	uint64_t total; /* of all blocks */
 };
 
 static int flow_of(const struct ir_graph *graph, const struct profile_function *function, struct arena *arena,
@@ -110,8 +109,7 @@ static int flow_of(const struct ir_graph *graph, const struct profile_function *
 
 	*ret = (struct counted){ { blocks, edges, graph->n_blocks, graph->n_edges },
 				 arena_array(arena, uint64_t, graph->n_blocks),
-				 arena_array(arena, uint64_t, graph->n_edges),
-				 0 };
+				 arena_array(arena, uint64_t, graph->n_edges) };
 	if (!blocks || !edges || !ret->blocks || !ret->edges)
 		return -ENOMEM;
 	for (uint32_t b = 0; b < graph->n_blocks; b++) {
@@ -222,21 +220,22 @@ static int function_annotate(struct annotation *annotation, LLVMValueRef fn, con
 	struct annotate_stats *stats = annotation->stats;
 	struct counts *counts = &annotation->counts;
 	struct counted counted;
+	uint64_t total = 0;
 	int r = flow_of(graph, function, arena, &counted);
 
 	for (uint32_t b = 0; b < graph->n_blocks && r == 0; b++) {
-		counted.total += counted.blocks[b];
+		total += counted.blocks[b];
 		stats->n_hot_blocks += counted.blocks[b] > 0;
 		r = counts_add(counts, counted.blocks[b]);
 	}
-	if (r < 0 || !counted.total)
+	if (r < 0 || !total)
 		return r;
 	for (uint32_t b = 0; b < graph->n_blocks && r == 0; b++)
 		r = block_tell(annotation->visitors, graph->blocks[b].block, counted.blocks[b]);
 	counts->max_function = MAX(counts->max_function, counted.blocks[0]);
 	counts->n_functions++;
 	stats->n_hot_functions++;
-	stats->executions += counted.total;
+	stats->executions += total;
 	if (r < 0 || !annotation->attaches)
 		return r;
 	entry_count_attach(fn, MAX(counted.blocks[0], 1u));
