@@ -19,6 +19,7 @@
 #include "backend/gcc_options.h"
 #include "backend/link_choice.h"
 #include "backend/masquerade.h"
+#include "backend/relink.h"
 #include "backend/tools.h"
 #include "base/child.h"
 #include "base/log.h"
@@ -30,6 +31,8 @@ struct cc {
 	struct arguments words; /* of the caller, response files expanded; owned */
 	struct cc_line line;
 	bool is_plain; /* a link that is not to be Morph's */
+	bool is_kept;  /* of which a record is kept, since that was a guess */
+	bool is_again; /* a link by its record */
 	bool verifies;
 	bool drops; /* some word is left out */
 };
@@ -228,11 +231,14 @@ static const char *gcc_reason(const struct cc *cc)
 			return "a language of GCC's";
 	for (size_t i = 1; i < cc->words.n; i++) {
 		bool links_only = cc->line.mode == CC_LINK && !cc->line.has_source;
+		enum gcc_option what = gcc_option_judge(cc->words.v[i], &why);
 
 		if (gcc_option_query(cc->words.v[i]))
 			return "asks GCC";
-		if (gcc_option_judge(cc->words.v[i], &why) == GCC_OPTION_NEEDED &&
-		    !(links_only && strcmp(cc->words.v[i], "-fopenmp") == 0))
+
+		if (what == GCC_OPTION_NEEDED && !(links_only && strcmp(cc->words.v[i], "-fopenmp") == 0))
+			return why;
+		if (what == GCC_OPTION_UNKNOWN && cc->line.is_question)
 			return why;
 		if (cc_takes_next(cc->words.v[i]))
 			i++;
@@ -242,11 +248,16 @@ static const char *gcc_reason(const struct cc *cc)
 	return cc->line.mode == CC_PLAIN && cc->line.builds ? "gets no IR with these options" : NULL;
 }
 
+static const char *output_of(const struct cc *cc)
+{
+	return cc->line.output ? cc->line.output : "a.out";
+}
+
 static const char *subject_of(const struct cc *cc)
 {
 	bool compiles = cc->line.mode == CC_COMPILE || !cc->line.output;
 
-	return compiles && cc->line.input ? cc->line.input : cc->line.output ? cc->line.output : "a.out";
+	return compiles && cc->line.input ? cc->line.input : output_of(cc);
 }
 
 /* By its name alone: from a path it would reckon where its own parts are. Owned; NULL: no memory */
@@ -279,6 +290,13 @@ static int gcc_become(const struct cc *cc, char *const argv[], const char *why, 
 	return r;
 }
 
+/* What a plain link made is there. */
+static void plain_done(const struct cc *cc)
+{
+	if (cc->is_kept)
+		relink_record(cc->who.name, &cc->words, output_of(cc));
+}
+
 static void errors_print(const struct buffer *text)
 {
 	if (text->size)
@@ -302,6 +320,7 @@ static void gcc_links(const struct cc *cc, char *const argv[])
 	    WEXITSTATUS(status) == 0) {
 		errors_print(&errors);
 		build_report_add("gcc", subject_of(cc), not_ours);
+		plain_done(cc);
 		exit(0);
 	}
 	free(command);
@@ -358,6 +377,7 @@ static int clang_then_gcc(const struct cc *cc, char *const argv[], struct argume
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		errors_print(&errors);
 		object_mend(cc, args->v);
+		plain_done(cc);
 		exit(0);
 	}
 	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM))
@@ -370,9 +390,28 @@ static int clang_then_gcc(const struct cc *cc, char *const argv[], struct argume
 	return 0;
 }
 
+/* clang alone. Returns when it cannot be run. */
+static int clang_become(const struct cc *cc, struct arguments *args, struct fault *reterr)
+{
+	struct child_options options = { 0 };
+	int status = 0, r;
+
+	if (!cc->is_kept) {
+		execv(args->v[0], args->v);
+		return fault_errno(reterr, -errno, args->v[0]);
+	}
+	r = child_run(args->v, &options, &status, reterr);
+	if (r < 0)
+		return r;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		plain_done(cc);
+	exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+/* Without Morph's linker there is no sense in doing a link again. */
 static bool may_follow(const struct cc *cc)
 {
-	return cc->who.is_gcc && !cc->line.is_question && !cc->line.reads_stdin &&
+	return cc->who.is_gcc && !cc->is_again && !cc->line.is_question && !cc->line.reads_stdin &&
 	       (cc->line.mode == CC_COMPILE || cc->line.mode == CC_LINK);
 }
 
@@ -397,7 +436,8 @@ static int cc_read(struct cc *cc, int argc, char *const argv[], struct fault *re
 	if (cc->who.is_gcc) /* is_gcc_lto() */
 		cc->line.has_lto = cc->line.has_fat = false;
 	cc->is_plain = cc->line.mode == CC_LINK && !cc->line.is_probe && !cc->line.has_lto &&
-		       link_is_plain(cc->line.output ? cc->line.output : "a.out", links_shared(cc), &why);
+		       link_is_plain(output_of(cc), links_shared(cc), &why);
+	cc->is_kept = cc->is_plain && strcmp(why, LINK_CHOICE_GUESS) == 0 && relink_wanted();
 	if (cc->is_plain && !cc->who.is_gcc)
 		build_report_add("plain", subject_of(cc), why);
 	for (size_t i = 1; i < cc->words.n && !cc->drops; i++) {
@@ -416,7 +456,9 @@ static int cc_run(struct cc *cc, int argc, char *const argv[])
 	int r = cc_read(cc, argc, argv, &fault);
 
 	why = r == 0 && cc->who.is_gcc ? gcc_reason(cc) : NULL;
-	if (why && gcc_become(cc, argv, why, &fault) < 0)
+	if (why && cc->is_again)
+		r = fault_set(&fault, -ENOTSUP, "%s is GCC's: %s", subject_of(cc), why);
+	else if (why && gcc_become(cc, argv, why, &fault) < 0)
 		log_warning("%s; clang takes its place", fault.text);
 	if (r == 0 && cc->who.is_gcc && cc->is_plain)
 		gcc_links(cc, argv);
@@ -426,12 +468,10 @@ static int cc_run(struct cc *cc, int argc, char *const argv[])
 		log_error("%s", fault.text);
 	} else if (args.bad) {
 		log_error("out of memory");
-	} else if (may_follow(cc)) {
-		if (clang_then_gcc(cc, argv, &args, &fault) < 0)
-			log_error("%s", fault.text);
 	} else {
-		execv(args.v[0], args.v);
-		log_error("%s: %s", args.v[0], strerror(errno));
+		r = may_follow(cc) ? clang_then_gcc(cc, argv, &args, &fault) : clang_become(cc, &args, &fault);
+		if (r < 0)
+			log_error("%s", fault.text);
 	}
 	arguments_done(&args);
 	arguments_done(&cc->words);
@@ -446,10 +486,33 @@ int cc_become(int argc, char *const argv[], bool is_cxx)
 	return cc_run(&cc, argc, argv);
 }
 
+#define RELINK "--morph-relink="
+
+static int cc_again(const char *record, const char *output)
+{
+	struct arguments command = { 0 };
+	struct cc cc = { .is_again = true };
+	struct fault fault;
+	int ret = EXIT_CANNOT_RUN;
+
+	unsetenv(LINK_CHOICE_GUESS);
+	log_init("morph-cc", LOG_LEVEL_INFO);
+	if (relink_read(record, output, &command, &fault) < 0) {
+		log_error("%s", fault.text);
+	} else {
+		masquerade_read(command.v[0], &cc.who);
+		ret = cc_run(&cc, (int)command.n, command.v);
+	}
+	arguments_done(&command);
+	return ret;
+}
+
 int cc_become_named(int argc, char *const argv[])
 {
 	struct cc cc = { 0 };
 
+	if (argc == 3 && strncmp(argv[1], RELINK, strlen(RELINK)) == 0)
+		return cc_again(argv[1] + strlen(RELINK), argv[2]);
 	masquerade_read(argv[0], &cc.who);
 	log_init(cc.who.name, LOG_LEVEL_INFO);
 	return cc_run(&cc, argc, argv);

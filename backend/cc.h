@@ -17,5 +17,5 @@
 
 /** cc_become() - replaces the process by clang; @argv[0] is skipped. Returns an exit status on failure. */
 int cc_become(int argc, char *const argv[], bool is_cxx);
-/** cc_become_named() - the same as the compiler that argv[0] names; GCC may follow on clang */
+/** cc_become_named() - the same as the compiler that argv[0] names; GCC may follow on clang. Or a link by its record (relink.h) */
 int cc_become_named(int argc, char *const argv[]);

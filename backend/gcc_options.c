@@ -14,7 +14,8 @@ static const char passes[] = "chooses among GCC's own passes; the code means the
 		  never[] = "clang does not do it anyway", always[] = "clang does it anyway",
 		  messages[] = "shapes GCC's messages",
 		  absent[] = "clang has no such instructions to leave out", openmp[] = "GCC's OpenMP runtime",
-		  plugin[] = "a plug-in for GCC", libraries[] = "names a GCC runtime";
+		  plugin[] = "a plug-in for GCC", libraries[] = "names a GCC runtime",
+		  unknown[] = "GCC and GNU ld do not know it, and say so";
 
 /*
  * -fNAME stands for -fno-NAME, too; a star for the rest of the word. The first rule that fits counts: those that clang
@@ -30,6 +31,14 @@ static const struct rule {
 	{ "-fopenmp", GCC_OPTION_NEEDED, openmp },
 	{ "-fopenacc*", GCC_OPTION_NEEDED, openmp },
 	{ "-fplugin*", GCC_OPTION_NEEDED, plugin },
+	// Clang's own: slow code against speculation, and sanitizers. configure asks for them, and is told what GCC tells it.
+	{ "-mretpoline*", GCC_OPTION_UNKNOWN, unknown },
+	{ "-Wl,-z,retpolineplt", GCC_OPTION_UNKNOWN, unknown },
+	{ "-mspeculative-load-hardening", GCC_OPTION_UNKNOWN, unknown },
+	{ "-mlvi-*", GCC_OPTION_UNKNOWN, unknown },
+	{ "-mseses", GCC_OPTION_UNKNOWN, unknown },
+	{ "-fsanitize=cfi*", GCC_OPTION_UNKNOWN, unknown },
+	{ "-fsanitize=safe-stack", GCC_OPTION_UNKNOWN, unknown },
 	{ "-static-libasan", GCC_OPTION_NEEDED, libraries },
 	{ "-static-libtsan", GCC_OPTION_NEEDED, libraries },
 	{ "-static-libubsan", GCC_OPTION_NEEDED, libraries },

@@ -52,7 +52,7 @@ static bool any_fits(const char *patterns, const struct output *output)
 
 bool link_is_plain(const char *output, bool is_shared, const char **retwhy)
 {
-	const char *skip = variable("MORPH_SKIP"), *programs = variable("MORPH_SKIP_PROGRAMS"),
+	const char *skip = variable("MORPH_SKIP"), *programs = variable(LINK_CHOICE_GUESS),
 		   *only = variable("MORPH_ONLY"), *link = variable("MORPH_LINK");
 	struct output o;
 
@@ -60,7 +60,7 @@ bool link_is_plain(const char *output, bool is_shared, const char **retwhy)
 	*retwhy = "MORPH_SKIP";
 	if (skip && any_fits(skip, &o))
 		return true;
-	*retwhy = "MORPH_SKIP_PROGRAMS";
+	*retwhy = LINK_CHOICE_GUESS;
 	if (programs && !is_shared && any_fits(programs, &o))
 		return true;
 	*retwhy = only ? "MORPH_ONLY" : "MORPH_LINK";

@@ -15,5 +15,8 @@
 
 #include <stdbool.h>
 
+/* The one that does not know what is installed, and guesses. */
+#define LINK_CHOICE_GUESS "MORPH_SKIP_PROGRAMS"
+
 /** link_is_plain() - @output: as the linker is told; @is_shared: a library; @retwhy: the variable that says so, static */
 bool link_is_plain(const char *output, bool is_shared, const char **retwhy);

@@ -39,6 +39,7 @@
 	pass(ANNOTATE, promote, IF_GUIDED, "calls through pointers that mostly go to one place call it directly") \
 	pass(ANNOTATE, counts, ALWAYS, "counts; calls that are worth a copy; calls that leave the file") \
 	pass(OPTIMIZE, optimize, IF_GUIDED, "LLVM's passes, guided by the counts") \
+	pass(OPTIMIZE, recount, IF_GUIDED, "counts are found anew for the code as it is now") \
 	pass(OPTIMIZE, loops, IF_WANTED, "hot loops start a line of the cache") \
 	pass(OPTIMIZE, fold, ALWAYS, "the hot module is written") \
 	pass(GENERATE, generate, ALWAYS, "code with its counts") \

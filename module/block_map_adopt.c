@@ -95,6 +95,8 @@ static int function_adopt(struct adoption *a, struct block_function *function)
 	int r = 0;
 
 	function->has_counts = twin && twin->has_counts;
+	if (twin) /* by its name it may look like another: probes are those of its source's name */
+		function->guid = twin->guid;
 	for (uint32_t i = 0; i < function->n_blocks && r == 0; i++) {
 		struct block *block = &a->map->blocks[function->first_block + i];
 		const struct block *source = twin ? block_of_id(a->from, twin, block->id, i) : NULL;

@@ -10,10 +10,9 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "editor/ir/branch_weights.h"
+#include "editor/count/function_counts.h"
 #include "editor/ir/ir.h"
 #include "editor/ir/ir_graph.h"
-#include "profiles/infer/doubt.h"
 
 /* Cutoffs of LLVM's summary, in parts per million of all executions (ProfileSummaryBuilder::DefaultCutoffs). */
 static const uint32_t cutoffs[] = { 10000,  100000, 200000, 300000, 400000, 500000, 600000, 700000,
@@ -42,159 +41,41 @@ static int counts_add(struct counts *counts, uint64_t value)
 	return 0;
 }
 
-static uint64_t graph_guid(const struct ir_graph *graph)
-{
-	for (uint32_t b = 0; b < graph->n_blocks; b++)
-		if (graph->blocks[b].guid)
-			return graph->blocks[b].guid;
-	return 0;
-}
-
-static bool is_unlikely(LLVMBasicBlockRef target)
-{
-	LLVMValueRef first = LLVMGetFirstInstruction(target);
-	LLVMOpcode last = LLVMGetInstructionOpcode(LLVMGetBasicBlockTerminator(target));
-
-	return last == LLVMUnreachable || LLVMGetInstructionOpcode(first) == LLVMLandingPad;
-}
-
-static bool does_exit(LLVMBasicBlockRef block)
-{
-	LLVMOpcode last = LLVMGetInstructionOpcode(LLVMGetBasicBlockTerminator(block));
-
-	return last == LLVMRet || last == LLVMResume || last == LLVMUnreachable;
-}
-
-static void block_weigh(const struct ir_block *block, const struct profile_function *function,
-			struct flow_block *ret)
-{
-	const struct profile_count *count;
-
-	ret->exits = does_exit(block->block);
-	if (block->guid != function->guid || block->probe == 0 || block->probe > function->n_counts)
-		return;
-	count = &function->counts[block->probe - 1];
-	ret->weight = count->executions;
-	ret->confidence = count->confidence;
-}
-
-/*
- * What the program says of a branch before anything is measured (__builtin_expect and the like). It decides where no count can:
- * of blocks that the shipped code has only once, merged from several, the copies in the IR have no counts of their own.
- */
-static int expectation_read(LLVMValueRef terminator, struct flow_edge *edges, uint32_t n, struct arena *arena)
-{
-	double *probabilities = arena_array(arena, double, n);
-
-	if (!probabilities)
-		return -ENOMEM;
-	if (!branch_weights_read(terminator, arena, probabilities))
-		return 0;
-	for (uint32_t k = 0; k < n; k++)
-		edges[k].probability = (uint32_t)fmax(probabilities[k] * FLOW_PROBABILITY_ONE, 1);
-	return 0;
-}
-
-/* Counts of one function. */
-struct counted {
-	struct flow_graph flow;
-	uint64_t *blocks, *edges;
-};
-
-static int flow_of(const struct ir_graph *graph, const struct profile_function *function, struct arena *arena,
-		   struct counted *ret)
-{
-	struct flow_block *blocks = arena_array(arena, struct flow_block, graph->n_blocks);
-	struct flow_edge *edges = arena_array(arena, struct flow_edge, graph->n_edges);
-
-	*ret = (struct counted){ { blocks, edges, graph->n_blocks, graph->n_edges },
-				 arena_array(arena, uint64_t, graph->n_blocks),
-				 arena_array(arena, uint64_t, graph->n_edges) };
-	if (!blocks || !edges || !ret->blocks || !ret->edges)
-		return -ENOMEM;
-	for (uint32_t b = 0; b < graph->n_blocks; b++) {
-		block_weigh(&graph->blocks[b], function, &blocks[b]);
-		for (uint32_t k = 0; k < graph->blocks[b].n_edges; k++) {
-			uint32_t e = graph->blocks[b].first_edge + k, to = graph->targets[e];
-
-			edges[e] = (struct flow_edge){ .from = b,
-						       .to = to,
-						       .unlikely = is_unlikely(graph->blocks[to].block) };
-		}
-		if (expectation_read(LLVMGetBasicBlockTerminator(graph->blocks[b].block),
-				     &edges[graph->blocks[b].first_edge], graph->blocks[b].n_edges,
-				     arena) < 0)
-			return -ENOMEM;
-	}
-	return flow_infer(arena, &ret->flow, NULL, ret->blocks, ret->edges);
-}
-
 static LLVMMetadataRef md_string(const char *s)
 {
 	return LLVMMDStringInContext2(ir_context(), s, strlen(s));
 }
 
-static void entry_count_attach(LLVMValueRef function, uint64_t count)
+static uint64_t graph_guid(const struct ir_graph *graph)
 {
-	LLVMMetadataRef operands[] = { md_string("function_entry_count"),
-				       ir_md_int(LLVMInt64TypeInContext(ir_context()), count) };
-
-	LLVMGlobalSetMetadata(function, LLVMGetMDKindIDInContext(ir_context(), "prof", 4),
-			      LLVMMDNodeInContext2(ir_context(), operands, 2));
+	return graph->n_probes ? graph->probes[0].guid : 0;
 }
 
-/* Weights are 32-bit: scale by the largest; a side that ran at all keeps at least 1. */
-static void weights_attach(LLVMValueRef terminator, const uint64_t *edges, const double *doubt, uint32_t n,
-			   struct arena *arena)
+/* A block has a probe of its own; one that was promoted to, or joined, may have more. */
+static void block_weigh(const struct ir_graph *graph, const struct ir_block *block,
+			const struct profile_function *function, struct flow_block *ret)
 {
-	LLVMMetadataRef *operands = arena_array(arena, LLVMMetadataRef, n + 1);
-	double max = 0, scale;
+	const struct block_probe *probe = &graph->probes[block->first_probe];
+	const struct profile_count *count;
 
-	if (!operands)
+	if (!block->n_probes || probe->guid != function->guid || probe->index == 0 ||
+	    probe->index > function->n_counts)
 		return;
-	for (uint32_t k = 0; k < n; k++)
-		max = fmax(max, (double)edges[k] + doubt[k]);
-	scale = max > UINT32_MAX / 2 ? (UINT32_MAX / 2) / max : max < 1000 ? 1000 / max : 1;
-	operands[0] = md_string("branch_weights");
-	for (uint32_t k = 0; k < n; k++) {
-		double weight = ceil(((double)edges[k] + doubt[k]) * scale);
-
-		operands[k + 1] = ir_md_int(LLVMInt32TypeInContext(ir_context()), (uint64_t)weight);
-	}
-	LLVMSetMetadata(
-		terminator, LLVMGetMDKindIDInContext(ir_context(), "prof", 4),
-		LLVMMetadataAsValue(ir_context(), LLVMMDNodeInContext2(ir_context(), operands, n + 1)));
+	count = &function->counts[probe->index - 1];
+	ret->weight = count->executions;
+	ret->confidence = count->confidence;
 }
 
-static bool takes_weights(LLVMValueRef terminator)
+static int counts_infer(const struct ir_graph *graph, const struct profile_function *function,
+			struct arena *arena, struct function_counts *ret)
 {
-	switch (LLVMGetInstructionOpcode(terminator)) {
-	case LLVMBr:
-	case LLVMSwitch:
-	case LLVMIndirectBr:
-	case LLVMInvoke:
-	case LLVMCallBr: return LLVMGetNumSuccessors(terminator) > 1;
-	default: return false;
-	}
-}
+	struct flow_block *weights = arena_array(arena, struct flow_block, graph->n_blocks);
 
-static int branches_attach(const struct ir_graph *graph, const struct counted *counted, double samples,
-			   struct arena *arena)
-{
-	double *doubts = arena_array(arena, double, graph->n_edges);
-	int r = doubts ? doubt_spread(arena, &counted->flow, counted->blocks, counted->edges, samples,
-				      doubts) :
-			 -ENOMEM;
-
-	for (uint32_t b = 0; b < graph->n_blocks && r == 0; b++) {
-		const struct ir_block *block = &graph->blocks[b];
-		LLVMValueRef terminator = LLVMGetBasicBlockTerminator(block->block);
-
-		if (counted->blocks[b] && takes_weights(terminator))
-			weights_attach(terminator, counted->edges + block->first_edge,
-				       doubts + block->first_edge, block->n_edges, arena);
-	}
-	return r;
+	if (!weights)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < graph->n_blocks; b++)
+		block_weigh(graph, &graph->blocks[b], function, &weights[b]);
+	return function_counts_infer(graph, weights, arena, ret);
 }
 
 struct annotation {
@@ -219,9 +100,9 @@ static int function_annotate(struct annotation *annotation, LLVMValueRef fn, con
 {
 	struct annotate_stats *stats = annotation->stats;
 	struct counts *counts = &annotation->counts;
-	struct counted counted;
+	struct function_counts counted;
 	uint64_t total = 0;
-	int r = flow_of(graph, function, arena, &counted);
+	int r = counts_infer(graph, function, arena, &counted);
 
 	for (uint32_t b = 0; b < graph->n_blocks && r == 0; b++) {
 		total += counted.blocks[b];
@@ -238,8 +119,7 @@ static int function_annotate(struct annotation *annotation, LLVMValueRef fn, con
 	stats->executions += total;
 	if (r < 0 || !annotation->attaches)
 		return r;
-	entry_count_attach(fn, MAX(counted.blocks[0], 1u));
-	return branches_attach(graph, &counted, function->samples, arena);
+	return function_counts_attach(fn, graph, &counted, function->samples, arena);
 }
 
 static int descending(const void *a, const void *b)

@@ -27,15 +27,32 @@ static uint32_t index_of(const struct index_entry *index, uint32_t n, LLVMBasicB
 	return found->index;
 }
 
-static void probe_find(struct ir_block *block, LLVMValueRef probe)
+static bool is_probe(LLVMValueRef instruction, LLVMValueRef probe)
 {
-	for (LLVMValueRef i = LLVMGetFirstInstruction(block->block); i; i = LLVMGetNextInstruction(i)) {
-		if (LLVMGetInstructionOpcode(i) != LLVMCall || LLVMGetCalledValue(i) != probe)
-			continue;
-		block->guid = LLVMConstIntGetZExtValue(LLVMGetOperand(i, 0));
-		block->probe = (uint32_t)LLVMConstIntGetZExtValue(LLVMGetOperand(i, 1));
-		return;
-	}
+	return probe && LLVMGetInstructionOpcode(instruction) == LLVMCall &&
+	       LLVMGetCalledValue(instruction) == probe;
+}
+
+static uint32_t probes_count(LLVMValueRef function, LLVMValueRef probe)
+{
+	uint32_t n = 0;
+
+	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
+		for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+			n += is_probe(i, probe);
+	return n;
+}
+
+static void probes_find(struct ir_graph *graph, struct ir_block *block, LLVMValueRef probe)
+{
+	block->first_probe = graph->n_probes;
+	for (LLVMValueRef i = LLVMGetFirstInstruction(block->block); i; i = LLVMGetNextInstruction(i))
+		if (is_probe(i, probe))
+			graph->probes[graph->n_probes++] = (struct block_probe){
+				.guid = LLVMConstIntGetZExtValue(LLVMGetOperand(i, 0)),
+				.index = (uint32_t)LLVMConstIntGetZExtValue(LLVMGetOperand(i, 1)),
+			};
+	block->n_probes = graph->n_probes - block->first_probe;
 }
 
 int ir_graph_build(LLVMValueRef function, LLVMValueRef probe, struct arena *arena, struct ir_graph *ret)
@@ -45,7 +62,8 @@ int ir_graph_build(LLVMValueRef function, LLVMValueRef probe, struct arena *aren
 	uint32_t n = 0, n_edges = 0;
 
 	graph.blocks = arena_array(arena, struct ir_block, graph.n_blocks);
-	if (!index || !graph.blocks)
+	graph.probes = arena_array(arena, struct block_probe, probes_count(function, probe));
+	if (!index || !graph.blocks || !graph.probes)
 		return -ENOMEM;
 	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
 		struct ir_block *block = &graph.blocks[n];
@@ -53,8 +71,7 @@ int ir_graph_build(LLVMValueRef function, LLVMValueRef probe, struct arena *aren
 		block->block = b;
 		block->first_edge = n_edges;
 		block->n_edges = LLVMGetNumSuccessors(LLVMGetBasicBlockTerminator(b));
-		if (probe)
-			probe_find(block, probe);
+		probes_find(&graph, block, probe);
 		index[n] = (struct index_entry){ b, n };
 		n_edges += block->n_edges;
 		n++;

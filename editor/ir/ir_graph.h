@@ -9,18 +9,19 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "module/block_map.h"
 
 struct ir_block {
 	LLVMBasicBlockRef block;
-	uint64_t guid;		      /* of the first probe in it; 0: the block has none */
-	uint32_t probe;		      /* its index */
-	uint32_t first_edge, n_edges; /* successors, in the order of the terminator's operands */
+	uint32_t first_probe, n_probes; /* several where blocks were joined */
+	uint32_t first_edge, n_edges;	/* successors, in the order of the terminator's operands */
 };
 
 struct ir_graph {
 	struct ir_block *blocks; /* [0] is the entry */
 	uint32_t *targets;	 /* one per edge */
-	uint32_t n_blocks, n_edges;
+	struct block_probe *probes;
+	uint32_t n_blocks, n_edges, n_probes;
 };
 
 /**

@@ -7,6 +7,7 @@
 #include "editor/code/host.h"
 #include "editor/code/loops.h"
 #include "editor/code/pipeline.h"
+#include "editor/count/recount.h"
 #include "editor/steps/state.h"
 #include "editor/trust/facts.h"
 
@@ -44,6 +45,11 @@ int pass_optimize(struct edit *edit, struct fault *reterr)
 	if (edit->options->limits_vectors && edit->options->vector_bits)
 		host_vectors_limit(edit->hot, edit->options->vector_bits);
 	return pipeline_run(edit->hot, &options, reterr);
+}
+
+int pass_recount(struct edit *edit, struct fault *reterr)
+{
+	return recount_module(edit->hot, edit->profile, reterr);
 }
 
 int pass_loops(struct edit *edit, struct fault *reterr)

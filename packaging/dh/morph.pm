@@ -19,6 +19,7 @@ my @named = qw(*_test *_tests *_unittest *_benchmark);
 # dh_clean removes these.
 my $report = 'debian/.debhelper/morph-report';
 my $cache = 'debian/.debhelper/morph-cache';
+my $links = 'debian/.debhelper/morph-links';
 
 if (get_buildoption('nomorph')) {
 	warning('DEB_BUILD_OPTIONS has nomorph: nothing is built for Morph');
@@ -33,6 +34,8 @@ if (get_buildoption('nomorph')) {
 	# Below the sources only: they may lie in a directory of such a name themselves.
 	my $top = getcwd() =~ s/([][*?\\])/\\$1/gr;
 	$ENV{MORPH_SKIP_PROGRAMS} //= join(':', (map { "$top*/$_/*" } @skipped), map { "$top*/$_" } @named);
+	# Of these dh_morph links for Morph, after all, what it finds installed.
+	$ENV{MORPH_LINKS} //= getcwd() . "/$links";
 	mkdirs('debian/.debhelper');
 	$ENV{MORPH_REPORT} //= getcwd() . "/$report";
 	# libtool links a library once more when it is installed, and programs of one package share its objects.

@@ -37,6 +37,41 @@ named=$(grep -oE '/\*_[a-z]+(:|$)' <<<"$skip" | tr -d '/:\n')
 same "$(sed -nE 's/^NAMED = "(.*)"\.split\(\)$/\1/p' "$MORPH_SOURCE/packaging/rebuild/build.py" | tr -d ' ')" "$named" "its list of names"
 [ -n "$named" ] || fail "no names"
 
+case_of "what is skipped, but installed after all, is linked once more"
+# By the compiler's own name and by GCC's, from objects and from sources: the record finds what was made.
+again() { MORPH_SKIP_PROGRAMS='*' morph-cc --morph-relink="$1" "$2" >again.log 2>&1; }
+objects='../main.o ../b.o ../c.o'
+for way in "morph-cc" "$PWD/names/gcc" "morph-cc ../main.c"; do
+	rm -rf links names installed test/program test/wanted && mkdir names && ln -s "$(command -v morph-cc)" names/gcc
+	read -r compiler source <<<"$way"
+	cd test || exit 1
+	# shellcheck disable=SC2086 # words
+	PATH=$scratch/names:$PATH MORPH_LINKS=$scratch/links MORPH_SKIP_PROGRAMS='*/test/*' \
+		must "$compiler" -O2 ${source:-../main.o} ${objects#* } -o program && carries_nothing program
+	# shellcheck disable=SC2086 # words
+	PATH=$scratch/names:$PATH must "$compiler" -O2 ${source:-../main.o} ${objects#* } -o wanted && carries wanted
+	cd - >/dev/null || exit 1
+	same "$(find links -type f | wc -l)" 1 "$way: records"
+	record=links/$(sha256sum test/program | cut -d ' ' -f 1)
+	mv test/program installed
+	again "$record" "$scratch/installed" || fail "$way: $(cat again.log)"
+	carries installed && must cmp installed test/wanted
+done
+MORPH_LINKS=$scratch/links MORPH_SKIP=m link m && carries_nothing m
+MORPH_SKIP_PROGRAMS=m link m && same "$(find links -type f | wc -l)" 1 "records: of guesses, where they are wanted"
+MORPH_LINKS=$scratch/links MORPH_SKIP_PROGRAMS=m must_not morph cc -O2 main.o missing.o -o m && same "$(find links -type f | wc -l)" 1 "records of what failed"
+MORPH_LINKS=/dev/null/links MORPH_SKIP_PROGRAMS=m link m && carries_nothing m
+head -c 10 "$record" >cut && head -c -1 "$record" >open
+for bad in /dev/null main.c cut open missing; do
+	again "$bad" "$scratch/out" && fail "$bad was linked"
+	[ ! -e out ] && grep -q "$bad" again.log || fail "$bad: said $(cat again.log)"
+done
+again "$record" out && fail "a relative output was linked"
+grep -q absolute again.log || fail "a relative output: $(cat again.log)"
+mv b.o moved.o && again "$record" "$scratch/out" && fail "linked without an input"
+[ ! -e out ] && grep -q 'b\.o' again.log || fail "an input is missing: $(cat again.log)"
+mv moved.o b.o
+
 case_of "only some, or none"
 MORPH_ONLY='m:lib*' link m && carries m
 MORPH_ONLY='lib*' link m && carries_nothing m

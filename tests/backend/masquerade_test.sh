@@ -132,6 +132,13 @@ silent gcc -c conftest.c && readelf -h conftest.o >/dev/null 2>&1 && fail "GCC a
 cp b.c conftest.c
 silent gcc -Werror -fno-tree-pre -c conftest.c
 same "$(cat out.log)" "" "what a question prints"
+# Whether there are options that GCC lacks, GCC says: openssh would be built with clang's slow code against speculation.
+for flag in -mretpoline -mspeculative-load-hardening -fsanitize=safe-stack; do
+	must_not gcc $flag -c conftest.c && said "unrecognized .*${flag%%=*}"
+done
+cp hello.c conftest.c
+must gcc -Wl,-z,retpolineplt conftest.c -o conftest && said "retpolineplt ignored"
+must gcc -O2 -mretpoline -c b.c && readelf -p .comment b.o | says clang || fail "who knows that it is clang does not get what clang has"
 mkdir -p CMakeFiles/CMakeScratch/TryCompile-1 && cp nested.c CMakeFiles/CMakeScratch/TryCompile-1/src.c
 (cd CMakeFiles/CMakeScratch/TryCompile-1 && gcc -c src.c >/dev/null 2>&1) && fail "GCC answered CMake for clang"
 

@@ -59,6 +59,8 @@ TEST(what_has_no_counts_gets_its_probes_too)
 	CHECK(functions[1].has_counts && blocks[2].count == 5 &&
 	      map.probes[blocks[2].first_probe].guid == 11);
 	CHECK(!functions[0].has_counts);
+	/* Which probes are its own, the other link knows. */
+	CHECK(functions[0].guid == 22 && functions[1].guid == 11);
 	CHECK(blocks[0].n_probes == 1 && map.probes[blocks[0].first_probe].guid == 22 &&
 	      map.probes[blocks[0].first_probe].index == 1);
 	CHECK(blocks[1].n_probes == 1 && map.probes[blocks[1].first_probe].index == 2);

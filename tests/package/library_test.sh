@@ -101,6 +101,8 @@ step "a file in several packages"
 mkdir -p "$root/build/pair/debian/source"
 printf 'int main(int argc, char **argv) { return argc > 1 && argv[1][0] == 0; }\n' >"$root/build/pair/pair.c"
 printf 'int main(int argc, char **argv) { return argc + argv[0][0]; }\n' >"$root/build/pair/own.c"
+# Made where examples are, and installed; of one the source is gone by then.
+printf 'int main(void) { return 7; }\n' | tee "$root/build/pair/shown.c" >"$root/build/pair/lost.c"
 cat >"$root/build/pair/debian/control" <<-'END'
 	Source: pair
 	Maintainer: Nobody <nobody@example.org>
@@ -160,10 +162,14 @@ cat >"$root/build/pair/debian/rules" <<-'END'
 	> dh $@
 	override_dh_auto_build:
 	> gcc -O2 pair.c -o pair && gcc -O2 own.c -o own
+	> mkdir -p examples && gcc -O2 shown.c -o examples/shown && gcc -O2 lost.c -o examples/lost
+	> rm lost.c
 	> g++ -O2 -fPIC -shared -Wl,-soname,libpair.so.1 pair.cc -o libpair.so.1
 	override_dh_auto_install:
 	> install -D pair debian/pair-a/usr/bin/pair
 	> install -D pair debian/pair-b/usr/lib/pair/pair && install -D own debian/pair-b/usr/bin/own
+	> install -D -m 750 examples/shown debian/pair-b/usr/bin/shown && install examples/lost debian/pair-b/usr/bin/
+	> ln debian/pair-b/usr/bin/shown debian/pair-b/usr/bin/shown-too
 	> install -D pair debian/pair-c/usr/bin/pair
 	> install -D -m 644 libpair.so.1 debian/libpair1/usr/lib/libpair.so.1
 END
@@ -173,14 +179,18 @@ printf 'pair (1) unstable; urgency=low\n\n  * New.\n\n -- Nobody <nobody@example
 must "building pair" root_run "$root" sh -c "cd /build/pair && dpkg-buildpackage -us -uc -b"
 grep -q 'pair-b: IR of files that others have, too, is in pair-a-morph' "$work/log" || fail "dh_morph says $(grep dh_morph: "$work/log")"
 grep -q 'dh_morph_symbols: libpair1: 2 symbols that only GCC makes are missing' "$work/log" || fail "$(grep dh_morph_symbols "$work/log")"
+grep -q 'pair-b/usr/bin/lost: cannot be linked once more' "$work/log" || fail "dh_morph says $(grep dh_morph: "$work/log")"
+[[ $(stat -c '%a %h' "$root/build/pair/debian/pair-b/usr/bin/shown") == "755 2" ]] || fail "a program linked once more has other names or rights"
 cp "$root"/build/pair*.deb "$root/packages/"
 [[ $(field pair-a-morph Depends) == "pair-a (= 1)" ]] || fail "Depends of pair-a-morph: $(field pair-a-morph Depends)"
 [[ $(field pair-b-morph Depends) == "pair-b (= 1), pair-a-morph (= 1)" ]] || fail "Depends of pair-b-morph: $(field pair-b-morph Depends)"
 [[ $(field pair-c-morph Depends) == "pair-c (= 1)" ]] || fail "Depends of pair-c-morph: $(field pair-c-morph Depends)"
 must "installing packages with the same file" install_packages pair-b pair-b-morph pair-a pair-a-morph
-for file in /usr/bin/pair /usr/lib/pair/pair /usr/bin/own; do
+for file in /usr/bin/pair /usr/lib/pair/pair /usr/bin/own /usr/bin/shown-too; do
 	[[ $(root_run "$root" morph inspect --json $file | jq .functions) -ge 1 ]] || fail "what $file carries is not found"
 done
+root_run "$root" /usr/bin/shown
+(($? == 7)) || fail "a program linked once more does something else"
 must "installing what is there instead" root_run "$root" sh -c \
 	'apt-get -qq -y install /packages/pair-c_*.deb /packages/pair-c-morph_*.deb pair-a- pair-a-morph- pair-b-morph-'
 [[ $(root_run "$root" morph inspect --json /usr/bin/pair | jq .functions) -ge 1 ]] || fail "what the other /usr/bin/pair carries is not found"
