@@ -469,7 +469,8 @@ static int cc_run(struct cc *cc, int argc, char *const argv[])
 	} else if (args.bad) {
 		log_error("out of memory");
 	} else {
-		r = may_follow(cc) ? clang_then_gcc(cc, argv, &args, &fault) : clang_become(cc, &args, &fault);
+		r = may_follow(cc) ? clang_then_gcc(cc, argv, &args, &fault) :
+				     clang_become(cc, &args, &fault);
 		if (r < 0)
 			log_error("%s", fault.text);
 	}

@@ -14,7 +14,7 @@ enum gcc_option {
 	GCC_OPTION_OURS = 1, /* clang's business */
 	GCC_OPTION_DROPPED,  /* without it the code means the same */
 	GCC_OPTION_NEEDED,   /* only GCC makes of it what is meant */
-	GCC_OPTION_UNKNOWN,  /* only clang has it: who asks a compiler of a name of GCC's whether it has is told what GCC says */
+	GCC_OPTION_UNKNOWN, /* only clang has it: who asks a compiler of a name of GCC's whether it has is told what GCC says */
 };
 
 /**

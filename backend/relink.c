@@ -66,7 +66,7 @@ void relink_record(const char *name, const struct arguments *words, const char *
 }
 
 static int command_take(const struct file_map *map, const char *output, const char **retdirectory,
-		      struct arguments *retcommand)
+			struct arguments *retcommand)
 {
 	const char *at = (const char *)map->data, *end = at + map->size;
 
@@ -90,7 +90,8 @@ int relink_read(const char *record, const char *output, struct arguments *retcom
 	int r;
 
 	if (output[0] != '/')
-		return fault_set(reterr, -EINVAL, "%s: the output of a link made again must be an absolute path", output);
+		return fault_set(reterr, -EINVAL,
+				 "%s: the output of a link made again must be an absolute path", output);
 	r = file_map_open(record, &map, reterr);
 	if (r < 0)
 		return r;

@@ -27,8 +27,8 @@ struct copy {
 	double count_own, count_others; /* sums of the compiler's */
 	double executions;		/* by the profile, all together */
 	double taken;			/* of them by copies in others, as inferred */
-	double elsewhere;		/* share of its function that is in others; the same for all of a function */
-	bool is_elsewhere;		/* others have some copy of its function; the same for all of a function */
+	double elsewhere;  /* share of its function that is in others; the same for all of a function */
+	bool is_elsewhere; /* others have some copy of its function; the same for all of a function */
 };
 
 struct copies {
@@ -140,7 +140,8 @@ static double share_of(const struct copy *copy, const struct made_block *block)
 }
 
 /* Until step 2 is done, copies of other functions are blocks like those without a probe. */
-static bool does_tell(const struct copies *copies, const struct made_block *block, const struct block_probe *probe)
+static bool does_tell(const struct copies *copies, const struct made_block *block,
+		      const struct block_probe *probe)
 {
 	return copies->is_settled || probe->guid == block->guid;
 }
@@ -220,8 +221,7 @@ void copies_settle(struct copies *copies)
 static bool is_left(const struct copies *copies, const struct made_block *block)
 {
 	for (uint32_t k = 0; k < block->n_probes; k++)
-		if (block->probes[k].guid == block->guid &&
-		    copy_of(copies, &block->probes[k])->is_elsewhere)
+		if (block->probes[k].guid == block->guid && copy_of(copies, &block->probes[k])->is_elsewhere)
 			return true;
 	return false;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "editor/ir/branch_weights.h"
+#include "editor/ir/frequencies.h"
 #include "editor/ir/ir.h"
 #include "profiles/infer/doubt.h"
 
@@ -76,15 +77,6 @@ int function_counts_infer(const struct ir_graph *graph, struct flow_block *block
 	return flow_infer(arena, &ret->flow, NULL, ret->blocks, ret->edges);
 }
 
-static void entry_count_attach(LLVMValueRef function, uint64_t count)
-{
-	LLVMMetadataRef operands[] = { md_string("function_entry_count"),
-				       ir_md_int(LLVMInt64TypeInContext(ir_context()), count) };
-
-	LLVMGlobalSetMetadata(function, LLVMGetMDKindIDInContext(ir_context(), "prof", 4),
-			      LLVMMDNodeInContext2(ir_context(), operands, 2));
-}
-
 /* Weights are 32-bit: scale by the largest; a side that ran at all keeps at least 1. */
 static void weights_attach(LLVMValueRef terminator, const uint64_t *edges, const double *doubt, uint32_t n,
 			   struct arena *arena)
@@ -120,8 +112,8 @@ static bool takes_weights(LLVMValueRef terminator)
 	}
 }
 
-static int branches_attach(const struct ir_graph *graph, const struct function_counts *counted, double samples,
-			   struct arena *arena)
+static int branches_attach(const struct ir_graph *graph, const struct function_counts *counted,
+			   double samples, struct arena *arena)
 {
 	double *doubts = arena_array(arena, double, graph->n_edges);
 	int r = doubts ? doubt_spread(arena, &counted->flow, counted->blocks, counted->edges, samples,
@@ -139,9 +131,9 @@ static int branches_attach(const struct ir_graph *graph, const struct function_c
 	return r;
 }
 
-int function_counts_attach(LLVMValueRef function, const struct ir_graph *graph, const struct function_counts *counted,
-			   double samples, struct arena *arena)
+int function_counts_attach(LLVMValueRef function, const struct ir_graph *graph,
+			   const struct function_counts *counted, double samples, struct arena *arena)
 {
-	entry_count_attach(function, MAX(counted->blocks[0], 1u));
+	entry_count_write(function, (double)counted->blocks[0]);
 	return branches_attach(graph, counted, samples, arena);
 }

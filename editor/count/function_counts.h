@@ -30,5 +30,5 @@ int function_counts_infer(const struct ir_graph *graph, struct flow_block *weigh
 			  struct function_counts *ret);
 
 /** function_counts_attach() - entry count and branch weights; @samples: that the counts are worth; 0, -ENOMEM */
-int function_counts_attach(LLVMValueRef function, const struct ir_graph *graph, const struct function_counts *counts,
-			   double samples, struct arena *arena);
+int function_counts_attach(LLVMValueRef function, const struct ir_graph *graph,
+			   const struct function_counts *counts, double samples, struct arena *arena);

@@ -151,7 +151,8 @@ static int function_add(struct predictor *p, const struct block_function *f)
 			p->ret->instructions +=
 				(double)inferred.counts[b] / p->scale * instructions(p, &blocks[b]);
 	for (uint32_t e = 0; e < inferred.n_edges && r == 0; e++) {
-		const struct block *from = &blocks[inferred.edges[e].from], *to = &blocks[inferred.edges[e].to];
+		const struct block *from = &blocks[inferred.edges[e].from],
+				   *to = &blocks[inferred.edges[e].to];
 
 		if (from->address + from->size != to->address)
 			p->ret->taken += (double)inferred.edge_counts[e] / p->scale;

@@ -11,11 +11,14 @@
 #include "editor/count/function_counts.h"
 #include "editor/ir/frequencies.h"
 
+/* Share of a function's executions up to which the compiler's weights are believed: it knows of ways what no block's count tells. */
+#define MOST_MISPLACED 0.1
+
 /* A function with counts. */
 struct function {
 	LLVMValueRef value;
 	struct ir_graph graph;
-	double *frequencies; /* the compiler's, per block */
+	double entries, *frequencies; /* the compiler's; per block */
 };
 
 struct recount {
@@ -51,6 +54,7 @@ static int functions_find(struct recount *recount, LLVMModuleRef module)
 		if (!(entries > 0))
 			continue;
 		function->value = f;
+		function->entries = entries;
 		r = ir_graph_build(f, probe, recount->arena, &function->graph);
 		if (r == 0)
 			r = frequencies_find(recount->arena, &function->graph, entries,
@@ -129,8 +133,8 @@ static int function_infer(struct recount *recount, const struct function *functi
 	for (uint32_t b = 0; b < graph->n_blocks; b++) {
 		struct made_block block = made_block(function, b);
 
-		weights[b].weight = (uint64_t)llround(
-			copies_weigh(recount->copies, &block, &weights[b].confidence));
+		weights[b].weight =
+			(uint64_t)llround(copies_weigh(recount->copies, &block, &weights[b].confidence));
 	}
 	return function_counts_infer(graph, weights, recount->scratch, ret);
 }
@@ -155,14 +159,38 @@ static bool is_known(const struct recount *recount, const struct function *funct
 	       profile_find(recount->profile, function->graph.probes[0].guid) != NULL;
 }
 
+/*
+ * The compiler's counts, times what makes their sum that of @counts: by how much of all executions do they differ? Each that lies
+ * elsewhere is missing in one place and too much in another.
+ */
+static double misplaced(const struct function *function, const struct function_counts *counts,
+			double *retfactor)
+{
+	double compiler = 0, inferred = 0, sum = 0;
+
+	for (uint32_t b = 0; b < function->graph.n_blocks; b++) {
+		compiler += function->frequencies[b];
+		inferred += (double)counts->blocks[b];
+	}
+	*retfactor = compiler > 0 ? inferred / compiler : 0;
+	for (uint32_t b = 0; b < function->graph.n_blocks; b++)
+		sum += fabs(function->frequencies[b] * *retfactor - (double)counts->blocks[b]);
+	return inferred > 0 ? sum / 2 / inferred : 0;
+}
+
 /* Step 3. */
 static int function_recount(struct recount *recount, const struct function *function)
 {
 	struct function_counts counts;
+	double factor;
 	int r = is_known(recount, function) ? function_infer(recount, function, &counts) : 1;
 
 	if (r)
 		return r < 0 ? r : 0;
+	if (misplaced(function, &counts, &factor) <= MOST_MISPLACED) {
+		entry_count_write(function->value, function->entries * factor);
+		return 0;
+	}
 	return function_counts_attach(function->value, &function->graph, &counts,
 				      samples_of(recount, function, &counts), recount->scratch);
 }

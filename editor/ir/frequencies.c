@@ -4,6 +4,9 @@
 
 #include <errno.h>
 #include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
+#include <math.h>
+#include <string.h>
 
 #include "editor/ir/branch_weights.h"
 #include "editor/ir/ir.h"
@@ -35,8 +38,19 @@ double entry_count_read(LLVMValueRef function)
 	return count;
 }
 
+void entry_count_write(LLVMValueRef function, double entries)
+{
+	static const char name[] = "function_entry_count";
+	LLVMMetadataRef operands[] = { LLVMMDStringInContext2(ir_context(), name, strlen(name)),
+				       ir_md_int(LLVMInt64TypeInContext(ir_context()),
+						 (uint64_t)fmax(round(entries), 1)) };
+
+	LLVMGlobalSetMetadata(function, LLVMGetMDKindIDInContext(ir_context(), "prof", 4),
+			      LLVMMDNodeInContext2(ir_context(), operands, 2));
+}
+
 int frequencies_find(struct arena *arena, const struct ir_graph *graph, double entries,
-			    double **retfrequencies)
+		     double **retfrequencies)
 {
 	struct markov_edge *edges = arena_array(arena, struct markov_edge, graph->n_edges);
 	double *probabilities = arena_array(arena, double, graph->n_edges);

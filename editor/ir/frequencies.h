@@ -11,6 +11,8 @@
 
 /** entry_count_read() - executions of @function by its "function_entry_count"; 0: it has none */
 double entry_count_read(LLVMValueRef function);
+/** entry_count_write() - instead of what it has; at least 1: what has a count did run */
+void entry_count_write(LLVMValueRef function, double entries);
 
 /**
  * frequencies_find() - @retfrequencies: per block, executions when the function is entered @entries times; from @arena; NULL

@@ -55,7 +55,7 @@ echo "a pass that is left out does not run, and the result works"
 ran() { python3 -c 'import json; print(*json.load(open("report.json"))["pass_cpu_seconds"])'; }
 edit twins.all
 all=$(ran)
-for pass in promote optimize loops; do
+for pass in promote optimize recount loops; do
 	[[ " $all " = *" $pass "* ]] || fail "$pass does not run anyway: $all"
 	edit twins.less --as-shipped runs --without $pass
 	[ "$(ran)" = "$(tr ' ' '\n' <<<"$all" | grep -vx $pass | paste -sd ' ')" ] || fail "--without $pass: $(ran)"
@@ -77,7 +77,7 @@ status 1 optimize "${all[@]}"
 grep -q "all functions that ran are to stay as shipped" err.txt || fail "$(cat err.txt)"
 for pass in plan compare facts sign none $'loops\e[2J'; do
 	status 2 optimize --without "$pass"
-	grep -q "that can be left out; there are: promote optimize loops$" err.txt || fail "$pass: $(cat err.txt)"
+	grep -q "that can be left out; there are: promote optimize recount loops$" err.txt || fail "$pass: $(cat err.txt)"
 	! grep -q $'\e' err.txt || fail "a name reaches the terminal as it is"
 done
 mapfile -t many < <(printf -- '--as-shipped=runs\n%.0s' {1..1025})
