@@ -398,7 +398,7 @@ static int clang_become(const struct cc *cc, struct arguments *args, struct faul
 
 	if (!cc->is_kept) {
 		execv(args->v[0], args->v);
-		return fault_errno(reterr, -errno, args->v[0]);
+		return fault_errno(reterr, -errno, "%s", args->v[0]);
 	}
 	r = child_run(args->v, &options, &status, reterr);
 	if (r < 0)

@@ -98,6 +98,6 @@ int relink_read(const char *record, const char *output, struct arguments *retcom
 	r = command_take(&map, output, &where, retcommand);
 	if (r < 0)
 		return r == -EBADMSG ? fault_set(reterr, r, "%s: not a record of a link", record) :
-				       fault_errno(reterr, r, record);
-	return chdir(where) < 0 ? fault_errno(reterr, -errno, where) : 0;
+				       fault_errno(reterr, r, "%s", record);
+	return chdir(where) < 0 ? fault_errno(reterr, -errno, "%s", where) : 0;
 }
