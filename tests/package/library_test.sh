@@ -102,7 +102,7 @@ mkdir -p "$root/build/pair/debian/source"
 printf 'int main(int argc, char **argv) { return argc > 1 && argv[1][0] == 0; }\n' >"$root/build/pair/pair.c"
 printf 'int main(int argc, char **argv) { return argc + argv[0][0]; }\n' >"$root/build/pair/own.c"
 # Made where examples are, and installed; of one the source is gone by then.
-printf 'int main(void) { return 7; }\n' | tee "$root/build/pair/shown.c" >"$root/build/pair/lost.c"
+printf 'int main(void) { return 7; }\n' >"$root/build/pair/shown.c"
 cat >"$root/build/pair/debian/control" <<-'END'
 	Source: pair
 	Maintainer: Nobody <nobody@example.org>
@@ -162,8 +162,8 @@ cat >"$root/build/pair/debian/rules" <<-'END'
 	> dh $@
 	override_dh_auto_build:
 	> gcc -O2 pair.c -o pair && gcc -O2 own.c -o own
-	> mkdir -p examples && gcc -O2 shown.c -o examples/shown && gcc -O2 lost.c -o examples/lost
-	> rm lost.c
+	> mkdir -p examples && gcc -O2 shown.c -o examples/shown
+	> (cat shown.c && echo 'int more;') >lost.c && gcc -O2 lost.c -o examples/lost && rm lost.c
 	> g++ -O2 -fPIC -shared -Wl,-soname,libpair.so.1 pair.cc -o libpair.so.1
 	override_dh_auto_install:
 	> install -D pair debian/pair-a/usr/bin/pair
