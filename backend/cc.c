@@ -157,6 +157,11 @@ static bool word_is_dropped(const struct cc *cc, const char *word, const char **
 	return gcc_option_judge(word, retwhy) == GCC_OPTION_DROPPED;
 }
 
+static int exit_status(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 /* To the build's report, else to whoever watches. */
 static void dropped_say(const char *word, const char *why)
 {
@@ -235,7 +240,6 @@ static const char *gcc_reason(const struct cc *cc)
 
 		if (gcc_option_query(cc->words.v[i]))
 			return "asks GCC";
-
 		if (what == GCC_OPTION_NEEDED && !(links_only && strcmp(cc->words.v[i], "-fopenmp") == 0))
 			return why;
 		if (what == GCC_OPTION_UNKNOWN && cc->line.is_question)
@@ -386,7 +390,7 @@ static int clang_then_gcc(const struct cc *cc, char *const argv[], struct argume
 	errors_print(&errors);
 	log_info("%s: the real %s tries it, for clang failed", subject_of(cc), cc->who.name);
 	if (gcc_become(cc, argv, why, reterr) < 0)
-		exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+		exit(exit_status(status));
 	return 0;
 }
 
@@ -405,7 +409,7 @@ static int clang_become(const struct cc *cc, struct arguments *args, struct faul
 		return r;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		plain_done(cc);
-	exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	exit(exit_status(status));
 }
 
 /* Without Morph's linker there is no sense in doing a link again. */

@@ -21,6 +21,7 @@
 #include "profiles/infer/flow.h"
 
 #define WEIGHT_MAX 0x1p40 /* flow_infer() loses low bits above */
+
 struct predictor {
 	const struct image *image;
 	const struct block_map *map;
