@@ -62,8 +62,8 @@ static const uint8_t *text_of(const struct buffer *ir, size_t *retsize)
 
 /*
  * Loop strength reduction asks for the values of variables that debug information describes, finds them again later, and then
- * computes them no second time (llvm-project issue 56030, LLVM 22): do the loops become others without? No other step of
- * the code generation is known to see debug information.
+ * computes them no second time (llvm-project issue 56030, LLVM 22): do the loops become others without? Other than that, the
+ * code generation is only known to see it where it adds thunks: these are described in .eh_frame if the module has any.
  */
 static int loops_depend(const char *tool, const struct buffer *module, const struct buffer *stripped,
 			struct fault *reterr)
@@ -94,6 +94,10 @@ int debug_info_strip(const void *bitcode, size_t size, struct buffer *ret, struc
 	int r = bitcode_has_debug_info(bitcode, size, &has, reterr);
 
 	if (r == 0 && !has)
+		return 1;
+	if (r == 0)
+		r = bitcode_has_thunks(bitcode, size, &has, reterr);
+	if (r == 0 && has)
 		return 1;
 	if (r == 0)
 		r = tool_llvm("opt", tool, sizeof(tool), reterr);

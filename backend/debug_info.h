@@ -14,7 +14,7 @@
 /**
  * debug_info_strip() - run LLVM's `opt` over one module
  * @ret: the smaller module, owned by the caller
- * Return: 0; 1: the module has no debug information, or its loops depend on it; -errno with @reterr.
+ * Return: 0; 1: the module has no debug information, or its code depends on it; -errno with @reterr.
  * Cost: a run of `opt`; two more, with loop strength reduction, where variables are described in a function with loops.
  */
 int debug_info_strip(const void *bitcode, size_t size, struct buffer *ret, struct fault *reterr);

@@ -21,6 +21,7 @@
 #define MODULE_BLOCK 8u
 #define MODULE_TRIPLE 2u
 #define MODULE_SOURCE_FILENAME 16u
+#define ATTRIBUTE_GROUP_BLOCK 10u
 #define METADATA_BLOCK 15u
 #define METADATA_COMPILE_UNIT 20u
 #define FUNCTION_BLOCK 12u
@@ -43,7 +44,11 @@ enum function_code {
 	CODE_VARIABLE_SIMPLE = 64,
 };
 
-enum scan_goal { GOAL_FACTS, GOAL_DEBUG_INFO, GOAL_LOOPS, GOAL_BLOB };
+/* Features of x86 for which the code generation adds functions of its own (X86IndirectThunks.cpp of LLVM 22). */
+static const char *const thunk_features[] = { "+retpoline-indirect-", "+lvi-cfi" };
+#define N_THUNK_FEATURES (sizeof(thunk_features) / sizeof(*thunk_features))
+
+enum scan_goal { GOAL_FACTS, GOAL_DEBUG_INFO, GOAL_LOOPS, GOAL_THUNKS, GOAL_BLOB };
 
 struct scan {
 	struct bitstream_walk walk; /* first: the walk's functions find the scan by it */
@@ -56,6 +61,7 @@ struct scan {
 	/* of the function so far */
 	uint64_t n_blocks;
 	bool has_loop, has_variables;
+	size_t feature_at[N_THUNK_FEATURES]; /* characters of the feature that the text so far ends with */
 };
 
 bool bitcode_is(const void *bytes, size_t size)
@@ -82,6 +88,21 @@ static char *text_of(struct scan *s, unsigned block, uint64_t code, size_t *rets
 	return block == MODULE_BLOCK && code == MODULE_SOURCE_FILENAME ? f->source : NULL;
 }
 
+/* A feature's '+' stands nowhere but at its start, so a text that turns out another one starts none but by that. */
+static void feature_note(struct scan *s, char c)
+{
+	for (size_t i = 0; i < N_THUNK_FEATURES; i++) {
+		const char *feature = thunk_features[i];
+		size_t *at = &s->feature_at[i];
+
+		*at = c == feature[*at] ? *at + 1 : c == feature[0];
+		if (feature[*at])
+			continue;
+		*at = 0;
+		s->found = true;
+	}
+}
+
 /* Texts are records of one character a value; each is put in its place as it passes. */
 static void character_note(struct scan *s, uint64_t v)
 {
@@ -91,6 +112,10 @@ static void character_note(struct scan *s, uint64_t v)
 
 	if (!w->depth || w->n_values == 0)
 		return;
+	if (s->goal == GOAL_THUNKS && w->stack[w->depth - 1].id == ATTRIBUTE_GROUP_BLOCK) {
+		feature_note(s, (char)v);
+		return;
+	}
 	text = text_of(s, w->stack[w->depth - 1].id, w->values[0], &size);
 	if (text && w->n_values < size)
 		text[w->n_values - 1] = (char)v;
@@ -202,6 +227,7 @@ static bool scan_record_end(struct bitstream_walk *w)
 		if (block == FUNCTION_BLOCK)
 			function_note(s);
 		break;
+	case GOAL_THUNKS: s->complete = s->found; break;
 	case GOAL_BLOB: s->complete = s->blob_size > 0; break;
 	}
 	return !s->complete;
@@ -303,6 +329,11 @@ int bitcode_has_debug_info(const void *bytes, size_t size, bool *ret, struct fau
 int bitcode_has_described_loops(const void *bytes, size_t size, bool *ret, struct fault *reterr)
 {
 	return scan_find(GOAL_LOOPS, bytes, size, ret, reterr);
+}
+
+int bitcode_has_thunks(const void *bytes, size_t size, bool *ret, struct fault *reterr)
+{
+	return scan_find(GOAL_THUNKS, bytes, size, ret, reterr);
 }
 
 int bitcode_facts_read(const void *bytes, size_t size, struct bitcode_facts *ret, struct fault *reterr)

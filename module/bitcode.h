@@ -55,6 +55,9 @@ int bitcode_has_debug_info(const void *bytes, size_t size, bool *ret, struct fau
 /** bitcode_has_described_loops() - may a function have both, a loop and variables that debug information describes? */
 int bitcode_has_described_loops(const void *bytes, size_t size, bool *ret, struct fault *reterr);
 
+/** bitcode_has_thunks() - will the code generation add functions that the module does not have, as -mretpoline asks for? */
+int bitcode_has_thunks(const void *bytes, size_t size, bool *ret, struct fault *reterr);
+
 /* What a module says about itself; "" where it is silent, longer texts are cut. */
 struct bitcode_facts {
 	char producer[64]; /* "LLVM22.1.8" */

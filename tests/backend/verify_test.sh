@@ -97,6 +97,23 @@ MORPH_LLVM_DIR=$PWD/llvm must morph cc --morph-verify cells.o use.o cells-main.o
 grep -q "^module" "$MORPH_REPORT" && fail "a module was linked by its machine code"
 must morph optimize --check m
 
+# The code generation describes its thunks in .eh_frame only where a module has debug information.
+case_of "code with thunks regenerates, and keeps its debug information only where it has them"
+cat >thunks.c <<'END'
+int (*chosen)(int);
+int main(int argc, char **argv)
+{
+	(void)argv;
+	return chosen ? chosen(argc) + 1 : 0;
+}
+END
+for options in -mretpoline "-mlvi-cfi -fcf-protection=none"; do
+	rm -f "$MORPH_REPORT"
+	# shellcheck disable=SC2086 # several options
+	must morph cc -O2 -g $options --morph-verify thunks.c -o m && reported "^verified	m	" && ./m; same $? 0 "m"
+	must morph optimize --check m
+done
+
 case_of "without an editor there is no verification, which is said"
 mkdir -p alone && cp "$MORPH_BIN/morph-cc" "$MORPH_BIN/morph-ld" alone/
 if [ -x /usr/libexec/morph/morph-edit ] || [ -x /usr/local/libexec/morph/morph-edit ]; then

@@ -65,7 +65,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	case 6: bitcode_facts_read(data, size, &facts, &fault); break;
 	case 7:
 	case 8:
-	case 9: bitcode_has_described_loops(data, size, &has, &fault); break;
+	case 9:
+		bitcode_has_described_loops(data, size, &has, &fault);
+		bitcode_has_thunks(data, size, &has, &fault);
+		break;
 	case 10:
 	case 11:
 	case 12: trim(data, size); break;

@@ -71,6 +71,20 @@ TEST(loops_in_functions_with_described_variables_are_seen)
 	CHECK(has);
 }
 
+TEST(functions_that_will_be_added_are_seen)
+{
+	_clean_(file_map_donep) struct file_map map = two_modules(), thunks;
+	struct bitcode_span second = span_at(&map, span_at(&map, 0).size);
+	bool has;
+
+	CHECK_INT(bitcode_has_thunks(second.bytes, second.size, &has, NULL), 0);
+	CHECK(!has);
+	CHECK_INT(file_map_open(MORPH_CORPUS "/bitcode/thunks.bc", &thunks, NULL), 0); /* clang -mretpoline */
+	CHECK_INT(bitcode_has_thunks(thunks.data, thunks.size, &has, NULL), 0);
+	CHECK(has);
+	CHECK_INT(bitcode_has_thunks(thunks.data, 100, &has, NULL), -EBADMSG);
+}
+
 TEST(trimming_takes_the_symbol_table)
 {
 	_clean_(file_map_donep) struct file_map map = two_modules();
