@@ -6,7 +6,8 @@ export MORPH_REPORT=$scratch/report
 unset MORPH_LINK_CACHE
 printf '__attribute__((noinline)) int odd(int x) { return x * 7; }\n' >odd.c
 printf 'int odd(int); int c(int); int main(int n, char **v) { (void)v; return c(n) + odd(n) - 11; }\n' >in.c
-must morph cc -O2 -g -fno-inline -c in.c b.c c.c odd.c
+must morph cc -O2 -fno-inline -c in.c b.c c.c
+must morph cc -O2 -g -fno-inline -c odd.c
 # link OUT: as a package is linked. The build's report has one line of it.
 link() { rm -f "$MORPH_REPORT"; must morph cc -O2 --morph-verify in.o b.o c.o odd.o -o "$1"; }
 verified() { same "$(cat "$MORPH_REPORT")" "verified	$1	what it carries regenerates" "the report"; }
@@ -27,7 +28,7 @@ same "$(files '*-*')" "$before" "files of the cache after a second link"
 
 case_of "another program of the same modules makes only what is its own"
 printf 'int c(int); int main(int n, char **v) { (void)v; return c(n) - 4; }\n' >other.c
-must morph cc -O2 -g -fno-inline -c other.c
+must morph cc -O2 -fno-inline -c other.c
 must morph cc -O2 --morph-verify other.o b.o c.o -o other && carries other
 same "$(code | wc -l)" 5 "modules whose code is kept"
 

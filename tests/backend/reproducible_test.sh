@@ -7,7 +7,7 @@ LINKS=50
 source_make() {
 	echo '#include <stdio.h>'
 	echo 'extern int volatile state;'
-	for ((i = 0; i < 12; i++)); do
+	for ((i = 0; i < 6; i++)); do
 		echo "__attribute__((noinline)) int ${1}_$i(const char *s, int n) {"
 		echo "	int sum = $i;"
 		echo "	for (int k = 0; k < n && s[k]; k++) switch (s[k]) {"
@@ -24,8 +24,8 @@ source_make two >two.c
 cat >in.c <<'END'
 int volatile state = 1;
 int one_3(const char *, int);
-int two_7(const char *, int);
-int main(int n, char **v) { return n > 5 ? one_3(v[1], n) + two_7(v[0], n) : 0; }
+int two_5(const char *, int);
+int main(int n, char **v) { return n > 5 ? one_3(v[1], n) + two_5(v[0], n) : 0; }
 END
 cat >early.cc <<'END'
 #include <cstdlib>
@@ -33,8 +33,7 @@ cat >early.cc <<'END'
 static std::string a(std::getenv("HOME") ? "a" : "b"), b(std::getenv("PATH") ? "a" : "b");
 int early() { return a == b; }
 END
-must morph cc -O2 -g -fPIC -c one.c two.c in.c
-must morph c++ -O2 -g -fPIC -c early.cc
+objects() { must morph cc -O2 "$@" -fPIC -c one.c two.c in.c && must morph c++ -O2 "$@" -fPIC -c early.cc; }
 
 # links OUTPUT ARGUMENT...: how many different files 50 links make
 links() {
@@ -52,8 +51,10 @@ links() {
 	wc -l <sums.log
 }
 
-case_of "a shared library and a program, $LINKS times each"
+case_of "a shared library with debug information and a program without, $LINKS times each"
+objects -g
 same "$(links libboth.so -shared -Wl,--build-id one.o two.o early.o -Wl,--unresolved-symbols=ignore-all)" 1 "different libraries"
+objects
 same "$(links both -pie one.o two.o in.o early.o)" 1 "different programs"
 
 case_of "full LTO"

@@ -121,8 +121,8 @@ holds 'sets == [["runs"]] and j["how"].startswith("other output")'
 echo "slower: by user and system time, in rounds"
 cat >work <<'END'
 #!/bin/bash
-n=60000
-! ./changed other || n=120000
+n=20000
+! ./changed other || n=40000
 for ((i = 0; i < n; i++)); do :; done
 END
 chmod 755 work

@@ -56,20 +56,40 @@ install_packages()
 
 # ---- a real package, with one more line ----
 
-# package_build NAME: in the root, with what it needs installed; its packages beside Morph's, its log in $work/NAME.log
+# package_build NAME [OPTIONS]: in the root, with what it needs installed; its packages beside Morph's, its log in $work/NAME.log.
+# The first of the tests that wants it builds it, the others take what that one built.
 package_build()
+{
+	local package=$1 built=$MORPH_BUILD/packages/built-$1
+
+	must "fetching the source of $package" source_fetch "$package"
+	package_unpack "$package"
+	must "what $package needs to be built" root_run "$root" sh -c "cd /build/$package && apt-get -qq -y --no-install-recommends build-dep ./"
+	(flock 9 && { [[ -e $built/log ]] || package_make "$package" "$built" "${2:-}"; }) 9>"$built.lock" || exit 1
+	rm -rf "$root/build"
+	must "taking what was built of $package" cp -a "$built/build" "$root/"
+	cp "$built/log" "$work/$package.log"
+	cp "$root"/build/*.deb "$root/packages/"
+}
+
+package_unpack()
 {
 	local package=$1 dsc
 
-	must "fetching the source of $package" source_fetch "$package"
 	dsc=$(find "$MORPH_CACHE/src/$package" -name '*.dsc' | sort -V | tail -n 1)
 	mkdir "$root/build"
 	must "dpkg-source -x $dsc" dpkg-source --no-check -x "$dsc" "$root/build/$package"
 	sed -i -E '0,/^Build-Depends:/s/^Build-Depends:/& dh-sequence-morph,/' "$root/build/$package/debian/control"
-	must "what $package needs to be built" root_run "$root" sh -c "cd /build/$package && apt-get -qq -y --no-install-recommends build-dep ./"
-	must "dpkg-buildpackage of $package" root_run "$root" sh -c "cd /build/$package && DEB_BUILD_OPTIONS='${2:-}' dpkg-buildpackage -us -uc -b"
-	cp "$work/log" "$work/$package.log"
-	cp "$root"/build/*.deb "$root/packages/"
+}
+
+# package_make NAME WHERE OPTIONS: WHERE/build is what /build is in the root afterwards
+package_make()
+{
+	must "dpkg-buildpackage of $1" root_run "$root" sh -c "cd /build/$1 && DEB_BUILD_OPTIONS='$3' dpkg-buildpackage -us -uc -b"
+	mkdir -p "$2"
+	cp "$work/log" "$work/$1.log"
+	must "keeping what was built of $1" cp -a "$root/build" "$2/"
+	cp "$work/$1.log" "$2/log"
 }
 
 # field DEB NAME
