@@ -50,11 +50,7 @@ of()
 }
 patiently()
 {
-	for _ in $(seq 900); do
-		if "$@"; then return; fi
-		sleep 0.1
-	done
-	fail "never: $* ($(tail -n 3 "$dir/morphd.log"))"
+	within 90 "$@" || fail "never: $* ($(tail -n 3 "$dir/morphd.log"))"
 }
 
 # ---- what five machines counted

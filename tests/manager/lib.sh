@@ -190,14 +190,23 @@ is()
 	[ "$2" = "$3" ] || fail "$1: $3, not $2"
 }
 
+# within SECONDS COMMAND...: does it succeed in that time? Asking costs CPU time that others wait for: after a while it asks less often.
+within()
+{
+	local end=$((SECONDS + $1)) pauses=0
+
+	shift
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		pauses=$((pauses + 1))
+		sleep "$([ "$pauses" -lt 10 ] && echo 0.05 || echo 0.2)"
+	done
+}
+
 # eventually COMMAND...: within a minute
 eventually()
 {
-	for _ in $(seq 1200); do
-		if "$@"; then return; fi
-		sleep 0.05
-	done
-	fail "never: $*"
+	within 60 "$@" || fail "never: $*"
 }
 
 # refused PATTERN COMMAND...: exit 1, one line on standard error that matches

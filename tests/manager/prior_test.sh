@@ -67,11 +67,7 @@ generation_is()
 # patiently COMMAND...: within a minute; edits take a while
 patiently()
 {
-	for _ in $(seq 600); do
-		if "$@"; then return; fi
-		sleep 0.1
-	done
-	fail "never: $* ($(now .verdict)): $(morph explain "$prog")"
+	within 60 "$@" || fail "never: $* ($(now .verdict)): $(morph explain "$prog")"
 }
 # recorded NAME RATE ARGUMENT...: samples of the installed program in that use
 recorded()
