@@ -199,7 +199,7 @@ within()
 	until "$@"; do
 		[ "$SECONDS" -lt "$end" ] || return 1
 		pauses=$((pauses + 1))
-		sleep "$([ "$pauses" -lt 10 ] && echo 0.05 || echo 0.2)"
+		if [ "$pauses" -lt 10 ]; then sleep 0.05; else sleep 0.2; fi
 	done
 }
 
