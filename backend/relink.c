@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/sha256.h"
+#include "module/image.h"
 
 /* Of a record: its first bytes; then strings: the directory, the compiler, its words. */
 #define MAGIC "morph link 1"
@@ -34,18 +35,33 @@ static void string_add(struct buffer *buffer, const char *text)
 	buffer_bytes(buffer, text, strlen(text) + 1);
 }
 
+/* What stays of a program when others strip it: its build ID; without one, the bytes. */
+static int key_of(int fd, const char *output, char ret[BUILD_ID_MAX_TEXT])
+{
+	_clean_(image_freep) struct image *image = NULL;
+	uint8_t hash[SHA256_BYTES];
+	int r;
+
+	_Static_assert(BUILD_ID_MAX_TEXT >= SHA256_TEXT, "either fits");
+	if (image_open_fd(fd, output, &image, NULL) == 0 && image_build_id(image)->size) {
+		build_id_text(image_build_id(image), ret);
+		return 0;
+	}
+	r = sha256_of_fd(fd, output, hash, NULL);
+	if (r == 0)
+		sha256_text(hash, ret);
+	return r;
+}
+
 /* The record's name; -errno */
 static int record_path(const char *output, char ret[PATH_MAX])
 {
 	_clean_(fd_closep) int fd = open(output, O_RDONLY | O_CLOEXEC);
-	uint8_t hash[SHA256_BYTES];
-	char text[SHA256_TEXT];
+	char key[BUILD_ID_MAX_TEXT];
 
-	if (fd < 0 || sha256_of_fd(fd, output, hash, NULL) < 0)
+	if (fd < 0 || key_of(fd, output, key) < 0)
 		return -EIO;
-	return snprintf(ret, PATH_MAX, "%s/%s", directory(), sha256_text(hash, text)) < PATH_MAX ?
-		       0 :
-		       -ENAMETOOLONG;
+	return snprintf(ret, PATH_MAX, "%s/%s", directory(), key) < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
 void relink_record(const char *name, const struct arguments *words, const char *output)

@@ -101,7 +101,7 @@ step "a file in several packages"
 mkdir -p "$root/build/pair/debian/source"
 printf 'int main(int argc, char **argv) { return argc > 1 && argv[1][0] == 0; }\n' >"$root/build/pair/pair.c"
 printf 'int main(int argc, char **argv) { return argc + argv[0][0]; }\n' >"$root/build/pair/own.c"
-# Made where examples are, and installed; of one the source is gone by then.
+# Made where examples are, and installed, one without its symbols; of one the source is gone by then, one has another run path.
 printf 'int main(void) { return 7; }\n' >"$root/build/pair/shown.c"
 cat >"$root/build/pair/debian/control" <<-'END'
 	Source: pair
@@ -163,12 +163,14 @@ cat >"$root/build/pair/debian/rules" <<-'END'
 	override_dh_auto_build:
 	> gcc -O2 pair.c -o pair && gcc -O2 own.c -o own
 	> mkdir -p examples && gcc -O2 shown.c -o examples/shown
+	> gcc -O2 shown.c -Wl,-rpath,/nowhere/one -o examples/led
 	> (cat shown.c && echo 'int more;') >lost.c && gcc -O2 lost.c -o examples/lost && rm lost.c
 	> g++ -O2 -fPIC -shared -Wl,-soname,libpair.so.1 pair.cc -o libpair.so.1
 	override_dh_auto_install:
 	> install -D pair debian/pair-a/usr/bin/pair
 	> install -D pair debian/pair-b/usr/lib/pair/pair && install -D own debian/pair-b/usr/bin/own
-	> install -D -m 750 examples/shown debian/pair-b/usr/bin/shown && install examples/lost debian/pair-b/usr/bin/
+	> install -D -s -m 750 examples/shown debian/pair-b/usr/bin/shown && install examples/lost examples/led debian/pair-b/usr/bin/
+	> sed -i s,/nowhere/one,/nowhere/two, debian/pair-b/usr/bin/led
 	> ln debian/pair-b/usr/bin/shown debian/pair-b/usr/bin/shown-too
 	> install -D pair debian/pair-c/usr/bin/pair
 	> install -D -m 644 libpair.so.1 debian/libpair1/usr/lib/libpair.so.1
@@ -180,6 +182,8 @@ must "building pair" root_run "$root" sh -c "cd /build/pair && dpkg-buildpackage
 grep -q 'pair-b: IR of files that others have, too, is in pair-a-morph' "$work/log" || fail "dh_morph says $(grep dh_morph: "$work/log")"
 grep -q 'dh_morph_symbols: libpair1: 2 symbols that only GCC makes are missing' "$work/log" || fail "$(grep dh_morph_symbols "$work/log")"
 grep -q 'pair-b/usr/bin/lost: cannot be linked once more' "$work/log" || fail "dh_morph says $(grep dh_morph: "$work/log")"
+grep -q 'pair-b/usr/bin/led: was changed after its link' "$work/log" || fail "dh_morph says $(grep dh_morph: "$work/log")"
+readelf -d "$root/build/pair/debian/pair-b/usr/bin/led" | grep -q 'RUNPATH.*/nowhere/two' || fail "a program linked once more has another run path"
 [[ $(stat -c '%a %h' "$root/build/pair/debian/pair-b/usr/bin/shown") == "755 2" ]] || fail "a program linked once more has other names or rights"
 cp "$root"/build/pair*.deb "$root/packages/"
 [[ $(field pair-a-morph Depends) == "pair-a (= 1)" ]] || fail "Depends of pair-a-morph: $(field pair-a-morph Depends)"
