@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#define _GNU_SOURCE
 #include "backend/relink.h"
 
 #include <errno.h>
@@ -35,15 +36,24 @@ static void string_add(struct buffer *buffer, const char *text)
 	buffer_bytes(buffer, text, strlen(text) + 1);
 }
 
+/* A build ID that somebody chose may be that of several programs. */
+static bool is_chosen(const struct arguments *words)
+{
+	for (size_t i = 1; i < words->n; i++)
+		if (strcasestr(words->v[i], "--build-id=0x"))
+			return true;
+	return false;
+}
+
 /* What stays of a program when others strip it: its build ID; without one, the bytes. */
-static int key_of(int fd, const char *output, char ret[BUILD_ID_MAX_TEXT])
+static int key_of(int fd, const char *output, bool has_id, char ret[BUILD_ID_MAX_TEXT])
 {
 	_clean_(image_freep) struct image *image = NULL;
 	uint8_t hash[SHA256_BYTES];
 	int r;
 
 	_Static_assert(BUILD_ID_MAX_TEXT >= SHA256_TEXT, "either fits");
-	if (image_open_fd(fd, output, &image, NULL) == 0 && image_build_id(image)->size) {
+	if (has_id && image_open_fd(fd, output, &image, NULL) == 0 && image_build_id(image)->size) {
 		build_id_text(image_build_id(image), ret);
 		return 0;
 	}
@@ -54,12 +64,12 @@ static int key_of(int fd, const char *output, char ret[BUILD_ID_MAX_TEXT])
 }
 
 /* The record's name; -errno */
-static int record_path(const char *output, char ret[PATH_MAX])
+static int record_path(const struct arguments *words, const char *output, char ret[PATH_MAX])
 {
 	_clean_(fd_closep) int fd = open(output, O_RDONLY | O_CLOEXEC);
 	char key[BUILD_ID_MAX_TEXT];
 
-	if (fd < 0 || key_of(fd, output, key) < 0)
+	if (fd < 0 || key_of(fd, output, !is_chosen(words), key) < 0)
 		return -EIO;
 	return snprintf(ret, PATH_MAX, "%s/%s", directory(), key) < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
@@ -70,7 +80,7 @@ void relink_record(const char *name, const struct arguments *words, const char *
 	char here[PATH_MAX], path[PATH_MAX];
 
 	if (!getcwd(here, sizeof(here)) || file_mkdirs(directory(), 0777, NULL) < 0 ||
-	    record_path(output, path) < 0)
+	    record_path(words, output, path) < 0)
 		return;
 	string_add(&record, MAGIC);
 	string_add(&record, here);

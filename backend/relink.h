@@ -5,9 +5,10 @@
  * relink.h - links that were made without Morph and are wanted with it after all
  *
  * Whether a program is installed is only known when it was; MORPH_SKIP_PROGRAMS guesses (link_choice.h). MORPH_LINKS names a
- * directory that gets a record of each program that was left out so: the command, under the build ID of what it made (without
- * one, the SHA-256), by which an installed copy finds it, stripped or not. `morph-cc --morph-relink=RECORD OUTPUT` runs it once
- * more, for Morph. Records belong to whoever builds, and what they run is what the build ran.
+ * directory that gets a record of each program that was left out so: the command, under the build ID of what it made, by which
+ * an installed copy finds it, stripped or not; the SHA-256, where there is no build ID or the command chose it.
+ * `morph-cc --morph-relink=RECORD OUTPUT` runs it once more, for Morph. Records belong to whoever builds, and what they run is
+ * what the build ran.
  */
 
 #include <stdbool.h>
