@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/macro.h"
 #include "module/bits.h"
 #include "module/bitstream.h"
 
@@ -46,7 +47,6 @@ enum function_code {
 
 /* Features of x86 for which the code generation adds functions of its own (X86IndirectThunks.cpp of LLVM 22). */
 static const char *const thunk_features[] = { "+retpoline-indirect-", "+lvi-cfi" };
-#define N_THUNK_FEATURES (sizeof(thunk_features) / sizeof(*thunk_features))
 
 enum scan_goal { GOAL_FACTS, GOAL_DEBUG_INFO, GOAL_LOOPS, GOAL_THUNKS, GOAL_BLOB };
 
@@ -61,7 +61,8 @@ struct scan {
 	/* of the function so far */
 	uint64_t n_blocks;
 	bool has_loop, has_variables;
-	size_t feature_at[N_THUNK_FEATURES]; /* characters of the feature that the text so far ends with */
+	/* characters of each feature that the text so far ends with */
+	size_t feature_at[ARRAY_SIZE(thunk_features)];
 };
 
 bool bitcode_is(const void *bytes, size_t size)
@@ -91,7 +92,7 @@ static char *text_of(struct scan *s, unsigned block, uint64_t code, size_t *rets
 /* A feature's '+' stands nowhere but at its start, so a text that turns out another one starts none but by that. */
 static void feature_note(struct scan *s, char c)
 {
-	for (size_t i = 0; i < N_THUNK_FEATURES; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(thunk_features); i++) {
 		const char *feature = thunk_features[i];
 		size_t *at = &s->feature_at[i];
 
