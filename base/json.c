@@ -15,13 +15,29 @@ static void newline(struct json *json)
 		fputs("  ", json->out);
 }
 
+/* As much of the beginning as is ASCII that stands in a string as it is. */
+static size_t as_it_is(const char *text, size_t n)
+{
+	size_t len = 0;
+
+	while (len < n && text[len] >= ' ' && text[len] < 0x7f && text[len] != '"' && text[len] != '\\')
+		len++;
+	return len;
+}
+
 static void quoted(struct json *json, const char *text, size_t n)
 {
 	fputc('"', json->out);
 	while (n) {
-		size_t len;
-		int32_t code = text_next(text, n, &len);
+		size_t len = as_it_is(text, n);
+		int32_t code;
 
+		fwrite(text, 1, len, json->out);
+		text += len;
+		n -= len;
+		if (!n)
+			break;
+		code = text_next(text, n, &len);
 		if (code < 0)
 			fputs("\\ufffd", json->out);
 		else if (code == '"' || code == '\\')

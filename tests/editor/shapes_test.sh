@@ -15,7 +15,7 @@ edited()
 {
 	./main 5000 >expected.txt
 	grep -q ' 5000 9450 5100 ' expected.txt || fail "$(cat expected.txt)"
-	morph record -F 4000 -o samples -- ./main 4000000 >/dev/null 2>&1
+	morph record -F 4000 -o samples -- ./main 1500000 >/dev/null 2>&1
 	morph profile "$1" samples -o profile >/dev/null
 	mkdir -p new
 	morph optimize "$1" --force --profile profile -o "new/$1" --report report.json
