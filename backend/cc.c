@@ -173,6 +173,26 @@ static void dropped_say(const char *word, const char *why)
 		log_info("%s is left out: %s", word, why);
 }
 
+/*
+ * What GCC 12 says nothing of, with the same words: to some checks each line of a compiler's is a no (cairo's for threads, a
+ * `x |= f();` under -Wall). Last, for -Wall turns on again what was off before it; not what the check asks for by name.
+ */
+static void quiet_add(const struct cc *cc, struct arguments *args)
+{
+	static const char *const noisy[] = { "unused-but-set-variable", "deprecated-non-prototype" };
+
+	if (!cc->who.is_gcc || !cc->line.is_question)
+		return;
+	for (size_t k = 0; k < ARRAY_SIZE(noisy); k++) {
+		bool is_asked_for = false;
+
+		for (size_t i = 1; i < cc->words.n; i++)
+			is_asked_for |= strstr(cc->words.v[i], noisy[k]) != NULL;
+		if (!is_asked_for)
+			arguments_printf(args, "-Wno-%s", noisy[k]);
+	}
+}
+
 /* The caller's words; GCC's OpenMP runtime is the one of objects that GCC compiled. */
 static void words_add(const struct cc *cc, int argc, char *const argv[], struct arguments *args)
 {
@@ -217,6 +237,8 @@ static int command_make(const struct cc *cc, int argc, char *const argv[], struc
 		arguments_add(ret, "--end-no-unused-arguments");
 	}
 	words_add(cc, argc, argv, ret);
+	if (cc->line.has_input && !is_cc1)
+		quiet_add(cc, ret);
 	return 0;
 }
 

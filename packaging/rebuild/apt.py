@@ -29,6 +29,8 @@ class Apt:
             "Dir::State::Lists": os.path.join(self.directory, "lists"),
             "Dir::State::status": "/dev/null",  # what is installed must not count as what there is
             "Dir::Cache": os.path.join(self.directory, "cache"),
+            "Dir::Cache::pkgcache": "pkgcache.bin",  # images of containers keep none, and each question costs a second then
+            "Dir::Cache::srcpkgcache": "srcpkgcache.bin",
             "APT::Sandbox::User": "root",
             "Acquire::Languages": "none",
         }

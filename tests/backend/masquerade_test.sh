@@ -127,6 +127,19 @@ same "$(gcc -dumpmachine)" "$real" "-dumpmachine"
 must gcc -print-multiarch
 
 case_of "questions of configure, CMake and Meson are clang's alone, and silent"
+cat >conftest.c <<'END'
+int f(int), g();
+int h(p) int p; { p = f(p); return 0; }
+int main(void) { int x = 0; x |= f(3); return g(1) + h(3); }
+int f(int a) { return a; }
+int g(int a) { return a; }
+END
+for flags in "" -Wall "-Wall -Wextra"; do
+	# shellcheck disable=SC2086 # words
+	silent gcc $flags conftest.c -o conftest || fail "$flags"
+	[ ! -s out.log ] || fail "a check that wants silence hears: $(cat out.log)"
+done
+must_not gcc -Wall -Werror=unused-but-set-variable -c conftest.c && said unused-but-set-variable
 cp nested.c conftest.c
 silent gcc -c conftest.c && readelf -h conftest.o >/dev/null 2>&1 && fail "GCC answered for clang"
 cp b.c conftest.c

@@ -152,6 +152,7 @@ refused 1 'have no such package' morph-no-such-package
 versions_check
 [[ $(counted) == "$work/counted/usr/bin/true" ]] || fail "counted: $(counted)"
 [[ $(chosen) == $'sed 0.65\nhostname 0.3' ]] || fail "chosen by samples: $(chosen)"
+[[ -s $MORPH_CACHE/rebuild/apt/cache/pkgcache.bin ]] || fail "apt reads all indexes anew for each question"
 
 step "what would be done"
 rebuild --dry-run --json $package >"$work/dry.json" 2>"$work/log" || fail "--dry-run: $(cat "$work/log")"
