@@ -2,8 +2,8 @@
 
 /*
  * Which names, and in which order:
- *	1. of the global names of the symbol table, in its order: the dynamic ones, and functions that are chosen at
- *	   start (IFUNC), which have slots also in static files
+ *	1. of the global names of the symbol table, in its order: the dynamic ones, functions that are chosen at start
+ *	   (IFUNC), which have slots also in static files, and in these those that nothing defines
  *	2. of the others, those that have a slot in the GOT: a program's own, which nobody else looks for
  *	3. hidden names are local in that table, and stand apart. Those of functions chosen at start, and those that have
  *	   a slot in the GOT, come behind the name that has the slot before theirs.
@@ -20,12 +20,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/slot_names.h"
 #include "backend/symbol_object.h"
 #include "base/arena.h"
 #include "base/macro.h"
 #include "base/search.h"
 #include "module/array.h"
 #include "module/bitcode.h"
+
+#define WALKS_MAX 32u
 
 /* A symbol table with the names that it points to; symbols may lie at any address: read by copy. */
 struct table {
@@ -43,6 +46,7 @@ struct symbol {
 	double index; /* place in the symbol table */
 	uint8_t type, binding;
 	bool is_defined, is_hidden, is_dynamic;
+	unsigned walk; /* the last one that met it */
 };
 
 struct link {
@@ -55,6 +59,8 @@ struct link {
 	struct symbol *symbols;	  /* by name and value */
 	struct symbol **by_value; /* the same */
 	size_t n;
+	unsigned walk;	 /* along slots, from 1 */
+	bool is_changed; /* by this walk */
 };
 
 static bool table_open(const struct image *image, const char *symbols, const char *strings, struct table *ret)
@@ -186,7 +192,8 @@ static int symbols_read(struct link *link)
 							      ELF64_ST_BIND(s.st_info),
 							      s.st_shndx != SHN_UNDEF,
 							      is_local,
-							      false };
+							      false,
+							      0 };
 	}
 	qsort(link->symbols, n, sizeof(*link->symbols), by_name);
 	for (size_t i = 0; i < n; i++)
@@ -285,9 +292,14 @@ static void global_choose(struct link *link)
 		if (version >> 15 && s.st_shndx != SHN_UNDEF) /* known as "name@VERSION" */
 			symbol->version = version_name(link->output, version & 0x7fff);
 	}
-	for (size_t i = 0; i < link->n; i++)
-		if (!link->symbols[i].is_dynamic && !is_chosen_at_start(link, &link->symbols[i]))
-			link->symbols[i].order = -1;
+	for (size_t i = 0; i < link->n; i++) {
+		struct symbol *symbol = &link->symbols[i];
+
+		/* In a static file all empty slots are alike, and are those of names that nothing defines. */
+		if (!symbol->is_dynamic && !is_chosen_at_start(link, symbol) &&
+		    (dynamic.n > 1 || symbol->is_defined))
+			symbol->order = -1;
+	}
 }
 
 /* What a slot is for: an address, a function that is chosen at start, or a place in each thread's variables. */
@@ -298,6 +310,18 @@ static enum slot slot_of(const struct symbol *symbol)
 	return symbol->type == STT_TLS	     ? SLOT_THREAD :
 	       symbol->type == STT_GNU_IFUNC ? SLOT_CHOSEN :
 					       SLOT_ADDRESS;
+}
+
+/* The first slot of a walk that may be @symbol's comes behind @before. */
+static void symbol_note(struct link *link, struct symbol *symbol, double before)
+{
+	bool is_late = symbol->is_hidden && symbol->order <= before && symbol->walk != link->walk;
+
+	if (symbol->order < 0 || is_late) {
+		symbol->order = symbol->is_hidden ? nextafter(before, INFINITY) : symbol->index;
+		link->is_changed = true;
+	}
+	symbol->walk = link->walk;
 }
 
 /*
@@ -314,8 +338,7 @@ static double slot_note(struct link *link, uint64_t value, enum slot slot, doubl
 
 		if (!symbol->is_defined || slot_of(symbol) != slot)
 			continue;
-		if (symbol->order < 0)
-			symbol->order = symbol->is_hidden ? nextafter(before, INFINITY) : symbol->index;
+		symbol_note(link, symbol, before);
 		if (symbol->order > before)
 			first = MIN(first, symbol->order);
 	}
@@ -358,8 +381,38 @@ static Elf64_Rela *relocations(struct link *link, size_t *retn)
 	return list;
 }
 
+/*
+ * What @name is for, when the list has one and the symbol has the @value that it would have there, or that of a thread.
+ * Return: as slot_note(); negative: it is not so.
+ */
+static double named_slot(struct link *link, const struct slot_list *names, size_t i, uint64_t value,
+			 double last)
+{
+	const char *name = i < names->n ? names->names[i] : NULL;
+	struct symbol *symbol = name ? find_name(link, name, value) : NULL;
+
+	if (!symbol || (symbol->value != value && symbol->type != STT_TLS))
+		return -1;
+	symbol_note(link, symbol, last);
+	return MAX(symbol->order, last);
+}
+
+/* A function that is chosen at start has the address of what chooses, or that of its entry where its address is taken. */
+static double chosen_slot(struct link *link, const struct slot_list *names, size_t i, uint64_t chooser,
+			  uint64_t entry, double last)
+{
+	double named = named_slot(link, names, i, chooser, last);
+
+	if (named < 0 && entry)
+		named = named_slot(link, names, i, entry, last);
+	if (named >= 0)
+		return named;
+	last = slot_note(link, chooser, SLOT_CHOSEN, last);
+	return entry ? slot_note(link, entry, SLOT_ADDRESS, last) : last;
+}
+
 /* Slots are in the order of the relocations that fill them in. */
-static void chosen_order(struct link *link, const Elf64_Rela *relas, size_t n)
+static void chosen_order(struct link *link, const Elf64_Rela *relas, size_t n, const struct slot_list *names)
 {
 	uint32_t kind = image_machine(link->output) == EM_AARCH64 ? R_AARCH64_IRELATIVE : R_X86_64_IRELATIVE;
 	const struct image_section *entries = image_section_find(link->output, ".iplt");
@@ -369,12 +422,12 @@ static void chosen_order(struct link *link, const Elf64_Rela *relas, size_t n)
 	for (size_t i = 0; i < n; i++)
 		n_chosen += ELF64_R_TYPE(relas[i].r_info) == kind;
 	for (size_t i = 0; i < n; i++) {
+		uint64_t entry;
+
 		if (ELF64_R_TYPE(relas[i].r_info) != kind)
 			continue;
-		last = slot_note(link, (uint64_t)relas[i].r_addend, SLOT_CHOSEN, last);
-		if (entries)
-			last = slot_note(link, entries->address + k++ * (entries->size / n_chosen),
-					 SLOT_ADDRESS, last);
+		entry = entries ? entries->address + k * (entries->size / n_chosen) : 0;
+		last = chosen_slot(link, names, k++, (uint64_t)relas[i].r_addend, entry, last);
 	}
 }
 
@@ -420,16 +473,15 @@ static double loaded_slot(struct link *link, const struct table *dynamic, const 
 }
 
 /* Slots of the GOT have their address from the link, or from the loader, which knows some by address and others' by name. */
-static void slots_order(struct link *link, const Elf64_Rela *relas, size_t n)
+static void slots_order(struct link *link, const Elf64_Rela *relas, size_t n, const struct slot_list *names)
 {
 	const struct image_section *got = image_section_find(link->output, ".got");
 	struct table dynamic;
-	double last = 0;
+	double last = 0, named;
+	bool is_loaded;
 	size_t i = 0;
 
 	table_open(link->output, ".dynsym", ".dynstr", &dynamic);
-	if (dynamic.n <= 1)
-		return; /* static: many slots are for names that nothing defines, and cannot be told apart */
 	for (uint64_t at = 0, value, next; got && got->data && at + sizeof(value) <= got->size;
 	     at += sizeof(value)) {
 		memcpy(&value, got->data + at, sizeof(value));
@@ -438,23 +490,35 @@ static void slots_order(struct link *link, const Elf64_Rela *relas, size_t n)
 			memcpy(&next, got->data + at + sizeof(next), sizeof(next));
 		while (i < n && relas[i].r_offset < got->address + at)
 			i++;
-		if (i < n && relas[i].r_offset == got->address + at)
+		is_loaded = i < n && relas[i].r_offset == got->address + at;
+		if (is_loaded && is_relative(ELF64_R_TYPE(relas[i].r_info), image_machine(link->output)))
+			value = (uint64_t)relas[i].r_addend;
+		named = named_slot(link, names, at / sizeof(value), value, last);
+		if (named >= 0)
+			last = named;
+		else if (is_loaded)
 			last = loaded_slot(link, &dynamic, &relas[i], next, last);
 		else if (value)
 			last = slot_note(link, value, SLOT_ADDRESS, last);
 	}
 }
 
-/* 2 and 3 */
-static int slots_choose(struct link *link)
+/* 2 and 3. What one walk finds out of a hidden name may put another behind it, on the next. */
+static int slots_choose(struct link *link, const struct used_inputs *used)
 {
+	struct slot_names names;
 	size_t n;
 	Elf64_Rela *relas = relocations(link, &n);
 
-	if (!relas)
+	if (!relas || slot_names_read(link->output, used, link->arena, &names) < 0)
 		return -ENOMEM;
-	chosen_order(link, relas, n);
-	slots_order(link, relas, n);
+	do {
+		link->is_changed = false;
+		link->walk++;
+		slots_order(link, relas, n, &names.slots);
+		link->walk++;
+		chosen_order(link, relas, n, &names.entries);
+	} while (link->is_changed && link->walk < WALKS_MAX);
 	return 0;
 }
 
@@ -510,7 +574,7 @@ int name_order_make(const struct image *output, const struct used_inputs *used, 
 	free(link.shared);
 	if (r == 0) {
 		global_choose(&link);
-		r = slots_choose(&link);
+		r = slots_choose(&link, used);
 	}
 	if (r == 0)
 		r = names_write(&link, &object, &n);

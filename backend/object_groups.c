@@ -8,63 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/object_file.h"
 #include "base/macro.h"
 #include "module/array.h"
 #include "module/image.h"
 
-/* An object's bytes, which need not be those of any object: read by copy, within them. */
-struct object {
-	const uint8_t *bytes;
-	size_t size;
-	Elf64_Ehdr header;
-	size_t n; /* sections */
-};
-
-static bool bytes_read(const struct object *o, uint64_t at, void *ret, size_t size)
-{
-	if (at > o->size || size > o->size - at)
-		return false;
-	memcpy(ret, o->bytes + at, size);
-	return true;
-}
-
-static bool section_read(const struct object *o, size_t i, Elf64_Shdr *ret)
-{
-	return i < o->n && bytes_read(o, o->header.e_shoff + i * sizeof(*ret), ret, sizeof(*ret));
-}
-
-static bool object_open(const struct used_input *input, struct object *ret)
-{
-	Elf64_Shdr first;
-
-	*ret = (struct object){ .bytes = input->bytes, .size = input->size, .n = 1 };
-	if (!bytes_read(ret, 0, &ret->header, sizeof(ret->header)) ||
-	    memcmp(ret->header.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    ret->header.e_ident[EI_CLASS] != ELFCLASS64 || ret->header.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    ret->header.e_shentsize != sizeof(first) || ret->header.e_shoff > input->size ||
-	    !section_read(ret, 0, &first))
-		return false;
-	ret->n = ret->header.e_shnum ? ret->header.e_shnum : first.sh_size;
-	return ret->n <= (input->size - ret->header.e_shoff) / sizeof(first);
-}
-
 /* Of a group section: the name of its symbol; NULL: it is none, or no COMDAT group. */
-static const char *signature_of(const struct object *o, const Elf64_Shdr *group)
+static const char *signature_of(const struct object_file *o, const Elf64_Shdr *group)
 {
-	Elf64_Shdr symbols, strings;
+	Elf64_Shdr symbols;
 	Elf64_Sym symbol;
 	Elf64_Word flags;
 
 	if (group->sh_type != SHT_GROUP || group->sh_size < sizeof(flags) ||
-	    !bytes_read(o, group->sh_offset, &flags, sizeof(flags)) || !(flags & GRP_COMDAT) ||
-	    !section_read(o, group->sh_link, &symbols) || !section_read(o, symbols.sh_link, &strings) ||
-	    symbols.sh_offset > o->size ||
-	    !bytes_read(o, symbols.sh_offset + group->sh_info * sizeof(symbol), &symbol, sizeof(symbol)) ||
-	    strings.sh_offset > o->size || strings.sh_size > o->size - strings.sh_offset ||
-	    symbol.st_name >= strings.sh_size ||
-	    !memchr(o->bytes + strings.sh_offset + symbol.st_name, 0, strings.sh_size - symbol.st_name))
+	    !object_file_read(o, group->sh_offset, &flags, sizeof(flags)) || !(flags & GRP_COMDAT) ||
+	    !object_file_section(o, group->sh_link, &symbols))
 		return NULL;
-	return (const char *)o->bytes + strings.sh_offset + symbol.st_name;
+	return object_file_symbol(o, &symbols, group->sh_info, &symbol);
 }
 
 static bool groups_have(const struct object_groups *groups, const char *signature)
@@ -76,26 +36,27 @@ static bool groups_have(const struct object_groups *groups, const char *signatur
 }
 
 /* The group at @i and its members, in @out. */
-static void members_note(const struct object *o, size_t i, const Elf64_Shdr *group, bool *out)
+static void members_note(const struct object_file *o, size_t i, const Elf64_Shdr *group, bool *out)
 {
 	Elf64_Word member;
 
 	out[i] = true;
 	for (uint64_t at = sizeof(member); at + sizeof(member) <= group->sh_size; at += sizeof(member))
-		if (!bytes_read(o, group->sh_offset + at, &member, sizeof(member)))
+		if (!object_file_read(o, group->sh_offset + at, &member, sizeof(member)))
 			return;
 		else if (member < o->n)
 			out[member] = true;
 }
 
 /* How many sections @out has. */
-static size_t groups_choose(const struct object_groups *groups, const struct object *o, bool *out)
+static size_t groups_choose(const struct object_groups *groups, const struct object_file *o, bool *out)
 {
 	Elf64_Shdr section;
 	size_t n = 0;
 
 	for (size_t i = 1; i < o->n; i++) {
-		const char *signature = section_read(o, i, &section) ? signature_of(o, &section) : NULL;
+		const char *signature =
+			object_file_section(o, i, &section) ? signature_of(o, &section) : NULL;
 
 		if (signature && groups_have(groups, signature))
 			members_note(o, i, &section, out);
@@ -106,11 +67,11 @@ static size_t groups_choose(const struct object_groups *groups, const struct obj
 }
 
 /* A section that no link takes in, and that is in no group. */
-static void section_leave_out(const struct object *o, uint8_t *copy, size_t i)
+static void section_leave_out(const struct object_file *o, uint8_t *copy, size_t i)
 {
 	Elf64_Shdr section;
 
-	if (!section_read(o, i, &section))
+	if (!object_file_section(o, i, &section))
 		return;
 	if (section.sh_type == SHT_GROUP)
 		section.sh_type = SHT_PROGBITS;
@@ -118,36 +79,60 @@ static void section_leave_out(const struct object *o, uint8_t *copy, size_t i)
 	memcpy(copy + o->header.e_shoff + i * sizeof(section), &section, sizeof(section));
 }
 
-static void symbols_undefine(const struct object *o, uint8_t *copy, const Elf64_Shdr *table, const bool *out)
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Was the definition @symbol, called @name, not the first one? */
+static bool is_taken(const struct function_names *taken, const bool *out, const Elf64_Sym *symbol,
+		     const char *name)
+{
+	if (out[symbol->st_shndx])
+		return true;
+	return ELF64_ST_BIND(symbol->st_info) == STB_WEAK && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+	       name && taken->n && bsearch(&name, taken->names, taken->n, sizeof(*taken->names), by_text);
+}
+
+/* In @copy. Return: how many. */
+static size_t symbols_undefine(const struct object_file *o, uint8_t *copy, const Elf64_Shdr *table,
+			       const struct function_names *taken, const bool *out)
 {
 	Elf64_Sym symbol;
+	size_t n = 0;
 
-	for (uint64_t at = 0; at + sizeof(symbol) <= table->sh_size; at += sizeof(symbol)) {
-		if (!bytes_read(o, table->sh_offset + at, &symbol, sizeof(symbol)))
-			return;
-		if (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL || symbol.st_shndx >= o->n ||
-		    symbol.st_shndx >= SHN_LORESERVE || !out[symbol.st_shndx])
+	for (uint64_t i = 0; i < table->sh_size / sizeof(symbol); i++) {
+		uint64_t at = table->sh_offset + i * sizeof(symbol);
+		const char *name = object_file_symbol(o, table, i, &symbol);
+
+		if (!object_file_read(o, at, &symbol, sizeof(symbol)))
+			break;
+		if (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL || symbol.st_shndx == SHN_UNDEF ||
+		    symbol.st_shndx >= o->n || symbol.st_shndx >= SHN_LORESERVE ||
+		    !is_taken(taken, out, &symbol, name))
 			continue;
 		symbol.st_info = ELF64_ST_INFO(ELF64_ST_BIND(symbol.st_info), STT_NOTYPE);
 		symbol.st_shndx = SHN_UNDEF;
 		symbol.st_value = symbol.st_size = 0;
-		memcpy(copy + table->sh_offset + at, &symbol, sizeof(symbol));
+		memcpy(copy + at, &symbol, sizeof(symbol));
+		n++;
 	}
+	return n;
 }
 
-int object_groups_leave_out(const struct object_groups *groups, const struct used_input *object,
-			    struct buffer *ret)
+int object_groups_leave_out(const struct object_groups *groups, const struct function_names *taken,
+			    const struct used_input *object, struct buffer *ret)
 {
 	_clean_(freep) bool *out = NULL;
-	struct object o;
+	struct object_file o;
+	size_t n;
 
-	if (!groups->n || !object_open(object, &o))
+	if ((!groups->n && !taken->n) || !object_file_open(object->bytes, object->size, &o))
 		return 0;
 	out = calloc(o.n, sizeof(*out));
 	if (!out)
 		return -ENOMEM;
-	if (!groups_choose(groups, &o, out))
-		return 0;
+	n = groups_choose(groups, &o, out);
 	buffer_bytes(ret, o.bytes, o.size);
 	if (ret->bad)
 		return -ENOMEM;
@@ -156,9 +141,11 @@ int object_groups_leave_out(const struct object_groups *groups, const struct use
 
 		if (out[i])
 			section_leave_out(&o, ret->data, i);
-		else if (section_read(&o, i, &section) && section.sh_type == SHT_SYMTAB)
-			symbols_undefine(&o, ret->data, &section, out);
+		else if (object_file_section(&o, i, &section) && section.sh_type == SHT_SYMTAB)
+			n += symbols_undefine(&o, ret->data, &section, taken, out);
 	}
+	if (!n)
+		buffer_done(ret);
 	return 0;
 }
 

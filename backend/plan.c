@@ -5,10 +5,8 @@
  *	0. the names that the link heard of, in their order (name_order.h)
  *	1. options that shape the output, in the caller's order, with the contents of the files they name
  *	2. machine-code objects in the order in which they were taken in; what came out of archives is
- *	   taken in unconditionally now, without the COMDAT groups that the link took from IR before them
- *	3. the IR: lld puts the objects of LTO behind all others. Where an object behind the first IR
- *	   input defines a weak function in no group that the link took from the IR, the IR goes to that
- *	   input's place instead, for there the first definition wins.
+ *	   taken in unconditionally now, without what the link took from IR before them (object_groups.h)
+ *	3. the IR: lld puts the objects of LTO behind all others
  *	4. the libraries of DT_NEEDED in its order, needed or not: it comes out the same
  */
 
@@ -288,43 +286,15 @@ struct object {
 	const void *bytes; /* the input's, or those of a copy */
 };
 
-/* Does @object define a weak function that the output has from the IR? @names: of those, sorted. */
-static bool object_competes(const struct object *object, const char **names, size_t n_names)
+static int functions_taken(const struct planner *p, struct function_names *ret)
 {
-	_clean_(image_freep) struct image *image = NULL;
-
-	if (image_open_bytes(object->bytes, object->input->size, object->input->name, &image, NULL) < 0)
-		return false;
-	for (size_t i = 0; i < image_n_symbols(image); i++) {
-		const struct image_symbol *s = image_symbol_at(image, i);
-
-		if (s->binding == STB_WEAK && s->type == STT_FUNC &&
-		    bsearch(&s->name, names, n_names, sizeof(char *), name_compare))
-			return true;
-	}
-	return false;
-}
-
-static int ir_competes(struct planner *p, const struct object *objects, bool *ret)
-{
-	_clean_(freep) const char **names = calloc(MAX(p->map->n_functions, 1u), sizeof(char *));
-	bool behind = false;
-	size_t n = 0;
-
-	if (!names)
-		return fault_errno(p->reterr, -ENOMEM, "link plan");
+	ret->names = calloc(MAX(p->map->n_functions, 1u), sizeof(char *));
+	if (!ret->names)
+		return -ENOMEM;
 	for (size_t i = 0; i < p->map->n_functions; i++)
 		if (p->map->functions[i].name)
-			names[n++] = p->map->functions[i].name;
-	qsort(names, n, sizeof(char *), name_compare);
-	*ret = false;
-	for (size_t i = 0; i < p->used->n_inputs && !*ret; i++) {
-		const struct used_input *input = &p->used->inputs[i];
-
-		behind |= input->kind == USED_IR;
-		if (behind && input->kind == USED_OBJECT)
-			*ret = object_competes(&objects[i], names, n);
-	}
+			ret->names[ret->n++] = p->map->functions[i].name;
+	qsort(ret->names, ret->n, sizeof(char *), name_compare);
 	return 0;
 }
 
@@ -335,11 +305,12 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int object_copy(struct planner *p, const struct object_groups *groups, struct object *object)
+static int object_copy(struct planner *p, const struct object_groups *groups,
+		       const struct function_names *taken, struct object *object)
 {
 	_clean_(buffer_donep) struct buffer copy = { 0 };
 	struct plan_files *files = p->files;
-	int r = object_groups_leave_out(groups, object->input, &copy);
+	int r = object_groups_leave_out(groups, taken, object->input, &copy);
 
 	if (r < 0 || !copy.size)
 		return r;
@@ -351,20 +322,25 @@ static int object_copy(struct planner *p, const struct object_groups *groups, st
 	return 0;
 }
 
-/* What of each input the plan has. */
+/* What of each input the plan has. What stands before all IR is as it was. */
 static int objects_make(struct planner *p, struct object *objects)
 {
 	_clean_(object_groups_donep) struct object_groups groups = { 0 };
-	int r = 0;
+	_clean_(freep) const char **names = NULL;
+	struct function_names taken = { 0 };
+	bool behind = false;
+	int r = functions_taken(p, &taken);
 
+	names = taken.names;
 	for (size_t i = 0; r == 0 && i < p->used->n_inputs; i++) {
 		const struct used_input *input = &p->used->inputs[i];
 
 		objects[i] = (struct object){ input, input->bytes };
+		behind |= input->kind == USED_IR;
 		if (input->kind == USED_IR)
 			r = object_groups_add(&groups, input);
-		else if (input->kind == USED_OBJECT)
-			r = object_copy(p, &groups, &objects[i]);
+		else if (behind && input->kind == USED_OBJECT)
+			r = object_copy(p, &groups, &taken, &objects[i]);
 	}
 	return r < 0 ? fault_errno(p->reterr, r, "link plan") : 0;
 }
@@ -373,22 +349,15 @@ static int objects_make(struct planner *p, struct object *objects)
 static int objects_add(struct planner *p)
 {
 	_clean_(freep) struct object *objects = calloc(MAX(p->used->n_inputs, 1u), sizeof(*objects));
-	bool in_place = false, done = false;
 	int r = objects ? objects_make(p, objects) : fault_errno(p->reterr, -ENOMEM, "link plan");
 
-	if (r == 0)
-		r = ir_competes(p, objects, &in_place);
 	for (size_t i = 0; r == 0 && i < p->used->n_inputs; i++) {
 		const struct used_input *input = &p->used->inputs[i];
 
 		if (input->kind == USED_OBJECT)
 			r = add(p, LINK_OBJECT, base_name(input->name), objects[i].bytes, input->size);
-		if (input->kind == USED_IR && in_place && !done) {
-			r = add(p, LINK_IR, NULL, NULL, 0);
-			done = true;
-		}
 	}
-	return r == 0 && !done ? add(p, LINK_IR, NULL, NULL, 0) : r;
+	return r == 0 ? add(p, LINK_IR, NULL, NULL, 0) : r;
 }
 
 /* 4; what they need themselves need not all be there: the program ran with what it names. */

@@ -175,60 +175,6 @@ static bool has_same_headers(const struct image *shipped, const struct image *ag
 	return true;
 }
 
-/* Is the word of the GOT at @address empty, and stays so? That of a weak name that nothing defines. */
-static bool is_empty_slot(const struct image *image, const struct image_section *got, uint64_t address)
-{
-	static const uint8_t empty[8];
-
-	if (address - got->address >= got->size || (address - got->address) % sizeof(empty) ||
-	    memcmp(got->data + (address - got->address), empty, sizeof(empty)) != 0)
-		return false;
-	for (size_t i = 0; i < image_n_sections(image); i++) {
-		const struct image_section *s = image_section_at(image, i);
-		Elf64_Rela rela;
-
-		for (size_t at = 0;
-		     s->type == SHT_RELA && (s->flags & SHF_ALLOC) && s->data && at + sizeof(rela) <= s->size;
-		     at += sizeof(rela)) {
-			memcpy(&rela, s->data + at, sizeof(rela));
-			if (rela.r_offset - address < sizeof(empty))
-				return false;
-		}
-	}
-	return true;
-}
-
-/*
- * Names that nothing defines have slots in an order that a link of IR and one of objects do not share. So the four bytes
- * of an instruction that say how far it is to an empty slot may lead to another one. Behind them up to 4 bytes of the
- * instruction may follow; slots lie so far apart that only one number of them fits. Return: the end of these
- * bytes around the difference at @at of the file; 0: it is another one.
- */
-static size_t empty_slot_end(const struct image *shipped, const struct image *again, size_t at)
-{
-	static const unsigned behind[] = { 0, 1, 2, 4 };
-	const struct image_section *got = image_section_find(shipped, ".got");
-	size_t n, m;
-	const uint8_t *x = image_bytes(shipped, &n), *y = image_bytes(again, &m);
-
-	if (!got || !got->data)
-		return 0;
-	for (size_t start = at - MIN(at, 3u); start <= at && start + 4 <= MIN(n, m); start++) {
-		uint64_t address;
-		int32_t p, q;
-
-		if (!image_offset_to_address(shipped, start, &address) || !image_code(shipped, address, 4))
-			continue;
-		memcpy(&p, x + start, sizeof(p));
-		memcpy(&q, y + start, sizeof(q));
-		for (size_t k = 0; k < ARRAY_SIZE(behind); k++)
-			if (is_empty_slot(shipped, got, address + 4 + behind[k] + (uint64_t)p) &&
-			    is_empty_slot(shipped, got, address + 4 + behind[k] + (uint64_t)q))
-				return start + 4;
-	}
-	return 0;
-}
-
 /* Offset in the file of the first difference in a segment that both have at the same place; SIZE_MAX: none. */
 static size_t segment_compare(const struct image *shipped, const struct image *again,
 			      const struct run_path_change *change, const Elf64_Phdr *segment)
@@ -247,8 +193,6 @@ static size_t segment_compare(const struct image *shipped, const struct image *a
 		while (x[at] == y[at])
 			at++;
 		from = run_path_change_end(change, at);
-		if (!from)
-			from = empty_slot_end(shipped, again, at);
 		if (from <= at)
 			return at;
 	}

@@ -32,8 +32,6 @@ struct trust_report {
  *	  file moves them
  *	- where a loader looks for libraries, which whoever installs the file changes (run_path.h); the generation gets what the
  *	  installed file says
- *	- which one of the empty slots of the GOT an instruction names: those of weak names that nothing defines have an
- *	  order that is the linker's alone
  * And the functions of the two maps must have the same blocks.
  * Return: 0; 1 when something differs, @reterr says what; -ENOMEM. Cost: O(functions log functions + bytes).
  */

@@ -48,6 +48,35 @@ carries prog
 relinks prog
 same "$(relink/out 2 '' 3)" "$wanted" "the relink's output"
 
+case_of "a static program: several names of one function that is chosen at start"
+cat >threads.cc <<'END'
+#include <iostream>
+#include <locale>
+#include <thread>
+int main(int argc, char **argv)
+{
+	std::thread worker([&] { std::wcout << argc << std::locale("C").name().c_str() << argv[argc - 1] << std::endl; });
+	worker.join();
+	return 0;
+}
+END
+must morph c++ -O2 threads.cc -static -o m && carries m && same "$(./m x)" "2Cx" "static"
+must morph optimize --check m
+
+case_of "a destructor of the IR that GCC has in a group of another name"
+cat >one.h <<'END'
+extern int ended;
+struct one { int n; __attribute__((noinline)) ~one() { ended += n; } };
+int other();
+END
+printf '#include "one.h"\nint ended;\nint main(int argc, char **) { { one a{argc}; } return other(); }\n' >one.cc
+printf '#include "one.h"\nint other() { { one a{40}; } return ended; }\n' >other.cc
+must g++ -O2 -c other.cc
+for order in "one.cc other.o" "other.o one.cc"; do
+	must morph c++ -O2 $order -o m && carries m && must morph optimize --check m
+	./m; same $? 41 "$order"
+done
+
 case_of "the same build again, wherever the compiler's memory was"
 {
 	echo '#include <cstdlib>'

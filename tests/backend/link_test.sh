@@ -105,6 +105,26 @@ for kind in "-no-pie" "-static" "-static-pie" "-rdynamic -Wl,-z,now -Wl,--gc-sec
 	relinks kind
 done
 
+case_of "static programs: slots of names that nothing defines, and of functions that are chosen at start"
+cat >static.c <<'END'
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static int compare(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+int main(int argc, char **argv)
+{
+	int (*by)(const char *, const char *) = argc > 3 ? strcoll : strcmp;
+	qsort(argv, (size_t)argc, sizeof(*argv), compare);
+	printf("%s %f %d\n", setlocale(LC_ALL, ""), strtod(argv[0], NULL), by(argv[0], "b") < 0);
+	return 0;
+}
+END
+for kind in "-static" "-static -g -fPIC" "-static-pie -fPIE"; do
+	must morph cc -O2 $kind static.c -o m && carries m && same "$(LC_ALL=C ./m a)" "C 0.000000 1" "$kind"
+	must morph optimize --check m
+done
+
 case_of "a library with thread-local variables of the program that loads it, as perl's modules"
 printf 'extern __thread int of_program;\nint of_program_next(void) { return ++of_program; }\n' >tls.c
 must morph cc -O2 -fPIC -shared tls.c -o libtls.so && carries libtls.so && relinks libtls.so
