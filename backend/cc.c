@@ -87,8 +87,16 @@ static void defaults_add(const struct cc *cc, struct arguments *args)
 						"-Wno-error=implicit-int",
 						"-Wno-error=int-conversion",
 						"-Wno-error=incompatible-function-pointer-types",
+						"-Wno-error=incompatible-pointer-types",
 						"-Wno-error=return-mismatch",
+						"-Wno-error=init-priority-reserved",
 						"-Wno-error=c++11-narrowing",
+						"-Wno-error=reserved-user-defined-literal",
+						"-Wno-error=elaborated-enum-class",
+						"-Wno-error=gnu-array-member-paren-init",
+						"-Wno-error=missing-template-arg-list-after-template-kw",
+						"-Wno-error=delegating-ctor-cycles",
+						"-Wno-error=parentheses",
 						"-Wno-error=register" };
 
 	arguments_add(args, "-fdebug-default-version=4");

@@ -37,6 +37,8 @@ static const struct option_rule long_rules[] = {
 	{ "Tbss", VALUE_NEXT, LD_KEEP },
 	{ "Tdata", VALUE_NEXT, LD_KEEP },
 	{ "Ttext", VALUE_NEXT, LD_KEEP },
+	{ "accept-unknown-input-arch", VALUE_NONE, LD_GNU },
+	{ "add-needed", VALUE_NONE, LD_GNU },
 	{ "as-needed", VALUE_NONE, LD_DROP },
 	{ "auxiliary", VALUE_NEXT, LD_KEEP },
 	{ "bp-compression-sort", VALUE_NEXT, LD_DROP },
@@ -49,6 +51,7 @@ static const struct option_rule long_rules[] = {
 	{ "color-diagnostics", VALUE_OPTIONAL, LD_DROP },
 	{ "compress-debug-sections", VALUE_NEXT, LD_KEEP },
 	{ "compress-sections", VALUE_NEXT, LD_KEEP },
+	{ "copy-dt-needed-entries", VALUE_NONE, LD_GNU },
 	{ "cref", VALUE_NONE, LD_DROP },
 	{ "default-script", VALUE_NEXT, LD_FILE },
 	{ "defsym", VALUE_NEXT, LD_KEEP },
@@ -68,7 +71,11 @@ static const struct option_rule long_rules[] = {
 	{ "fat-lto-objects", VALUE_NONE, LD_CODEGEN },
 	{ "filter", VALUE_NEXT, LD_KEEP },
 	{ "fini", VALUE_NEXT, LD_KEEP },
+	{ "force-exe-suffix", VALUE_NONE, LD_GNU },
+	{ "force-group-allocation", VALUE_NONE, LD_DROP },
 	{ "format", VALUE_NEXT, LD_PASS },
+	{ "gpsize", VALUE_OPTIONAL, LD_GNU },
+	{ "hash-size", VALUE_OPTIONAL, LD_GNU },
 	{ "hash-style", VALUE_NEXT, LD_KEEP },
 	{ "help", VALUE_NONE, LD_PASS },
 	{ "image-base", VALUE_NEXT, LD_KEEP },
@@ -76,6 +83,7 @@ static const struct option_rule long_rules[] = {
 	{ "irpgo-profile", VALUE_NEXT, LD_DROP },
 	{ "just-symbols", VALUE_NEXT, LD_FILE },
 	{ "keep-unique", VALUE_NEXT, LD_KEEP },
+	{ "ld-generated-unwind-info", VALUE_NONE, LD_GNU },
 	{ "library", VALUE_NEXT, LD_LIBRARY },
 	{ "library-path", VALUE_NEXT, LD_DROP },
 	{ "load-pass-plugin", VALUE_NEXT, LD_PASS },
@@ -92,6 +100,8 @@ static const struct option_rule long_rules[] = {
 	{ "lto-partitions", VALUE_NEXT, LD_CODEGEN },
 	{ "lto-sample-profile", VALUE_NEXT, LD_CODEGEN },
 	{ "lto-whole-program-visibility", VALUE_NONE, LD_CODEGEN },
+	{ "map-whole-files", VALUE_NONE, LD_GNU },
+	{ "max-cache-size", VALUE_OPTIONAL, LD_GNU },
 	{ "mllvm", VALUE_NEXT, LD_CODEGEN },
 	{ "morph-benchmark", VALUE_NEXT, LD_OURS },
 	{ "morph-linker", VALUE_NEXT, LD_OURS },
@@ -99,7 +109,13 @@ static const struct option_rule long_rules[] = {
 	{ "morph-verify", VALUE_NONE, LD_OURS },
 	{ "no-as-needed", VALUE_NONE, LD_DROP },
 	{ "no-color-diagnostics", VALUE_NONE, LD_DROP },
+	{ "no-ctf-variables", VALUE_NONE, LD_GNU },
 	{ "no-fat-lto-objects", VALUE_NONE, LD_CODEGEN },
+	{ "no-map-whole-files", VALUE_NONE, LD_GNU },
+	{ "no-print-gc-sections", VALUE_NONE, LD_DROP },
+	{ "no-strip-discarded", VALUE_NONE, LD_GNU },
+	{ "no-warn-execstack", VALUE_NONE, LD_GNU },
+	{ "no-warn-rwx-segments", VALUE_NONE, LD_GNU },
 	{ "no-whole-archive", VALUE_NONE, LD_DROP },
 	{ "non_shared", VALUE_NONE, LD_DROP },
 	{ "oformat", VALUE_NEXT, LD_PASS },
@@ -119,9 +135,12 @@ static const struct option_rule long_rules[] = {
 	{ "print-gc-sections", VALUE_OPTIONAL, LD_DROP },
 	{ "print-icf-sections", VALUE_NONE, LD_DROP },
 	{ "print-map", VALUE_NONE, LD_DROP },
+	{ "print-map-discarded", VALUE_NONE, LD_GNU },
 	{ "print-memory-usage", VALUE_NONE, LD_DROP },
+	{ "print-output-format", VALUE_NONE, LD_GNU },
 	{ "print-symbol-order", VALUE_NEXT, LD_DROP },
 	{ "push-state", VALUE_NONE, LD_DROP },
+	{ "reduce-memory-overheads", VALUE_NONE, LD_GNU },
 	{ "relocatable", VALUE_NONE, LD_PASS },
 	{ "remap-inputs", VALUE_NEXT, LD_DROP },
 	{ "remap-inputs-file", VALUE_NEXT, LD_DROP },
@@ -136,10 +155,12 @@ static const struct option_rule long_rules[] = {
 	{ "shuffle-sections", VALUE_NEXT, LD_KEEP },
 	{ "soname", VALUE_NEXT, LD_KEEP },
 	{ "sort-section", VALUE_NEXT, LD_KEEP },
+	{ "spare-dynamic-tags", VALUE_OPTIONAL, LD_GNU },
 	{ "start-group", VALUE_NONE, LD_DROP },
 	{ "start-lib", VALUE_NONE, LD_DROP },
 	{ "static", VALUE_NONE, LD_STATIC },
 	{ "strip-all", VALUE_NONE, LD_STRIP_ALL },
+	{ "strip-discarded", VALUE_NONE, LD_GNU },
 	{ "symbol-ordering-file", VALUE_NEXT, LD_DROP },
 	{ "sysroot", VALUE_NEXT, LD_DROP },
 	{ "thinlto-cache-dir", VALUE_NEXT, LD_CODEGEN },
@@ -154,13 +175,20 @@ static const struct option_rule long_rules[] = {
 	{ "time-trace-granularity", VALUE_NEXT, LD_DROP },
 	{ "trace", VALUE_NONE, LD_DROP },
 	{ "trace-symbol", VALUE_NEXT, LD_DROP },
+	{ "traditional-format", VALUE_NONE, LD_GNU },
 	{ "undefined", VALUE_NEXT, LD_KEEP },
 	{ "undefined-glob", VALUE_NEXT, LD_KEEP },
 	{ "unresolved-symbols", VALUE_NEXT, LD_KEEP },
 	{ "verbose", VALUE_NONE, LD_DROP },
 	{ "version", VALUE_NONE, LD_PASS },
 	{ "version-script", VALUE_NEXT, LD_FILE },
+	{ "warn-alternate-em", VALUE_NONE, LD_GNU },
 	{ "warn-backrefs-exclude", VALUE_NEXT, LD_DROP },
+	{ "warn-constructors", VALUE_NONE, LD_GNU },
+	{ "warn-multiple-gp", VALUE_NONE, LD_GNU },
+	{ "warn-rwx-segments", VALUE_NONE, LD_GNU },
+	{ "warn-section-align", VALUE_NONE, LD_GNU },
+	{ "warn-textrel", VALUE_NONE, LD_GNU },
 	{ "whole-archive", VALUE_NONE, LD_DROP },
 	{ "why-extract", VALUE_NEXT, LD_DROP },
 	{ "why-live", VALUE_NEXT, LD_DROP },
@@ -172,7 +200,7 @@ static const struct option_rule short_rules[] = {
 	{ "F", VALUE_JOINED, LD_KEEP },	   { "I", VALUE_JOINED, LD_KEEP },
 	{ "L", VALUE_JOINED, LD_DROP },	   { "M", VALUE_NONE, LD_DROP },
 	{ "O", VALUE_JOINED, LD_KEEP },	   { "R", VALUE_JOINED, LD_KEEP },
-	{ "T", VALUE_JOINED, LD_FILE },	   { "V", VALUE_NONE, LD_PASS },
+	{ "T", VALUE_JOINED, LD_FILE },	   { "V", VALUE_NONE, LD_GNU },
 	{ "b", VALUE_JOINED, LD_PASS },	   { "e", VALUE_JOINED, LD_KEEP },
 	{ "f", VALUE_JOINED, LD_KEEP },	   { "h", VALUE_JOINED, LD_KEEP },
 	{ "l", VALUE_JOINED, LD_LIBRARY }, { "m", VALUE_JOINED, LD_KEEP },
@@ -180,7 +208,8 @@ static const struct option_rule short_rules[] = {
 	{ "s", VALUE_NONE, LD_STRIP_ALL }, { "t", VALUE_NONE, LD_DROP },
 	{ "u", VALUE_JOINED, LD_KEEP },	   { "v", VALUE_NONE, LD_DROP },
 	{ "w", VALUE_NONE, LD_DROP },	   { "y", VALUE_JOINED, LD_DROP },
-	{ "z", VALUE_JOINED, LD_KEEP },
+	{ "d", VALUE_NONE, LD_DROP },	   { "g", VALUE_NONE, LD_DROP },
+	{ "G", VALUE_JOINED, LD_DROP },	   { "z", VALUE_JOINED, LD_KEEP },
 };
 
 static const struct option_rule *long_rule_find(const char *name)
@@ -301,6 +330,8 @@ static void flag_note(struct ld_line *line, const char *name)
 		line->is_pie = false;
 	else if (strcmp(name, "undefined-version") == 0 || strcmp(name, "no-undefined-version") == 0)
 		line->judges_versions = true;
+	else if (strcmp(name, "gc-sections") == 0 || strcmp(name, "no-gc-sections") == 0)
+		line->collects = name[0] == 'g';
 }
 
 static void item_note(struct ld_line *line, const struct ld_item *item, const char *name)
@@ -342,6 +373,9 @@ static void item_note(struct ld_line *line, const struct ld_item *item, const ch
 	case LD_KEEP:
 		if (item->option && strcmp(item->option, "m") == 0)
 			line->is_aarch64 = item->value && strncmp(item->value, "aarch64", 7) == 0;
+		if (item->option && strcmp(item->option, "z") == 0 && item->value)
+			line->judges_starts |= strcmp(item->value, "start-stop-gc") == 0 ||
+					       strcmp(item->value, "nostart-stop-gc") == 0;
 		flag_note(line, name);
 		break;
 	default: break;

@@ -18,6 +18,7 @@
 enum ld_item_kind {
 	LD_KEEP = 1,  /* shapes the output */
 	LD_DROP,      /* finds inputs, reports, tunes the linker */
+	LD_GNU,	      /* reports or tunes, and ld.lld does not know it */
 	LD_INPUT,     /* value: a file, an archive, a linker script */
 	LD_LIBRARY,   /* value: what follows -l */
 	LD_FILE,      /* option text "--version-script=", value: the file */
@@ -61,6 +62,8 @@ struct ld_line {
 	bool has_pipeline;		     /* the caller chose the LTO passes */
 	bool excludes_libs;		     /* --exclude-libs */
 	bool judges_versions; /* --undefined-version or its opposite: the caller's word on scripts with names of nothing */
+	bool collects; /* --gc-sections */
+	bool judges_starts; /* -z start-stop-gc or its opposite: the caller's word on sections that only __start_X refers to */
 	bool passes; /* some item is LD_PASS */
 };
 

@@ -64,6 +64,16 @@ static void lenience_add(const struct ld_line *line, struct arguments *args)
 {
 	if (!line->judges_versions)
 		arguments_add(args, "--undefined-version");
+	if (line->collects && !line->judges_starts) {
+		arguments_add(args, "-z");
+		arguments_add(args, "nostart-stop-gc");
+	}
+}
+
+/* Those that ld.lld gets. */
+static bool is_for_lld(const struct ld_item *item)
+{
+	return item->kind != LD_OURS && item->kind != LD_GNU;
 }
 
 /* 2 */
@@ -74,7 +84,7 @@ static int become_lld(const struct ld_line *line, const char *lld)
 	arguments_add(&args, lld);
 	lenience_add(line, &args);
 	for (size_t i = 0; i < line->n_items; i++)
-		for (size_t j = 0; line->items[i].kind != LD_OURS && j < line->items[i].n; j++)
+		for (size_t j = 0; is_for_lld(&line->items[i]) && j < line->items[i].n; j++)
 			arguments_add(&args, line->words.v[line->items[i].first + j]);
 	become(&args);
 	log_error("%s: %s", lld, strerror(errno));
@@ -88,7 +98,7 @@ static void link_words(const struct ld_line *line, struct arguments *args)
 	for (size_t i = 0; i < line->n_items; i++) {
 		const struct ld_item *item = &line->items[i];
 
-		if (item->kind == LD_STRIP_ALL || item->kind == LD_OURS)
+		if (item->kind == LD_STRIP_ALL || !is_for_lld(item))
 			continue;
 		for (size_t j = 0; j < item->n; j++)
 			arguments_add(args, line->words.v[item->first + j]);

@@ -402,6 +402,10 @@ int plan_build(const struct ld_line *line, const struct used_inputs *used, const
 		r = names_add(&p);
 	if (r == 0 && !line->judges_versions && has_version_script(line)) /* 1, by ld.lld's standard */
 		r = add(&p, LINK_ARGUMENT, "--undefined-version", NULL, 0);
+	if (r == 0 && line->collects && !line->judges_starts)
+		r = add(&p, LINK_ARGUMENT, "-z", NULL, 0);
+	if (r == 0 && line->collects && !line->judges_starts)
+		r = add(&p, LINK_ARGUMENT, "nostart-stop-gc", NULL, 0);
 	for (size_t i = 0; r == 0 && i < line->n_items; i++) /* 1 */
 		r = item_add(&p, &line->items[i]);
 	if (r == 0)

@@ -151,7 +151,42 @@ static int parent_sync(const char *path, struct fault *reterr)
 	return file_sync_directory(dir, reterr);
 }
 
-int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct fault *reterr)
+/* Is it our own, or root's? What somebody else put there, for us to find, says nothing about where we write. */
+static bool is_placed_by_us(const char *path, struct stat *ret)
+{
+	return lstat(path, ret) == 0 && (ret->st_uid == 0 || ret->st_uid == geteuid());
+}
+
+/* Does it name a descriptor, or a device? Whatever is behind it stays what it is. */
+static bool is_of_the_kernel(const char *path)
+{
+	return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
+/* Into what cannot be replaced. Return: 1: @path is no such thing; 0 or -errno */
+static int stream_write(const char *path, const void *bytes, size_t size)
+{
+	_clean_(fd_closep) int fd = -1;
+	struct stat link, st;
+
+	if (!is_placed_by_us(path, &link) || stat(path, &st) < 0 ||
+	    (S_ISREG(st.st_mode) && !(S_ISLNK(link.st_mode) && is_of_the_kernel(path))))
+		return 1;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	return fd < 0 ? -errno : write_all(fd, bytes, size);
+}
+
+/* What a link leads to is replaced, and the link stays. */
+static const char *target_of(const char *path, char ret[PATH_MAX])
+{
+	struct stat st;
+
+	return is_placed_by_us(path, &st) && S_ISLNK(st.st_mode) && realpath(path, ret) ? ret : path;
+}
+
+static int file_replace(const char *path, const void *bytes, size_t size, mode_t mode, struct fault *reterr)
 {
 	_clean_(fd_closep) int fd = -1;
 	char temp[PATH_MAX];
@@ -174,6 +209,24 @@ int file_write(const char *path, const void *bytes, size_t size, mode_t mode, st
 		return fault_errno(reterr, r, "%s: cannot write", path);
 	}
 	return parent_sync(path, reterr);
+}
+
+int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct fault *reterr)
+{
+	char target[PATH_MAX];
+	int r = stream_write(path, bytes, size);
+
+	if (r < 0)
+		return fault_errno(reterr, r, "%s: cannot write", path);
+	return r == 0 ? 0 : file_replace(target_of(path, target), bytes, size, mode, reterr);
+}
+
+bool file_is_same(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
 }
 
 int file_write_scratch(const char *path, const void *bytes, size_t size, struct fault *reterr)

@@ -48,9 +48,14 @@ static inline void file_map_donep(struct file_map *map)
 /**
  * file_write() - replace @path by @size bytes, wholly or not at all
  * @mode: permission bits of the new file (not subject to umask)
+ * A link of ours or of root's stays, and what it leads to is replaced; a device, a pipe or a socket of ours or of root's is written
+ * to, and stays what it is. Those of others are replaced.
  * Return: 0 or -errno with @reterr filled; after an error @path is untouched and nothing is left behind.
  */
 int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct fault *reterr);
+
+/** file_is_same() - are both paths of one regular file? */
+bool file_is_same(const char *a, const char *b);
 
 /**
  * file_write_scratch() - file_write() for scratch: @path, of mode 0600, may be seen half-written, and be lost by a power cut

@@ -138,6 +138,9 @@ static int split(const struct split *split, struct fault *reterr)
 		r = morph_data_unpack(data, reterr);
 	if (r == 0)
 		r = sidecar_name(split, image, name, reterr);
+	if (r == 0 && file_is_same(name, split->path))
+		r = fault_set(reterr, -EINVAL, "%s: is the program itself; name another file for the sidecar",
+			      name);
 	if (r == 0)
 		r = file_write(name, section->data, section->size, 0644, reterr);
 	if (r == 0 && !split->keep)

@@ -25,7 +25,7 @@ struct verify {
 	struct settings settings;
 	char state[PATH_MAX], store[PATH_MAX]; /* store: "" when it cannot be read */
 	struct program_records records;
-	struct verdict *verdicts; /* owned */
+	struct verdict *verdicts; /* owned, with their paths */
 	size_t n_verdicts;
 	char **differences; /* owned: between store and database */
 	size_t n_differences;
@@ -37,6 +37,8 @@ static void verify_done(struct verify *v)
 	for (size_t i = 0; i < v->n_differences; i++)
 		free(v->differences[i]);
 	free(v->differences);
+	for (size_t i = 0; i < v->n_verdicts; i++)
+		free(v->verdicts[i].path);
 	free(v->verdicts);
 	settings_done(&v->settings);
 }
@@ -63,7 +65,9 @@ static int settings_load(struct verify *v, struct fault *reterr)
 /* Symbolic links resolved, as morphd does; below another root they are that root's business. NULL: as it is. */
 static char *resolve(const struct verify *v, const char *path)
 {
-	return v->settings.root[0] ? NULL : realpath(path, NULL);
+	char *real = v->settings.root[0] ? NULL : realpath(path, NULL);
+
+	return real || v->settings.root[0] ? real : daemon_path(path, NULL);
 }
 
 /* ---- what morphd says, where its files cannot be read ---- */
@@ -145,12 +149,16 @@ static int verdict_add(struct verify *v, const char *path)
 	struct verdict *more = reallocarray(v->verdicts, v->n_verdicts + 1, sizeof(*more));
 	const struct record_program *program = program_records_find(&v->records, path);
 	struct verdict *verdict;
+	char *copy = strdup(path);
 
-	if (!more)
+	if (!more || !copy) {
+		free(copy);
+		v->verdicts = more ?: v->verdicts;
 		return -ENOMEM;
+	}
 	v->verdicts = more;
 	verdict = &more[v->n_verdicts++];
-	verify_check(&v->settings, path, program, v->store, verdict);
+	verify_check(&v->settings, copy, program, v->store, verdict);
 	if (v->rebuild && program && MAX(verdict->generation, verdict->recorded) > 0 &&
 	    verify_rebuild(&v->settings, program,
 			   verdict->generation > 0 ? verdict->generation : verdict->recorded, v->store,
@@ -182,8 +190,7 @@ static int check_all(struct verify *v, char **paths, struct fault *reterr)
 		const struct record_program *program =
 			program_records_find(&v->records, real ? real : *paths);
 
-		/* The verdict borrows its path: the record's, or the word on the command line. */
-		r = verdict_add(v, program ? program->path : *paths);
+		r = verdict_add(v, program ? program->path : real ? real : *paths);
 	}
 	if (r < 0)
 		return fault_errno(reterr, r, "verify");

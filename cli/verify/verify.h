@@ -11,7 +11,7 @@
 #include "manager/verify/records.h"
 
 struct verdict {
-	const char *path; /* borrowed */
+	char *path; /* owned by whoever asked */
 	bool explained;
 	int64_t generation;	    /* whose bytes stand there; -1: none of morphd's */
 	int64_t recorded;	    /* that is to stand there; -1: morphd does not know the path */
@@ -29,7 +29,7 @@ struct verdict {
  * @program: NULL: morphd does not know it
  * @store: directory, "" when it cannot be read
  */
-void verify_check(const struct settings *settings, const char *path, const struct record_program *program,
+void verify_check(const struct settings *settings, char *path, const struct record_program *program,
 		  const char *store, struct verdict *ret);
 
 /**

@@ -93,6 +93,30 @@ static void generation_stands(const struct record_program *program, const char *
 			 packaged == 1 ? "which the store keeps" : "which morphd says it keeps");
 }
 
+/* A user's own morphd changes no packaged file: the program's name leads to the generation, where that is first in PATH. */
+static void shadow_stands(const struct settings *settings, struct verdict *v)
+{
+	const char *name = strrchr(v->path, '/');
+	char directory[PATH_MAX], link[PATH_MAX], digest[DIGEST_TEXT];
+	_clean_(fd_closep) int fd = -1;
+
+	if (!settings_path(settings, settings->shadow_directory, directory))
+		directory[0] = '\0';
+	path_join(directory, name ? name + 1 : v->path, link);
+	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || digest_fd(fd, link, digest, NULL) < 0)
+		conclude(v, false,
+			 "the packaged file, and morphd's records name generation %lld, which %s does not "
+			 "lead to",
+			 (long long)v->recorded, link);
+	else if (strcmp(digest, v->expected) != 0)
+		conclude(v, false, "the packaged file, and %s leads to another one than generation %lld",
+			 link, (long long)v->recorded);
+	else
+		conclude(v, true, "the packaged file; %s leads to generation %lld", link,
+			 (long long)v->recorded);
+}
+
 static void shipped_stands(const struct settings *settings, struct verdict *v)
 {
 	if (v->package_complains)
@@ -103,6 +127,8 @@ static void shipped_stands(const struct settings *settings, struct verdict *v)
 		conclude(v, true,
 			 "the packaged file, until packages are installed; then generation %lld again",
 			 (long long)v->recorded);
+	else if (v->recorded > 0 && settings_shadows(settings))
+		shadow_stands(settings, v);
 	else if (v->recorded > 0)
 		conclude(v, false,
 			 "the packaged file stands there, and morphd's records name generation %lld",
@@ -144,7 +170,7 @@ static void expected_find(const struct record_program *program, struct verdict *
 		snprintf(v->expected, sizeof(v->expected), "%s", g->digest);
 }
 
-void verify_check(const struct settings *settings, const char *path, const struct record_program *program,
+void verify_check(const struct settings *settings, char *path, const struct record_program *program,
 		  const char *store, struct verdict *ret)
 {
 	const struct record_generation *found = NULL;

@@ -3,7 +3,7 @@
 /*
  *	1. every probe once, with the copies that it has in its own function and in others
  *	2. the share of each function's executions that is in copies elsewhere: first as the compiler counted, then by what was
- *	   inferred for the copies of its entry
+ *	   inferred for the copies of its entry; when copies are scaled, what is left of it has the compiler's counts times that
  *	3. a block's executions are those of its probes, shared
  */
 
@@ -29,11 +29,14 @@ struct copy {
 	double taken;			/* of them by copies in others, as inferred */
 	double elsewhere;  /* share of its function that is in others; the same for all of a function */
 	bool is_elsewhere; /* others have some copy of its function; the same for all of a function */
+	double left;	   /* of an entry: times the compiler's counts in its function */
 };
 
 struct copies {
 	struct copy *all;
 	size_t n;
+	const struct made_block *blocks;
+	size_t n_blocks;
 	bool is_settled;
 };
 
@@ -64,7 +67,8 @@ static struct copy copy_make(const struct made_block *block, const struct block_
 			      .n_others = !is_own,
 			      .count_own = is_own ? block->count : 0,
 			      .count_others = is_own ? 0 : block->count,
-			      .is_elsewhere = !is_own };
+			      .is_elsewhere = !is_own,
+			      .left = 1 };
 }
 
 static void copies_unite(struct copies *copies)
@@ -127,8 +131,17 @@ static void functions_read(struct copies *copies, const struct profile *profile)
 	}
 }
 
+/* The compiler's count, for what is left of the function that @block is in. */
+static double count_of(const struct copies *copies, const struct made_block *block)
+{
+	const struct copy *entry =
+		copy_of(copies, &(struct block_probe){ .guid = block->guid, .index = ENTRY });
+
+	return block->count * (entry ? entry->left : 1);
+}
+
 /* What of its executions a copy in @block has; negative: nothing tells. */
-static double share_of(const struct copy *copy, const struct made_block *block)
+static double share_of(const struct copies *copies, const struct copy *copy, const struct made_block *block)
 {
 	bool is_own = copy->guid == block->guid;
 	double count = is_own ? copy->count_own : copy->count_others;
@@ -136,7 +149,8 @@ static double share_of(const struct copy *copy, const struct made_block *block)
 
 	if (n > 1 && !(count > 0))
 		return -1;
-	return (is_own ? 1 - copy->elsewhere : copy->elsewhere) * (n > 1 ? block->count / count : 1);
+	return (is_own ? 1 - copy->elsewhere : copy->elsewhere) *
+	       (n > 1 ? count_of(copies, block) / count : 1);
 }
 
 /* Until step 2 is done, copies of other functions are blocks like those without a probe. */
@@ -164,7 +178,7 @@ static double block_executions(const struct copies *copies, const struct made_bl
 	}
 	for (uint32_t k = 0; k < block->n_probes; k++) {
 		const struct copy *copy = copy_of(copies, &block->probes[k]);
-		double share = share_of(copy, block);
+		double share = share_of(copies, copy, block);
 
 		if (!does_tell(copies, block, &block->probes[k]) || share < 0 ||
 		    copy->n_own + copy->n_others != fewest)
@@ -186,7 +200,9 @@ struct copies *copies_new(struct arena *arena, const struct profile *profile, co
 		n_probes += blocks[b].n_probes;
 	if (!ret)
 		return NULL;
-	*ret = (struct copies){ .all = arena_array(arena, struct copy, n_probes) };
+	*ret = (struct copies){ .all = arena_array(arena, struct copy, n_probes),
+				.blocks = blocks,
+				.n_blocks = n_blocks };
 	if (!ret->all)
 		return NULL;
 	for (size_t b = 0; b < n_blocks; b++)
@@ -204,6 +220,23 @@ void copies_take(struct copies *copies, const struct made_block *block, double e
 			copy_of(copies, &block->probes[k])->taken += executions;
 }
 
+static void counts_sum(struct copies *copies)
+{
+	for (size_t i = 0; i < copies->n; i++)
+		copies->all[i].count_own = copies->all[i].count_others = 0;
+	for (size_t b = 0; b < copies->n_blocks; b++) {
+		const struct made_block *block = &copies->blocks[b];
+		double count = count_of(copies, block);
+
+		for (uint32_t k = 0; k < block->n_probes; k++) {
+			struct copy *copy = copy_of(copies, &block->probes[k]);
+
+			*(block->probes[k].guid == block->guid ? &copy->count_own : &copy->count_others) +=
+				count;
+		}
+	}
+}
+
 /* Step 2. */
 void copies_settle(struct copies *copies)
 {
@@ -215,6 +248,17 @@ void copies_settle(struct copies *copies)
 		if (entry->index == ENTRY && entry->n_others && entry->executions > 0)
 			elsewhere_set(copies, i, end, fmin(entry->taken / entry->executions, 1));
 	}
+}
+
+void copies_scale(struct copies *copies)
+{
+	for (size_t i = 0; i < copies->n; i = function_end(copies, i)) {
+		struct copy *entry = &copies->all[i];
+
+		if (entry->index == ENTRY && entry->n_others && entry->executions > 0 && entry->count_own > 0)
+			entry->left = (1 - entry->elsewhere) * entry->executions / entry->count_own;
+	}
+	counts_sum(copies);
 }
 
 /* Has the function a block that others have copies of, and this one is what is left? Then it is as uncertain as a copy. */
@@ -239,5 +283,5 @@ double copies_weigh(const struct copies *copies, const struct made_block *block,
 	if ((block->n_probes && copies->is_settled) || !block->has_count)
 		return 0;
 	*retconfidence = CONFIDENCE_COMPILER;
-	return block->count;
+	return count_of(copies, block);
 }

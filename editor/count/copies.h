@@ -37,3 +37,8 @@ double copies_weigh(const struct copies *copies, const struct made_block *block,
 void copies_take(struct copies *copies, const struct made_block *block, double executions);
 /** copies_settle() - all blocks are taken: from now on copies_weigh() knows how much is left of functions with copies in others */
 void copies_settle(struct copies *copies);
+/**
+ * copies_scale() - after copies_settle(): what is left of a function that has copies in others executes the copies that it has itself
+ * as rarely as that, whatever the compiler counted
+ */
+void copies_scale(struct copies *copies);

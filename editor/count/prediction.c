@@ -184,6 +184,7 @@ static int file_predict(struct predictor *p)
 	if (r < 0)
 		return r;
 	copies_settle(p->copies);
+	copies_scale(p->copies);
 	return functions_each(p, function_add);
 }
 

@@ -7,20 +7,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "manager/keep/lock.h"
 #include "manager/keep/path.h"
 #include "manager/keep/schema.h"
 
 #define APPLICATION_ID 0x4d525048 /* "MRPH" */
-#define LOCK_WAIT_MS 10000u
-#define LOCK_POLL_MS 20u
 
 struct state {
 	sqlite3 *db;
@@ -65,67 +62,6 @@ static int state_fault(struct state *state, int result, struct fault *reterr)
 	if (r == -EUCLEAN)
 		suspect(state);
 	return r;
-}
-
-/* Who wrote the number into the file; 0: nobody knows. */
-static pid_t holder_of(int fd)
-{
-	char pid[32] = "";
-	ssize_t n = pread(fd, pid, sizeof(pid) - 1, 0);
-
-	return n > 0 ? (pid_t)strtol(pid, NULL, 10) : 0;
-}
-
-/*
- * A morphd that was killed may leave a child behind that had just been forked: it keeps the lock until it runs its own program.
- * So who is gone is waited for, who is there is not.
- */
-static int lock_wait(int fd)
-{
-	for (unsigned waited_ms = 0;; waited_ms += LOCK_POLL_MS) {
-		pid_t holder;
-
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-			return 0;
-		if (errno != EWOULDBLOCK)
-			return -errno;
-		holder = holder_of(fd);
-		if (holder <= 0 || kill(holder, 0) == 0 || errno != ESRCH || waited_ms >= LOCK_WAIT_MS)
-			return -EWOULDBLOCK;
-		usleep(LOCK_POLL_MS * 1000);
-	}
-}
-
-static int lock_take(const char *directory, struct fault *reterr)
-{
-	char path[PATH_MAX], pid[32] = "";
-	int fd, r;
-
-	path_join(directory, "morphd.lock", path);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return fault_errno(reterr, -errno, "%s", path);
-	r = lock_wait(fd);
-	if (r < 0) {
-		if (r == -EWOULDBLOCK)
-			r = fault_set(reterr, -EBUSY,
-				      "%s: another morphd (process %ld) works there; "
-				      "stop it or choose another state_directory",
-				      directory, (long)holder_of(fd));
-		else
-			r = fault_errno(reterr, r, "%s: cannot lock", path);
-		close(fd);
-		return r;
-	}
-	snprintf(pid, sizeof(pid), "%d\n", getpid());
-	if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, strlen(pid), 0) < 0) {
-		r = -errno; /* a full disk: the lock counts, not the number in it */
-		if (r != -ENOSPC && r != -EDQUOT) {
-			close(fd);
-			return fault_errno(reterr, r, "%s", path);
-		}
-	}
-	return fd;
 }
 
 static int exec(struct state *state, const char *sql, struct fault *reterr)
@@ -292,7 +228,7 @@ int state_open(const char *directory, struct state **ret, enum state_origin *ret
 		return r;
 	if (!state || !(state->directory = strdup(directory)))
 		return fault_errno(reterr, -ENOMEM, "%s", directory);
-	state->lock_fd = lock_take(directory, reterr);
+	state->lock_fd = lock_take(directory, "state_directory", reterr);
 	if (state->lock_fd < 0)
 		return state->lock_fd;
 	*retorigin = STATE_OPENED;

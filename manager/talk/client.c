@@ -39,8 +39,11 @@ int client_open(const struct client_options *options, sd_bus **ret, struct fault
 	r = unix_open(path ? path : BUS_SOCKET_DIRECTORY "/" BUS_SOCKET_NAME, ret);
 	if (r >= 0)
 		return 0;
-	if (path)
-		return fault_errno(reterr, r, "%s: morphd does not answer there", path);
+	if (path) {
+		/* No socket there is not what -ENOENT of an answer says. */
+		fault_errno(reterr, r, "%s: morphd does not answer there", path);
+		return -ECONNREFUSED;
+	}
 	if (address_open("system", ret) >= 0)
 		return 0;
 	return fault_set(reterr, -ECONNREFUSED,

@@ -13,6 +13,7 @@
 #include <systemd/sd-id128.h>
 
 #include "base/log.h"
+#include "manager/keep/lock.h"
 #include "manager/keep/path.h"
 #include "manager/talk/bus_name.h"
 #include "manager/talk/relay.h"
@@ -35,8 +36,9 @@ struct peers {
 	void *userdata;
 	struct peer *first; /* owned */
 	int listen_fd;
+	int lock_fd; /* of the socket's directory */
 	sd_event_source *listening;
-	char socket[PATH_MAX];
+	char socket[PATH_MAX]; /* empty: not ours */
 };
 
 bool uid_is_trusted(uid_t uid)
@@ -223,22 +225,25 @@ static int on_connection(_unused_ sd_event_source *source, int fd, _unused_ uint
 static int socket_make(struct peers *peers, struct fault *reterr)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	char directory[PATH_MAX];
+	char directory[PATH_MAX], path[PATH_MAX];
 	int r;
 
 	if (!settings_path(&peers->manager->settings, peers->manager->settings.runtime_directory, directory))
 		return fault_errno(reterr, -ENAMETOOLONG, "%s", peers->manager->settings.root);
-	path_join(directory, BUS_SOCKET_NAME, peers->socket);
-	if (strlen(peers->socket) >= sizeof(address.sun_path))
+	path_join(directory, BUS_SOCKET_NAME, path);
+	if (strlen(path) >= sizeof(address.sun_path))
 		return fault_set(reterr, -ENAMETOOLONG,
 				 "%s: too long for a socket (at most %zu bytes); "
 				 "choose another runtime_directory",
-				 peers->socket, sizeof(address.sun_path) - 1);
+				 path, sizeof(address.sun_path) - 1);
 	r = manager_mkdir(directory, 0755, reterr);
-	if (r < 0)
-		return r;
-	strcpy(address.sun_path, peers->socket);
-	unlink(peers->socket); /* ours: the state directory's lock says that no other morphd runs */
+	if (r == 0)
+		peers->lock_fd = lock_take(directory, "runtime_directory", reterr);
+	if (r < 0 || peers->lock_fd < 0)
+		return r < 0 ? r : peers->lock_fd;
+	strcpy(address.sun_path, path);
+	strcpy(peers->socket, path);
+	unlink(peers->socket); /* ours, or left by a morphd that is gone: the lock says that no other listens here */
 	peers->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (peers->listen_fd < 0 ||
 	    bind(peers->listen_fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
@@ -270,8 +275,9 @@ int peers_open(struct manager *manager, const sd_bus_vtable *vtable, void *userd
 
 	if (!peers)
 		return fault_errno(reterr, -ENOMEM, "socket");
-	*peers =
-		(struct peers){ .manager = manager, .vtable = vtable, .userdata = userdata, .listen_fd = -1 };
+	*peers = (struct peers){
+		.manager = manager, .vtable = vtable, .userdata = userdata, .listen_fd = -1, .lock_fd = -1
+	};
 	r = socket_listen(peers, reterr);
 	if (r < 0)
 		return r;
@@ -298,5 +304,7 @@ void peers_free(struct peers *peers)
 		close(peers->listen_fd);
 	if (peers->socket[0])
 		unlink(peers->socket);
+	if (peers->lock_fd >= 0)
+		close(peers->lock_fd);
 	free(peers);
 }

@@ -306,16 +306,18 @@ static int module_at(struct manager *m, const struct audience *audience, const c
 	return r == -ENOENT ? 0 : r;
 }
 
-#define EVENT_COLUMNS "SELECT id, time_ns, kind, path, text FROM event e "
+/* What happens to a module wherever it lies (a generation is built) stands with the path of the module. */
+#define EVENT_PATH "coalesce(e.path, (SELECT m.path FROM module m WHERE m.id = e.module))"
+#define EVENT_COLUMNS "SELECT id, time_ns, kind, " EVENT_PATH " AS path, text FROM event e "
 
 static int events_append(struct manager *m, int64_t module, const char *path, sd_bus_message *into,
 			 struct fault *reterr)
 {
-	return rows_append(
-		m, into, reterr,
-		"SELECT time_ns, kind, path, text FROM (" EVENT_COLUMNS
-		"WHERE (module = ?1 OR path = ?2) AND sees(path) ORDER BY id DESC LIMIT 200) ORDER BY id",
-		"it", module, path);
+	return rows_append(m, into, reterr,
+			   "SELECT time_ns, kind, path, text FROM (" EVENT_COLUMNS
+			   "WHERE (module = ?1 OR " EVENT_PATH " = ?2) AND sees(" EVENT_PATH
+			   ") ORDER BY id DESC LIMIT 200) ORDER BY id",
+			   "it", module, path);
 }
 
 /* One row as a{sv}: the module with what stands at @path, or why what stands there is left alone. */
@@ -375,11 +377,10 @@ int report_history(struct manager *m, const struct audience *audience, const cha
 		return r;
 	if (*path)
 		return events_append(m, module, path, into, reterr);
-	return rows_append(
-		m, into, reterr,
-		"SELECT time_ns, kind, path, text FROM (" EVENT_COLUMNS "WHERE sees(coalesce(e.path, "
-		"(SELECT path FROM module WHERE id = e.module))) ORDER BY id DESC LIMIT ?) ORDER BY id",
-		"i", EVENTS_MAX, NULL);
+	return rows_append(m, into, reterr,
+			   "SELECT time_ns, kind, path, text FROM (" EVENT_COLUMNS "WHERE sees(" EVENT_PATH
+			   ") ORDER BY id DESC LIMIT ?) ORDER BY id",
+			   "i", EVENTS_MAX, NULL);
 }
 
 int report_pins(struct manager *m, const struct audience *audience, _unused_ const char *path,

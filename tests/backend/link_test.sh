@@ -105,6 +105,27 @@ for kind in "-no-pie" "-static" "-static-pie" "-rdynamic -Wl,-z,now -Wl,--gc-sec
 	relinks kind
 done
 
+case_of "sections that only __start_X refers to stay, and options for GNU ld alone do no harm"
+cat >set.c <<'END'
+#include <stdio.h>
+extern const int __start_set_foo[] __attribute__((weak)), __stop_set_foo[] __attribute__((weak));
+int main(void)
+{
+	int sum = 0;
+	for (const int *p = __start_set_foo; p < __stop_set_foo; p++)
+		sum += *p;
+	printf("%d\n", sum);
+	return 0;
+}
+END
+printf 'static const int e __attribute__((used, section("set_foo"))) = 23;\n' >entry.c
+must morph cc -O2 -ffunction-sections -fdata-sections set.c entry.c -Wl,--gc-sections -o m && carries m
+same "$(./m)" 23 "--gc-sections" && must morph optimize --check m
+must morph cc -O2 -fdata-sections set.c entry.c -Wl,--gc-sections,-z,start-stop-gc -o m && carries m && same "$(./m)" 0 "the caller's word"
+must morph cc -O2 main.c b.c c.c -o m -Wl,--no-warn-execstack,--no-warn-rwx-segments,--reduce-memory-overheads,-V \
+	-Wl,--hash-size=1021,--copy-dt-needed-entries,-g,-d,-G,8,--noinhibit-exec,--no-print-gc-sections
+carries m && same "$(./m)" 4 "GNU ld's options" && must morph optimize --check m
+
 case_of "static programs: slots of names that nothing defines, and of functions that are chosen at start"
 cat >static.c <<'END'
 #include <locale.h>

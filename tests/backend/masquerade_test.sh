@@ -55,6 +55,17 @@ done <options
 case_of "what GCC accepts with a warning, a compiler of its name accepts"
 printf 'int f(void) { return undeclared(1); }\nint *g(long x) { return x; }\n' >old.c
 must gcc -c old.c && readelf -SW old.o | says llvm.lto || fail "an old program is no longer clang's"
+printf 'char *to;\nint *from;\nint main(void) { to = from; return 0; }\n' >pointers.c
+must gcc -c pointers.c && readelf -SW pointers.o | says llvm.lto || fail "pointers of other types are no longer clang's"
+cp pointers.c conftest.c && must gcc -c conftest.c
+printf '#define SIX "u"\nconst char *g() { return "%%"SIX; }\nenum class e { a };\nenum class e one;\n' >old.cc
+cat >>old.cc <<'END'
+struct pair { int a[2]; pair() : a({1, 2}) {} };
+struct maker { template <class T> void f(T) {} };
+template <class T> void h(T a) { a.template f(1); }
+void i() { h(maker()); }
+END
+must g++ -c old.cc && readelf -SW old.o | says llvm.lto || fail "an old C++ program is no longer clang's"
 
 case_of "inline functions of the C library do not become part of an object"
 cat >weak.c <<'END'

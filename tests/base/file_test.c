@@ -140,4 +140,51 @@ TEST(a_directory_of_ones_own_is_made_and_is_nobody_elses)
 	teardown();
 }
 
+/* What stands at @path afterwards, and holds, as text */
+static mode_t written(const char *path, char ret[16])
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NONBLOCK);
+	ssize_t n = fd >= 0 ? read(fd, ret, 15) : 0;
+
+	ret[n > 0 ? n : 0] = '\0';
+	if (fd >= 0)
+		close(fd);
+	return lstat(path, &st) == 0 ? st.st_mode & S_IFMT : 0;
+}
+
+TEST(what_cannot_be_replaced_is_written_to)
+{
+	char directory[] = "/tmp/morph-file.XXXXXX", text[16];
+	struct fault fault;
+	int fd;
+
+	CHECK(mkdtemp(directory) && chdir(directory) == 0);
+	CHECK(mkfifo("pipe", 0600) == 0);
+	fd = open("pipe", O_RDONLY | O_NONBLOCK);
+	CHECK(fd >= 0 && file_write("pipe", "text", 4, 0644, &fault) == 0);
+	CHECK(read(fd, text, 15) == 4 && memcmp(text, "text", 4) == 0);
+	close(fd);
+	CHECK(written("pipe", text) == S_IFIFO);
+	CHECK(file_write("/dev/null", "text", 4, 0644, &fault) == 0 && written("/dev/null", text) == S_IFCHR);
+	CHECK(file_write("/dev/full", "text", 4, 0644, &fault) == -ENOSPC &&
+	      written("/dev/full", text) == S_IFCHR);
+
+	CHECK(file_write("to", "old", 3, 0644, &fault) == 0 && symlink("to", "link") == 0);
+	CHECK(file_write("link", "new", 3, 0644, &fault) == 0);
+	CHECK(written("link", text) == S_IFLNK && strcmp(text, "new") == 0);
+	CHECK(written("to", text) == S_IFREG && strcmp(text, "new") == 0);
+	CHECK(file_is_same("to", "link") && !file_is_same("to", "pipe") && !file_is_same("to", "nothing"));
+	CHECK(file_write(".", "text", 4, 0644, &fault) == -EISDIR);
+
+	/* A link that somebody else put there leads nowhere. */
+	CHECK(symlink("to", "theirs") == 0);
+	if (lchown("theirs", 4321, 4321) == 0) {
+		CHECK(file_write("theirs", "mine", 4, 0644, &fault) == 0);
+		CHECK(written("theirs", text) == S_IFREG && strcmp(text, "mine") == 0);
+		CHECK(written("to", text) == S_IFREG && strcmp(text, "new") == 0);
+	}
+	CHECK(chdir("/") == 0 && file_remove_tree(directory, &fault) == 0);
+}
+
 TEST_MAIN()

@@ -27,6 +27,12 @@ echo 'root relies on this' >victim/prog
 chown -R 65534:65534 home
 readelf -SW whole | grep -q '\.morph '
 
+# The program is no place for its own sidecar.
+cp whole itself
+! "$MORPH_BIN/morph" split itself -o ./itself 2>split.log
+grep -q 'is the program itself' split.log
+cmp whole itself
+
 # attacked NAME A B: nobody does that (split_attacker.c) from now on
 attacked()
 {

@@ -11,6 +11,13 @@ refused 'morphd does not answer there' morph status
 morphd_start
 before=$(prog_stat)
 
+# ---- a second morphd does not take the first one's socket
+refused 'another morphd .*runtime_directory' "$MORPH_BIN/morphd" --config="$dir/morphd.conf" --bus=none \
+	--set="state_directory=$dir/other-state"
+is "the first one still answers" 0 "$(json status '.modules | length')"
+MORPH_SOCKET=$dir/nowhere refused 'morphd does not answer there' morph explain "$prog"
+MORPH_SOCKET=$dir/nowhere refused 'morphd does not answer there' morph history "$prog"
+
 # ---- nothing known yet
 is "modules" 0 "$(json status '.modules | length')"
 refused 'no samples yet' morph reoptimize "$prog"
@@ -41,6 +48,10 @@ is "generation" 1 "$(json status '.modules[0].generation')"
 morph explain "$prog" | says 'requested; 2200 samples' || fail "explain gives the reason"
 is "outcome" "$prog: generation 1 is active" "$(json explain '.decisions[0].outcome' "$prog")"
 (cd "$dir/bin" && morph history ./prog) | says 'activated' || fail "history has the event"
+morph history "$prog" | says 'built' || fail "history of a program does not say that a generation was built"
+is "whose generation was built" "$prog" "$(json history '[.events[] | select(.kind == "built") | .path][0]')"
+(cd "$dir/bin" && morph verify --config="$dir/morphd.conf" ./prog) >"$dir/out" || true
+! grep -q 'not an absolute path' "$dir/out" || fail "verify of a relative path: $(cat "$dir/out")"
 
 # ---- samples of the new generation count for the same module
 sampled 300 made

@@ -110,6 +110,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	copies_settle(copies);
 	shares_check(copies, profile, blocks, n);
+	copies_scale(copies);
+	shares_check(copies, profile, blocks, n);
 	arena_free(arena);
 	profile_free(profile);
 	return 0;

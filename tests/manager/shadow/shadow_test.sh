@@ -112,6 +112,8 @@ own reoptimize "$home/.local/bin/prog" >/dev/null || fail "reoptimize: $(tail -3
 leads prog made || fail "prog is $(found prog)"
 is "the generation" 1 "$(own status --json | jq '.modules[0].generation')"
 is "output" "10 rounds" "$(as $user env PATH="$shadow:/usr/bin" prog)"
+own verify "$home/.local/bin/prog" >"$dir/out" || fail "verify: $(cat "$dir/out")"
+says "ok .*$shadow/prog leads to generation 1" <"$dir/out" || fail "verify: $(cat "$dir/out")"
 config "editor_command = cp $dir/tools/foreign {output}"
 kill -HUP "$morphd"
 sampled "$system/tool" upgraded
