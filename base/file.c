@@ -151,17 +151,41 @@ static int parent_sync(const char *path, struct fault *reterr)
 	return file_sync_directory(dir, reterr);
 }
 
+/* A new file beside @path, whose name comes into @ret. */
+static int beside_create(const char *path, char ret[PATH_MAX], struct fault *reterr)
+{
+	int fd;
+
+	if (snprintf(ret, PATH_MAX, "%s.XXXXXX", path) >= PATH_MAX)
+		return fault_errno(reterr, -ENAMETOOLONG, "%s", path);
+	fd = mkostemp(ret, O_CLOEXEC);
+	return fd < 0 ? fault_errno(reterr, -errno, "%s: cannot create a file beside it", path) : fd;
+}
+
+int file_write_check(const char *path, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = -1;
+	char temp[PATH_MAX];
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return fault_errno(reterr, -EISDIR, "%s: cannot write", path);
+	fd = beside_create(path, temp, reterr);
+	if (fd < 0)
+		return fd;
+	unlink(temp);
+	return 0;
+}
+
 int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct fault *reterr)
 {
 	_clean_(fd_closep) int fd = -1;
 	char temp[PATH_MAX];
 	int r;
 
-	if (snprintf(temp, sizeof(temp), "%s.XXXXXX", path) >= (int)sizeof(temp))
-		return fault_errno(reterr, -ENAMETOOLONG, "%s", path);
-	fd = mkostemp(temp, O_CLOEXEC);
+	fd = beside_create(path, temp, reterr);
 	if (fd < 0)
-		return fault_errno(reterr, -errno, "%s: cannot create a file beside it", path);
+		return fd;
 	r = write_all(fd, bytes, size);
 	if (r == 0 && fchmod(fd, mode) < 0)
 		r = -errno;
