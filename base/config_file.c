@@ -305,7 +305,7 @@ void config_print(const struct config_key *keys, const void *settings, struct bu
 		switch (keys->type) {
 		case CONFIG_TEXT:
 		case CONFIG_PATH:
-			if (*(char *const *)slot)
+			if (*(char *const *)slot && **(char *const *)slot) /* no line can say "empty" */
 				buffer_printf(ret, "%s = %s\n", keys->name, *(char *const *)slot);
 			break;
 		case CONFIG_BOOL:

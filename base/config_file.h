@@ -67,7 +67,7 @@ int config_file_read_told(const char *path, const struct config_key *keys, void 
 int config_set(const struct config_key *keys, const char *key, const char *value, void *settings,
 	       struct fault *reterr);
 
-/** config_print() - append every key with its value, in the syntax that config_parse() reads */
+/** config_print() - append every key with its value, unless that is an empty text, in the syntax that config_parse() reads */
 void config_print(const struct config_key *keys, const void *settings, struct buffer *ret);
 
 /** config_value_print() - append one value as a person would write it: "2h", "8G"; nothing for a text that is not set */

@@ -163,19 +163,21 @@ static bool is_of_the_kernel(const char *path)
 	return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
 }
 
-/* Into what cannot be replaced. Return: 1: @path is no such thing; 0 or -errno */
-static int stream_write(const char *path, const void *bytes, size_t size)
+/* What is written to, and cannot be replaced */
+static bool is_stream(const char *path)
 {
-	_clean_(fd_closep) int fd = -1;
 	struct stat link, st;
 
-	if (!is_placed_by_us(path, &link) || stat(path, &st) < 0 ||
-	    (S_ISREG(st.st_mode) && !(S_ISLNK(link.st_mode) && is_of_the_kernel(path))))
-		return 1;
-	if (S_ISDIR(st.st_mode))
-		return -EISDIR;
-	fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	return fd < 0 ? -errno : write_all(fd, bytes, size);
+	return is_placed_by_us(path, &link) && stat(path, &st) == 0 && !S_ISDIR(st.st_mode) &&
+	       (!S_ISREG(st.st_mode) || (S_ISLNK(link.st_mode) && is_of_the_kernel(path)));
+}
+
+static int stream_write(const char *path, const void *bytes, size_t size, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	int r = fd < 0 ? -errno : write_all(fd, bytes, size);
+
+	return r < 0 ? fault_errno(reterr, r, "%s: cannot write", path) : 0;
 }
 
 /* What a link leads to is replaced, and the link stays. */
@@ -186,17 +188,43 @@ static const char *target_of(const char *path, char ret[PATH_MAX])
 	return is_placed_by_us(path, &st) && S_ISLNK(st.st_mode) && realpath(path, ret) ? ret : path;
 }
 
+/* A new file beside @path, whose name comes into @ret. */
+static int beside_create(const char *path, char ret[PATH_MAX], struct fault *reterr)
+{
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return fault_errno(reterr, -EISDIR, "%s: cannot write", path);
+	if (snprintf(ret, PATH_MAX, "%s.XXXXXX", path) >= PATH_MAX)
+		return fault_errno(reterr, -ENAMETOOLONG, "%s", path);
+	fd = mkostemp(ret, O_CLOEXEC);
+	return fd < 0 ? fault_errno(reterr, -errno, "%s: cannot create a file beside it", path) : fd;
+}
+
+int file_write_check(const char *path, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = -1;
+	char target[PATH_MAX], temp[PATH_MAX];
+
+	if (is_stream(path))
+		return 0;
+	fd = beside_create(target_of(path, target), temp, reterr);
+	if (fd < 0)
+		return fd;
+	unlink(temp);
+	return 0;
+}
+
 static int file_replace(const char *path, const void *bytes, size_t size, mode_t mode, struct fault *reterr)
 {
 	_clean_(fd_closep) int fd = -1;
 	char temp[PATH_MAX];
 	int r;
 
-	if (snprintf(temp, sizeof(temp), "%s.XXXXXX", path) >= (int)sizeof(temp))
-		return fault_errno(reterr, -ENAMETOOLONG, "%s", path);
-	fd = mkostemp(temp, O_CLOEXEC);
+	fd = beside_create(path, temp, reterr);
 	if (fd < 0)
-		return fault_errno(reterr, -errno, "%s: cannot create a file beside it", path);
+		return fd;
 	r = write_all(fd, bytes, size);
 	if (r == 0 && fchmod(fd, mode) < 0)
 		r = -errno;
@@ -214,11 +242,10 @@ static int file_replace(const char *path, const void *bytes, size_t size, mode_t
 int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct fault *reterr)
 {
 	char target[PATH_MAX];
-	int r = stream_write(path, bytes, size);
 
-	if (r < 0)
-		return fault_errno(reterr, r, "%s: cannot write", path);
-	return r == 0 ? 0 : file_replace(target_of(path, target), bytes, size, mode, reterr);
+	if (is_stream(path))
+		return stream_write(path, bytes, size, reterr);
+	return file_replace(target_of(path, target), bytes, size, mode, reterr);
 }
 
 bool file_is_same(const char *a, const char *b)

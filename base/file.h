@@ -58,6 +58,12 @@ int file_write(const char *path, const void *bytes, size_t size, mode_t mode, st
 bool file_is_same(const char *a, const char *b);
 
 /**
+ * file_write_check() - would file_write() find a place for @path? To be asked before work that takes long
+ * Return: 0 or -errno with @reterr filled; nothing is left behind.
+ */
+int file_write_check(const char *path, struct fault *reterr);
+
+/**
  * file_write_scratch() - file_write() for scratch: @path, of mode 0600, may be seen half-written, and be lost by a power cut
  * Return: 0 or -errno with @reterr filled
  */

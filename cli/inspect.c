@@ -209,7 +209,7 @@ static int inspect(const char *path, const char *dir, bool as_json, struct fault
 
 	if (r == 0)
 		r = morph_data_load(image, dir, &data, reterr);
-	if (r == -ENODATA && as_json)
+	if (as_json && (r == -ENODATA || (image && r == -ENOENT))) /* none in it; its sidecar is not there */
 		nothing_json(path);
 	if (r < 0)
 		return r;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/daemon.h"
 #include "cli/shared/whose.h"
@@ -40,8 +41,23 @@ static void _printf_(2, 3) word_add(struct words *words, const char *format, ...
 	va_end(ap);
 }
 
-static int kinds_print(void)
+static int kinds_print(bool as_json)
 {
+	struct json json = json_to(stdout);
+
+	if (as_json) {
+		json_object_begin(&json, NULL);
+		json_array_begin(&json, "events");
+		for (const struct message_id *m = message_ids; m->kind; m++) {
+			json_object_begin(&json, NULL);
+			json_string(&json, "event", m->kind);
+			json_string(&json, "message_id", m->id);
+			json_object_end(&json);
+		}
+		json_array_end(&json);
+		json_object_end(&json);
+		return VERB_DONE;
+	}
 	for (const struct message_id *m = message_ids; m->kind; m++)
 		printf("%-12s %s\n", m->kind, m->id);
 	return VERB_DONE;
@@ -104,6 +120,7 @@ int log_run(int argc, char **argv)
 					       { "help", no_argument, NULL, 'h' },
 					       { NULL } };
 	static struct words words, events;
+	bool lists_kinds = false, as_json = false;
 	int option;
 
 	word_add(&words, "journalctl");
@@ -112,17 +129,22 @@ int log_run(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "fn:xh", table, NULL)) != -1) {
 		switch (option) {
 		case 'e': word_add(&events, "%s", optarg); break;
-		case 'E': return kinds_print();
+		case 'E': lists_kinds = true; break;
 		case 'f': word_add(&words, "--follow"); break;
 		case 'n': word_add(&words, "--lines=%s", optarg); break;
 		case 's': word_add(&words, "--since=%s", optarg); break;
 		case 'x': word_add(&words, "--catalog"); break;
-		case 'j': word_add(&words, "--output=json"); break;
+		case 'j':
+			as_json = true;
+			word_add(&words, "--output=json");
+			break;
 		case 'h': return verb_help("log");
 		default: return verb_usage("log");
 		}
 	}
-	if (optind + 1 < argc || events.bad)
+	if (optind + 1 < argc || events.bad || (lists_kinds && optind < argc))
 		return verb_usage("log");
+	if (lists_kinds)
+		return kinds_print(as_json);
 	return become(&words, &events, argv[optind]);
 }

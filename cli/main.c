@@ -11,6 +11,8 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "base/standard_output.h"
+#include "base/synopsis.h"
 #include "base/text.h"
 #include "cli/shared/whose.h"
 #include "cli/words.h"
@@ -76,22 +78,7 @@ const struct verb verbs[] = {
 	  "[--seen] [--json]\n"
 	  "       morph profile show|diff|merge|carry|prior|export|import ...",
 	  "turn samples into block counts; look at them, move them" },
-	{ "optimize", optimize_run,
-	  "PROGRAM --profile FILE -o FILE [--report FILE] [--cpu NAME|native|shipped] [--tune NAME]\n"
-	  "                      [--layout-only] [--no-fallback] [--rebase] [--trust-facts] [--force] "
-	  "[--jobs N] [--user NAME]\n"
-	  "                      [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--work-dir DIR] "
-	  "[--keep-work-dir]\n"
-	  "                      [--memo FILE]\n"
-	  "                      [--selftest | --no-selftest] [--selftest-timeout SECONDS] [--json]\n"
-	  "                      [--as-shipped FUNCTION]... [--as-shipped-if HASH:FUNCTION]... "
-	  "[--as-shipped-from FILE]\n"
-	  "                      [--without PASS]... [--copies FACTOR] [--no-unroll] [--vector-width BITS]\n"
-	  "                      [--library SONAME=FILE]...\n"
-	  "       morph optimize PROGRAM --check [-o FILE] [--library SONAME=FILE]...\n"
-	  "                      [--code-cache DIR]\n"
-	  "       morph optimize PROGRAM --ir FUNCTION -o FILE [--sidecar-dir DIR]\n"
-	  "       morph optimize --passes",
+	{ "optimize", optimize_run, SYNOPSIS_OPTIMIZE,
 	  "make a new generation of a program from its IR and a profile" },
 	{ "tune", tune_run,
 	  "PROGRAM [-o FILE] [--profile FILE] [--candidates NAME,...] [--error P] [--least PERCENT]\n"
@@ -160,7 +147,8 @@ const struct verb verbs[] = {
 	  "put shipped files back" },
 	{ "history", history_run, "[PATH] [--all-users] [--json] [--socket=PATH | --bus=ADDRESS]",
 	  "generations and events" },
-	{ "log", log_run, "[--event=KIND]... [-f] [-n N] [--since=TIME] [-x] [--json] [PATH] | --events",
+	{ "log", log_run,
+	  "[--event=KIND]... [-f] [-n N] [--since=TIME] [-x] [--json] [PATH] | --events [--json]",
 	  "what Morph's services wrote into the system's journal" },
 	{ "notify", notify_run,
 	  "--mail=ADDRESS | --desktop | --print [--state-file=FILE] [--all-users] [--json] [--socket=PATH | "
@@ -188,7 +176,8 @@ const struct verb verbs[] = {
 	  "init URL\n"
 	  "       morph fleet machine add NAME [-o FILE] [--for URL] [--url URL] | machine revoke NAME | "
 	  "machine list\n"
-	  "       morph fleet status | top [--days N] | name BUILD-ID NAME [--url URL] [--json]\n"
+	  "       morph fleet status | top [--days N] | diff [--days N] | name BUILD-ID NAME [--url URL] "
+	  "[--json]\n"
 	  "       morph fleet push --stream N [--report FILE] NUMBER=FILE... [--credential FILE] [--timeout "
 	  "SECONDS]\n"
 	  "       morph fleet pull BUILD-ID -o FILE | pull [--report FILE] BUILD-ID=FILE... [--credential "
@@ -260,6 +249,30 @@ static int help(FILE *out)
 	return out == stderr ? VERB_USAGE : VERB_DONE;
 }
 
+static int no_verb(const char *name)
+{
+	fprintf(stderr, "morph: no verb \"%s\"; `morph help` lists them\n", SHOWN(name));
+	return VERB_USAGE;
+}
+
+/* `morph help VERB`: as `morph VERB --help`; of those of `morph profile`, too. */
+static int help_of(int argc, char **argv)
+{
+	const struct verb *verb = verb_find(argv[0]);
+	bool sub = argc == 2 && verb && strcmp(verb->name, "profile") == 0;
+	char *words[] = { argv[0], argv[1], (char[]){ "--help" }, NULL };
+
+	if (!verb)
+		return no_verb(argv[0]);
+	if (argc > 1 + sub) {
+		fprintf(stderr, "usage: morph help [VERB]\n");
+		return VERB_USAGE;
+	}
+	if (!sub)
+		words[1] = words[2];
+	return verb->run(2 + sub, words);
+}
+
 /* `morph VERB --version`; what follows cc and c++ is the compiler's. */
 static bool asks_version(const struct verb *verb, int argc, char **argv)
 {
@@ -275,12 +288,11 @@ static int version(void)
 	return VERB_DONE;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const struct verb *verb;
 	struct fault fault = { "" };
 
-	log_init("morph", LOG_LEVEL_INFO);
 	if (argc > 1 && strcmp(argv[1], "--user") == 0) {
 		argc--;
 		argv++;
@@ -293,16 +305,22 @@ int main(int argc, char **argv)
 		return help(stderr);
 	if (argc > 2 && strcmp(argv[1], "help") == 0 && strcmp(argv[2], "--words") == 0)
 		return words_print(argc - 3, argv + 3);
+	if (argc > 2 && strcmp(argv[1], "help") == 0 && argv[2][0] != '-')
+		return help_of(argc - 2, argv + 2);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
 		return help(stdout);
 	if (strcmp(argv[1], "--version") == 0)
 		return version();
 	verb = verb_find(argv[1]);
-	if (!verb) {
-		fprintf(stderr, "morph: no verb \"%s\"; `morph help` lists them\n", SHOWN(argv[1]));
-		return VERB_USAGE;
-	}
+	if (!verb)
+		return no_verb(argv[1]);
 	if (asks_version(verb, argc, argv))
 		return version();
 	return verb->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	log_init("morph", LOG_LEVEL_INFO);
+	return standard_output_end("morph", run(argc, argv));
 }

@@ -13,6 +13,9 @@
 #include "cli/daemon.h"
 
 #define PARTS_MAX 64u
+/* With a path, what morphd reads as one message (manager/talk/framing.h). */
+#define REASON_BYTES_MAX 8192u
+#define NAME_BYTES_MAX 16384u
 
 struct pin_options {
 	struct daemon_options daemon;
@@ -84,6 +87,25 @@ static int pin_one(const struct pin_options *o, const char *argument, struct fau
 	return daemon_call(&o->daemon, "Pin", &reply, fault, "ss", path, o->reason, 0);
 }
 
+static bool fits(const char *option, const char *text, size_t most)
+{
+	if (strlen(text) <= most)
+		return true;
+	fprintf(stderr, "morph pin: %s: a text of %zu bytes; give at most %zu\n", option, strlen(text), most);
+	return false;
+}
+
+/* -1: it is well; else the exit code */
+static int texts_check(const struct pin_options *o)
+{
+	bool good = fits("--reason", o->reason, REASON_BYTES_MAX);
+
+	for (size_t i = 0; good && i < o->n_parts; i++)
+		good = fits(strcmp(o->parts[i].kind, "pass") == 0 ? "--without" : "--function",
+			    o->parts[i].name, NAME_BYTES_MAX);
+	return good ? -1 : VERB_USAGE;
+}
+
 int pin_run(int argc, char **argv)
 {
 	static const struct option table[] = { { "unpin", no_argument, NULL, 'u' },
@@ -107,6 +129,8 @@ int pin_run(int argc, char **argv)
 		else
 			code = daemon_option(&o.daemon, option, "pin");
 	}
+	if (code < 0)
+		code = texts_check(&o);
 	if (code >= 0)
 		return code;
 	if (optind == argc && (o.unpin || o.n_parts))

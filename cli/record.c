@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/prefix.h"
 #include "base/text.h"
@@ -160,6 +161,14 @@ static int poll_add(int epoll, int fd)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
+/* nohup(1): what is blocked would come all the same */
+static bool hangup_is_ignored(void)
+{
+	struct sigaction action;
+
+	return sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 /* @launch: NULL without a command. Signals are taken before anything is started, so none is missed. */
 static int ending_open(const struct launch *launch, struct ending *ret, struct fault *reterr)
 {
@@ -169,6 +178,8 @@ static int ending_open(const struct launch *launch, struct ending *ret, struct f
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	if (!hangup_is_ignored())
+		sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	ret->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (ret->epoll < 0 || ret->signals < 0 || poll_add(ret->epoll, ret->signals) < 0 ||
@@ -180,7 +191,7 @@ static int ending_open(const struct launch *launch, struct ending *ret, struct f
 
 /*
  * Is it over? Without a command an interrupt ends the recording, and what was sampled is written. A
- * command gets SIGTERM passed on (SIGINT comes to it from the terminal), and its end is what counts.
+ * command gets SIGTERM passed on (SIGINT and SIGHUP come to it from the terminal), and its end is what counts.
  */
 static bool ending_came(const struct ending *ending)
 {
@@ -386,7 +397,9 @@ int record_run(int argc, char **argv)
 
 	if (r != VERB_DONE)
 		return r < 0 ? VERB_DONE : r;
-	r = record_by_monitor(&request, &fault);
+	r = file_write_check(request.output, &fault); /* before the command is started */
+	if (r == 0)
+		r = record_by_monitor(&request, &fault);
 	if (r > 0)
 		r = sample_log_read(request.output, &log, &fault);
 	else if (r == 0)

@@ -10,6 +10,7 @@
 #include <fnmatch.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/child.h"
 #include "base/clock.h"
@@ -93,8 +94,8 @@ static int suggestion_print(const struct restart *s)
 				   "was taken back");
 	}
 	if (s->old.n_hidden)
-		fprintf(stderr, "morph restart: %zu processes are not ours to look into; root sees all\n",
-			s->old.n_hidden);
+		fprintf(stderr, "morph restart: %zu process%s not ours to look into%s\n", s->old.n_hidden,
+			s->old.n_hidden == 1 ? " is" : "es are", geteuid() == 0 ? "" : "; root sees all");
 	if (!n)
 		puts("Nothing runs the code from before.");
 	return n ? table_print(table, stdout) : 0;

@@ -64,6 +64,17 @@ static int place_open(const char *path, struct place *ret, struct fault *reterr)
 	return ret->fd < 0 ? fault_errno(reterr, -errno, "%s", path) : 0;
 }
 
+/* Before the sidecar is written: a program that cannot be replaced needs none. */
+static int place_check(const struct place *place, struct fault *reterr)
+{
+	if (faccessat(place->dir_fd, ".", W_OK | X_OK, AT_EACCESS) == 0)
+		return 0;
+	return fault_errno(reterr, -errno,
+			   "%s: cannot be replaced, for its directory cannot be written to; --keep leaves it "
+			   "as it is",
+			   place->path);
+}
+
 static int sidecar_name(const struct split *split, const struct image *image, char ret[PATH_MAX],
 			struct fault *reterr)
 {
@@ -136,6 +147,8 @@ static int split(const struct split *split, struct fault *reterr)
 	r = morph_data_load(image, NULL, &data, reterr); /* never move what is damaged */
 	if (r == 0)
 		r = morph_data_unpack(data, reterr);
+	if (r == 0 && !split->keep)
+		r = place_check(&place, reterr);
 	if (r == 0)
 		r = sidecar_name(split, image, name, reterr);
 	if (r == 0 && file_is_same(name, split->path))

@@ -73,12 +73,17 @@ static int content_try(int fd, const char *path, struct fault *reterr)
 void stranger_explain(const struct daemon_options *options, const char *path, struct fault *ret)
 {
 	_clean_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int error = fd < 0 ? errno : 0, r;
 	struct settings rules;
 	struct stat st;
-	int r = rules_get(options, &rules);
 
+	if (error == ENOENT || error == ENOTDIR) {
+		fault_set(ret, -error, "%s: does not exist, and is not known to morphd", path);
+		return;
+	}
+	r = rules_get(options, &rules);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		fault_errno(ret, -errno, "not known to morphd; and you cannot read it: %s", path);
+		fault_errno(ret, -(error ?: errno), "not known to morphd; and you cannot read it: %s", path);
 	else if (!S_ISREG(st.st_mode))
 		fault_set(ret, -EINVAL, "not known to morphd; and not a regular file: %s", path);
 	else if (content_try(fd, path, ret) < 0 || (r == 0 && rules_try(&rules, fd, path, ret) < 0))

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,9 +24,11 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "base/standard_output.h"
 #include "editor/check.h"
 #include "editor/code_directory.h"
 #include "editor/edit.h"
+#include "editor/interrupt.h"
 #include "editor/memo_file.h"
 #include "editor/options.h"
 #include "editor/report.h"
@@ -145,22 +146,6 @@ static int selftest_in_sandbox(const struct task *task)
 	return selftest_run(&test, task->program, task->result, &task->shared->fault);
 }
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	interrupted = sig;
-}
-
-static void signals_catch(void)
-{
-	struct sigaction action = { .sa_handler = on_signal };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-}
-
 /* A worker that was taken over may have written anything: its texts end where they must. */
 static void texts_end(struct outcome *outcome)
 {
@@ -183,7 +168,7 @@ static int on_tick(void *userdata)
 	size_t step = MIN(task->shared->step, (size_t)EDIT_STEPS - 1);
 
 	progress_step(&task->progress, edit_step_title(step), step, EDIT_STEPS);
-	return interrupted;
+	return interrupt_came();
 }
 
 static int in_sandbox(void *userdata)
@@ -198,8 +183,8 @@ static int in_sandbox(void *userdata)
 /* How it ended, if not by itself; @r: of sandbox_run() */
 static int end_judge(const struct task *task, int r, int status, struct fault *reterr)
 {
-	if (interrupted)
-		return fault_set(reterr, -EINTR, "cancelled by signal %d", (int)interrupted);
+	if (interrupt_came())
+		return fault_set(reterr, -EINTR, "cancelled by signal %d", interrupt_came());
 	if (r == -ETIMEDOUT)
 		return fault_set(reterr, r, "the edit took longer than %u s; see --timeout",
 				 task->arguments->timeout_s);
@@ -351,24 +336,27 @@ static int result_seal(int fd, struct fault *reterr)
 	return fault_errno(reterr, -errno, "the editor's result is still being written");
 }
 
-static int result_take(const struct task *task, struct edit_report *report, struct fault *reterr)
+static int result_open(const struct task *task, struct edit_report *report, struct image **ret,
+		       struct fault *reterr)
 {
-	_clean_(image_freep) struct image *result = NULL;
-	const struct arguments *a = task->arguments;
-	const uint8_t *bytes;
-	struct stat st;
-	size_t size;
 	int r = result_seal(task->place->out_fd, reterr);
 
 	if (r == 0)
-		r = image_open_fd(task->place->out_fd, "the editor's result", &result, reterr);
+		r = image_open_fd(task->place->out_fd, "the editor's result", ret, reterr);
 	if (r == 0)
-		r = check_images(task->program, result, reterr);
+		r = check_images(task->program, *ret, reterr);
 	if (r == 0)
-		r = selftest(task, result, report->selftest, reterr);
-	if (r < 0)
-		return r;
+		r = selftest(task, *ret, report->selftest, reterr);
 	report->selftest_ran = r > 0;
+	return MIN(r, 0);
+}
+
+static int result_write(const struct arguments *a, const struct image *result, struct fault *reterr)
+{
+	const uint8_t *bytes;
+	struct stat st;
+	size_t size;
+
 	if (stat(a->program, &st) < 0)
 		return fault_errno(reterr, -errno, "%s", a->program);
 	bytes = image_bytes(result, &size);
@@ -427,6 +415,14 @@ static int text_take(const struct task *task, int r, struct fault *reterr)
 	return error < 0 ? error : r;
 }
 
+/* That a result cannot be written is said before the work for it. */
+static int outputs_check(const struct arguments *a, struct fault *reterr)
+{
+	int r = a->out ? file_write_check(a->out, reterr) : 0;
+
+	return r == 0 && a->report ? file_write_check(a->report, reterr) : r;
+}
+
 static int inputs_open(const struct arguments *a, struct image **retprogram, struct profile **retprofile,
 		       struct fault *reterr)
 {
@@ -456,16 +452,46 @@ static int samples_check(const struct arguments *a, const struct profile *profil
 	return 0;
 }
 
-/* What was done, to those who asked for it: a file, standard output. */
-static int reports_write(const struct task *task, const struct outcome *outcome, struct fault *reterr)
+/* @path: NULL: standard output */
+static int report_make(const struct task *task, const struct outcome *outcome, const char *path,
+		       struct fault *reterr)
 {
 	const struct arguments *a = task->arguments;
-	const char *const places[] = { a->report, NULL };
-	int r = 0;
 
-	for (size_t i = a->report ? 0 : 1; i < (a->json ? 2 : 1) && r == 0; i++)
-		r = report_write(places[i], task->program, task->profile, a->profile, &a->edit,
-				 &outcome->report, &outcome->walls, reterr);
+	return report_write(path, task->program, task->profile, a->profile, &a->edit, &outcome->report,
+			    &outcome->walls, reterr);
+}
+
+/* The report is there before the generation is, and goes when that cannot be written: after a failure there is neither. */
+static int generation_take(const struct task *task, struct outcome *outcome, struct fault *reterr)
+{
+	_clean_(image_freep) struct image *result = NULL;
+	const struct arguments *a = task->arguments;
+	int r = result_open(task, &outcome->report, &result, reterr);
+
+	if (r == 0 && a->report)
+		r = report_make(task, outcome, a->report, reterr);
+	if (r < 0)
+		return r;
+	r = result_write(a, result, reterr);
+	if (r < 0 && a->report)
+		unlink(a->report);
+	if (r < 0)
+		return r;
+	memo_take(task);
+	return a->json ? report_make(task, outcome, NULL, reterr) : 0;
+}
+
+/* What came of the work; @r: of it */
+static int work_take(const struct task *task, struct outcome *outcome, int r, struct fault *reterr)
+{
+	const struct arguments *a = task->arguments;
+
+	if (arguments_edit(a))
+		return r == 0 ? generation_take(task, outcome, reterr) : r;
+	r = text_take(task, r, reterr);
+	if (a->json && (r == 0 || r == EDIT_UNTRUSTED))
+		report_check_print(a->program, r == 0, reterr);
 	return r;
 }
 
@@ -496,6 +522,8 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 
 	if (r == 0 && profile)
 		r = samples_check(a, profile, reterr);
+	if (r == 0)
+		r = outputs_check(a, reterr);
 	if (r == 0 && a->memo)
 		r = memo_file_open(a->memo, &memo, reterr);
 	if (r == 0)
@@ -515,21 +543,14 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 		walls_say(&outcome.walls);
 	if (r >= 0)
 		code_cache_take(&task);
-	if (!arguments_edit(a))
-		r = text_take(&task, r, reterr);
-	else if (r == 0)
-		r = result_take(&task, &outcome.report, reterr);
-	if (r == 0 && arguments_edit(a))
-		memo_take(&task);
-	if (r == 0 && arguments_edit(a))
-		r = reports_write(&task, &outcome, reterr);
+	r = work_take(&task, &outcome, r, reterr);
 	if (r == 0 && outcome.report.difference.text[0])
 		log_warning("%s: rebased: %s", a->program, outcome.report.difference.text);
 	workplace_end(&place, a->keep);
 	return r;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct outcome *shared =
 		mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -543,11 +564,20 @@ int main(int argc, char **argv)
 		log_error("no memory");
 		return 1;
 	}
-	log_init("morph optimize", LOG_LEVEL_INFO);
-	signals_catch();
+	interrupt_catch();
 	r = edit(&arguments, shared, &fault);
 	if (r == 0)
 		return 0;
 	log_error("%s", fault.text);
 	return r == EDIT_UNTRUSTED && arguments.edit.checks_only ? EXIT_DIFFERS : 1;
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	log_init("morph optimize", LOG_LEVEL_INFO);
+	status = standard_output_end("morph optimize", run(argc, argv));
+	interrupt_end();
+	return status;
 }

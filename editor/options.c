@@ -10,7 +10,10 @@
 #include <string.h>
 
 #include "base/config.h"
+#include "base/json.h"
+#include "base/synopsis.h"
 #include "base/text.h"
+#include "editor/code/host.h"
 #include "editor/selftest.h"
 
 /* AddressSanitizer reserves terabytes of address space: no limit on it can be set. */
@@ -21,6 +24,9 @@
 #endif
 #define DEFAULT_TIMEOUT_S 1800u
 #define COPIES_MOST 1000.0
+#define JOBS_MOST 4096u
+#define SECONDS_MOST 31536000u /* a year */
+#define MEMORY_MOST_MIB (UINT64_MAX >> 20)
 
 enum {
 	OPT_REPORT = 256,
@@ -99,29 +105,37 @@ static const struct option long_options[] = {
 
 static int usage(FILE *out)
 {
-	fputs("usage: morph optimize PROGRAM --profile FILE -o FILE [--report FILE]\n"
-	      "       [--cpu NAME|native|shipped] [--tune NAME] [--layout-only] [--no-fallback] [--rebase] "
-	      "[--trust-facts] "
-	      "[--jobs N] [--user NAME] [--work-dir DIR]\n"
-	      "       [--memory MIB] [--timeout SECONDS] [--sidecar-dir DIR] [--keep-work-dir] [--memo "
-	      "FILE]\n"
-	      "       [--selftest | --no-selftest] [--selftest-timeout SECONDS] [--force] [--json]\n"
-	      "       [--as-shipped FUNCTION]... [--as-shipped-if HASH:FUNCTION]... [--as-shipped-from "
-	      "FILE]\n"
-	      "       [--without PASS]... [--copies FACTOR] [--no-unroll] [--vector-width BITS]\n"
-	      "       [--library SONAME=FILE]...\n"
-	      "       morph optimize PROGRAM --check [-o FILE] [--library SONAME=FILE]... [--code-cache "
-	      "DIR]\n"
-	      "       morph optimize PROGRAM --ir FUNCTION -o FILE [--sidecar-dir DIR]\n"
-	      "       morph optimize --passes\n",
-	      out);
+	fputs("usage: morph optimize " SYNOPSIS_OPTIMIZE "\n", out);
 	return out == stderr ? 2 : -1;
 }
 
-static int passes_print(void)
+static void passes_json(void)
+{
+	struct json json = json_to(stdout);
+	struct edit_pass pass;
+
+	json_object_begin(&json, NULL);
+	json_array_begin(&json, "passes");
+	for (size_t i = 0; edit_pass_at(i, &pass); i++) {
+		json_object_begin(&json, NULL);
+		json_string(&json, "name", pass.name);
+		json_string(&json, "step", edit_step_name(pass.step));
+		json_string(&json, "title", pass.title);
+		json_bool(&json, "optional", pass.is_optional);
+		json_object_end(&json);
+	}
+	json_array_end(&json);
+	json_object_end(&json);
+}
+
+static int passes_print(bool as_json)
 {
 	struct edit_pass pass;
 
+	if (as_json) {
+		passes_json();
+		return -1;
+	}
 	for (size_t i = 0; edit_pass_at(i, &pass); i++)
 		printf("%-11s %-11s %s%s\n", pass.name, edit_step_name(pass.step), pass.title,
 		       pass.is_optional ? " (can be left out)" : "");
@@ -202,9 +216,10 @@ static bool functions_read(const char *path, struct arguments *a)
 			good = function_take((struct edit_kept){ .name = TAKE(line) }, a);
 		room = line ? room : 0;
 	}
-	if (!in || ferror(in))
+	a->unreadable = !in || ferror(in);
+	if (a->unreadable)
 		fprintf(stderr, "morph optimize: %s: %s\n", SHOWN(path), strerror(errno));
-	good = good && !ferror(in);
+	good = good && !a->unreadable;
 	free(line);
 	if (in)
 		fclose(in);
@@ -259,6 +274,54 @@ static bool copies_take(const char *text, struct arguments *a)
 	return a->edit.limits_copies;
 }
 
+/* A whole decimal number. */
+static bool number_take(const char *option, const char *text, uint64_t most, uint64_t *ret)
+{
+	char *end;
+	unsigned long long value;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (*text >= '0' && *text <= '9' && !*end && !errno && value <= most) {
+		*ret = value;
+		return true;
+	}
+	fprintf(stderr, "morph optimize: %s: \"%s\" is not a number from 0 to %llu\n", option, SHOWN(text),
+		(unsigned long long)most);
+	return false;
+}
+
+static bool unsigned_take(const char *option, const char *text, unsigned most, unsigned *ret)
+{
+	uint64_t value = *ret;
+	bool good = number_take(option, text, most, &value);
+
+	*ret = (unsigned)value;
+	return good;
+}
+
+static bool memory_take(const char *text, struct arguments *a)
+{
+	uint64_t mib = 0;
+	bool good = number_take("--memory", text, MEMORY_MOST_MIB, &mib);
+
+	a->memory_bytes = mib << 20;
+	return good;
+}
+
+/* "native" and "shipped" are --cpu's own words. */
+static bool cpu_take(const char *option, const char *name, bool own_words, const char **ret)
+{
+	*ret = name;
+	if ((own_words && (strcmp(name, "native") == 0 || strcmp(name, "shipped") == 0)) || host_knows(name))
+		return true;
+	fprintf(stderr,
+		"morph optimize: %s: LLVM knows no CPU \"%s\"; `" MORPH_LLVM_DIR
+		"/bin/llc -mcpu=help` lists them\n",
+		option, SHOWN(name));
+	return false;
+}
+
 static bool vectors_take(const char *text, struct arguments *a)
 {
 	static const char *const widths[] = { "0", "128", "256", "512" };
@@ -278,10 +341,10 @@ static bool argument_take(int option, struct arguments *a)
 	switch (option) {
 	case 'p': a->profile = optarg; return true;
 	case 'o': a->out = optarg; return true;
-	case 'j': a->edit.n_threads = (unsigned)strtoul(optarg, NULL, 10); return true;
+	case 'j': return unsigned_take("--jobs", optarg, JOBS_MOST, &a->edit.n_threads);
 	case OPT_REPORT: a->report = optarg; return true;
-	case OPT_CPU: a->edit.cpu = optarg; return true;
-	case OPT_TUNE: a->edit.tune = optarg; return true;
+	case OPT_CPU: return cpu_take("--cpu", optarg, true, &a->edit.cpu);
+	case OPT_TUNE: return cpu_take("--tune", optarg, false, &a->edit.tune);
 	case OPT_LAYOUT_ONLY: a->edit.layout_only = true; return true;
 	case OPT_NO_FALLBACK: a->no_fallback = true; return true;
 	case OPT_COPIES: return copies_take(optarg, a);
@@ -291,9 +354,10 @@ static bool argument_take(int option, struct arguments *a)
 	case OPT_TRUST_FACTS: a->edit.trusts_facts = true; return true;
 	case OPT_USER: a->user = optarg; return true;
 	case OPT_WORK: a->work = absolute(optarg); return true;
-	case OPT_MEMORY: a->memory_bytes = strtoull(optarg, NULL, 10) << 20; return true;
-	case OPT_TIMEOUT: a->timeout_s = (unsigned)strtoul(optarg, NULL, 10); return true;
-	case OPT_SELFTEST_TIMEOUT: a->selftest_timeout_s = (unsigned)strtoul(optarg, NULL, 10); return true;
+	case OPT_MEMORY: return memory_take(optarg, a);
+	case OPT_TIMEOUT: return unsigned_take("--timeout", optarg, SECONDS_MOST, &a->timeout_s);
+	case OPT_SELFTEST_TIMEOUT:
+		return unsigned_take("--selftest-timeout", optarg, SECONDS_MOST, &a->selftest_timeout_s);
 	case OPT_SELFTEST: a->selftest = true; return true;
 	case OPT_NO_SELFTEST: a->no_selftest = true; return true;
 	case OPT_KEEP: a->keep = true; return true;
@@ -315,6 +379,7 @@ static bool argument_take(int option, struct arguments *a)
 
 int arguments_parse(int argc, char **argv, struct arguments *ret)
 {
+	bool lists_passes = false;
 	int option;
 
 	*ret = (struct arguments){ .memory_bytes = DEFAULT_MEMORY_BYTES,
@@ -323,13 +388,15 @@ int arguments_parse(int argc, char **argv, struct arguments *ret)
 	while ((option = getopt_long(argc, argv, "p:o:j:h", long_options, NULL)) != -1) {
 		if (option == 'h')
 			return usage(stdout);
-		if (option == OPT_PASSES)
-			return passes_print();
 		if (option == OPT_VERSION)
 			return version_print();
-		if (!argument_take(option, ret))
-			return usage(stderr);
+		if (option == OPT_PASSES)
+			lists_passes = true;
+		else if (!argument_take(option, ret))
+			return ret->unreadable ? 1 : usage(stderr);
 	}
+	if (lists_passes)
+		return passes_print(ret->json);
 	/* What only is placed anew keeps its instructions. */
 	if (!ret->edit.cpu)
 		ret->edit.cpu = ret->edit.layout_only ? "shipped" : "native";
@@ -337,7 +404,7 @@ int arguments_parse(int argc, char **argv, struct arguments *ret)
 		ret->edit.cpu = NULL;
 	if (optind != argc - 1 || (ret->n_libraries && ret->edit.ir_of) ||
 	    (!arguments_edit(ret) && (ret->edit.n_as_shipped || ret->edit.passes_off || ret->memo)) ||
-	    (ret->edit.ir_of && (ret->edit.checks_only || ret->profile)) ||
+	    (ret->edit.ir_of && (ret->edit.checks_only || ret->profile || ret->json)) ||
 	    (ret->code_cache && !ret->edit.checks_only) || (!ret->edit.checks_only && !ret->out) ||
 	    (arguments_edit(ret) && !ret->profile))
 		return usage(stderr);

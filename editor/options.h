@@ -27,6 +27,7 @@ struct arguments {
 	bool no_fallback;	    /* an edit that fails is not tried again with the code as shipped */
 	bool json;		    /* the report, on standard output */
 	bool keep;		    /* leave the work directory with all stages for a look */
+	bool unreadable;	    /* a file that an option names */
 	bool selftest, no_selftest; /* run it whoever owns the program; never run it */
 };
 
@@ -38,6 +39,7 @@ static inline bool arguments_edit(const struct arguments *a)
 
 /**
  * arguments_parse() - @ret keeps pointers into @argv, into itself, and to paths that live as long as the process
- * Return: 0; -1: done, what was asked for (help, version, passes) is printed; 2: usage is printed on standard error.
+ * Return: 0; -1: done, what was asked for (help, version, passes) is printed; 1: a file that an option
+ * names cannot be read, which is said; 2: usage is printed on standard error.
  */
 int arguments_parse(int argc, char **argv, struct arguments *ret);

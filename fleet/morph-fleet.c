@@ -76,6 +76,11 @@ static int machine_add(const struct options *o, struct database *db, const char 
 	return 0;
 }
 
+static bool is_of_machine(const char *word)
+{
+	return strcmp(word, "list") == 0 || strcmp(word, "add") == 0 || strcmp(word, "revoke") == 0;
+}
+
 static int run_machine(const struct options *o, struct database *db, struct fault *reterr)
 {
 	const char *what = o->words[0], *name = o->n > 1 ? o->words[1] : NULL;
@@ -296,6 +301,12 @@ static bool number_read(const char *text, uint64_t max, uint64_t *ret)
 	return !errno && *text >= '0' && *text <= '9' && !*end && *ret <= max;
 }
 
+static int no_verb(const char *of, const char *name)
+{
+	fprintf(stderr, "morph %s: no verb \"%s\"; `morph fleet --help` lists them\n", of, SHOWN(name));
+	return 2;
+}
+
 /* 0; 1: --help; -EINVAL */
 static int options_parse(int argc, char **argv, struct options *o)
 {
@@ -395,9 +406,13 @@ int main(int argc, char **argv)
 		return usage(stdout);
 	while (verb->name && strcmp(verb->name, argv[1]) != 0)
 		verb++;
-	r = verb->name ? options_parse(argc - 1, argv + 1, &o) : -EINVAL;
+	if (!verb->name)
+		return no_verb("fleet", argv[1]);
+	r = options_parse(argc - 1, argv + 1, &o);
 	if (r != 0 || o.n < verb->min || o.n > verb->max)
 		return usage(r > 0 ? stdout : stderr);
+	if (verb->run == run_machine && !is_of_machine(o.words[0]))
+		return no_verb("fleet machine", o.words[0]);
 	r = connect_to(&o, verb, &db, &fault);
 	if (r == 0)
 		r = verb->run(&o, db, &fault);

@@ -330,6 +330,20 @@ static int override_add(struct morphd *d, const char *prefix, const char *value)
 	return 0;
 }
 
+/* -1: they go together; else the exit code. */
+static int options_check(const struct morphd *d)
+{
+	for (size_t i = 0; i < d->n_overrides; i++)
+		if (!strchr(d->overrides[i], '=')) {
+			log_error("--set %s: must be KEY=VALUE", d->overrides[i]);
+			return 2;
+		}
+	if (!d->fall_through || d->is_user)
+		return -1;
+	log_error("--fall-through: goes with --user");
+	return 2;
+}
+
 /* -1: go on; else the exit code. */
 static int options_parse(struct morphd *d, int argc, char **argv)
 {
@@ -371,7 +385,7 @@ static int options_parse(struct morphd *d, int argc, char **argv)
 		}
 	}
 	if (r == 0 && optind == argc)
-		return -1;
+		return options_check(d);
 	fputs("usage: morphd [OPTION...]; `morphd --help` lists the options\n", stderr);
 	return 2;
 }
@@ -379,8 +393,6 @@ static int options_parse(struct morphd *d, int argc, char **argv)
 /* A user's own has files and a socket of its own, and no bus. */
 static int user_take(struct morphd *d, char config[PATH_MAX], struct fault *reterr)
 {
-	if (d->fall_through && !d->is_user)
-		return fault_set(reterr, -EINVAL, "--fall-through: goes with --user");
 	if (!d->is_user)
 		return 0;
 	if (!d->bus_address)

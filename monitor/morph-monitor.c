@@ -277,9 +277,17 @@ static int timeout_until(uint64_t when_ns)
 	return (int)MIN(ms, 60000.0);
 }
 
+/* A hangup asks the service to look for requests; it ends what writes one file, unless it is ignored (nohup(1)). */
+static bool hangup_ends(const struct monitor_settings *settings)
+{
+	struct sigaction action;
+
+	return settings->output && !(sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_IGN);
+}
+
 /* Return: 1 when it is time to end. */
-static int wait_once(struct monitor *monitor, int signals, uint64_t end_ns, bool is_recorder,
-		     struct fault *reterr)
+static int wait_once(struct monitor *monitor, const struct monitor_settings *settings, int signals,
+		     uint64_t end_ns, bool is_recorder, struct fault *reterr)
 {
 	uint64_t next = MIN(monitor_next_ns(monitor), end_ns);
 	int timeout = timeout_until(next);
@@ -298,7 +306,7 @@ static int wait_once(struct monitor *monitor, int signals, uint64_t end_ns, bool
 	if (r < 0)
 		return r;
 	while (read(signals, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo != SIGHUP)
+		if (info.ssi_signo != SIGHUP || hangup_ends(settings))
 			return 1;
 		monitor_requests(monitor);
 	}
@@ -314,7 +322,7 @@ static int loop(struct monitor *monitor, const struct monitor_settings *settings
 	if (settings->duration_s > 0)
 		end_ns = clock_ns(CLOCK_MONOTONIC) + (uint64_t)(settings->duration_s * 1e9);
 	for (;;) {
-		r = wait_once(monitor, signals, end_ns, is_recorder, reterr);
+		r = wait_once(monitor, settings, signals, end_ns, is_recorder, reterr);
 		if (r != 0)
 			break;
 		if (clock_ns(CLOCK_MONOTONIC) < monitor_next_ns(monitor) || settings->once)

@@ -181,6 +181,12 @@ static int stored_find(struct benchmark *b, struct fault *reterr)
 		r = benchmark_of(b->program, b->sidecar_dir, &b->stored, reterr);
 	else if (r == 0)
 		r = benchmark_of(shipped, b->sidecar_dir, &b->stored, reterr);
+	else if (r == -ENOENT || r == -EACCES)
+		r = fault_set(
+			reterr, r,
+			"%s: a generation, and morphd's store has not its shipped file, which names the "
+			"command; give one with --command, or the shipped file in place of the program",
+			b->program);
 	b->command = b->stored;
 	return r;
 }

@@ -310,11 +310,24 @@ static int report_write(struct bisect *b, struct fault *reterr)
 	return bug_write(&b->subject, &bug, reterr);
 }
 
+/* It is made at the end; that it cannot be is said before all the work. */
+static int report_check(const char *path, struct fault *reterr)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == 0)
+		return fault_set(reterr, -EEXIST, "%s: is there already; name a directory that is not", path);
+	return file_write_check(path, reterr);
+}
+
 int bisect_all(struct bisect *b, struct fault *reterr)
 {
 	int r;
 
 	b->fault = reterr;
+	r = b->report ? report_check(b->report, reterr) : 0;
+	if (r < 0)
+		return r;
 	sigaction(SIGINT, &(struct sigaction){ .sa_handler = on_signal }, NULL);
 	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = on_signal }, NULL);
 	sigaction(SIGHUP, &(struct sigaction){ .sa_handler = on_signal }, NULL);

@@ -395,6 +395,10 @@ static void result_print(const struct request *request, const struct work *work)
 	if (request->keeps_seen)
 		printf("%s: %.0f samples of the shipped file kept as they were seen\n",
 		       SHOWN(request->output), seen_samples(profile));
+	if (request->keeps_seen && profile->n_seen && verdict.level == VERDICT_EMPTY) {
+		puts(verdict.sentence);
+		return;
+	}
 	printf("%s: %.0f samples", SHOWN(request->output), profile->samples);
 	if (request->from)
 		printf(" (%.0f new)", work->new_samples);

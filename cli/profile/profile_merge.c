@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/verb.h"
+#include "profiles/store/seen.h"
 
 struct inputs {
 	struct profile **profiles; /* owned */
@@ -75,14 +76,19 @@ static void result_print(const struct profile *profile, size_t n, const char *ou
 
 	verdict_of(profile, &verdict);
 	if (!as_json) {
-		printf("%s: %zu profiles, %.0f samples, %zu functions\n%s\n", SHOWN(output), n,
-		       profile->samples, profile->n_functions, verdict.sentence);
+		printf("%s: %zu profiles, %.0f samples, %zu functions", SHOWN(output), n, profile->samples,
+		       profile->n_functions);
+		if (profile->n_seen)
+			printf(", %.0f samples kept as they were seen", seen_samples(profile));
+		printf("\n%s\n", verdict.sentence);
 		return;
 	}
 	json_object_begin(&json, NULL);
 	json_string(&json, "profile", output);
 	json_u64(&json, "merged", n);
 	json_double(&json, "samples", profile->samples);
+	if (profile->n_seen)
+		json_double(&json, "seen_samples", seen_samples(profile));
 	json_u64(&json, "functions", profile->n_functions);
 	json_string(&json, "verdict", verdict_name(verdict.level));
 	json_object_end(&json);

@@ -242,5 +242,7 @@ int report_run(int argc, char **argv)
 		return r < 0 ? VERB_DONE : r;
 	/* The recorder's pids are the request's own: it must not have moved. */
 	request.recorder.pids = request.pids;
+	if (report_check(&request, &fault) < 0)
+		return verb_refuse("report", &fault);
 	return report_work(&request, &fault) < 0 ? verb_fail("report", &fault) : VERB_DONE;
 }

@@ -44,6 +44,8 @@ struct report_view {
 	size_t first, end;	 /* of rows */
 };
 
+/** report_check() - can all of it be told apart? Before report_work(). 0; -EINVAL with @reterr */
+int report_check(struct report_request *request, struct fault *reterr);
 /** report_work() - all of it; -ENODATA: no samples; -errno; with @reterr */
 int report_work(struct report_request *request, struct fault *reterr);
 

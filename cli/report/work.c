@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "cli/report/export.h"
 #include "cli/report/page.h"
 #include "cli/shared/demangle.h"
@@ -146,10 +147,14 @@ static int page_make(const struct report_request *request, const struct ran *ran
 }
 
 /* Of processes is known how much time they took, not of what; only of what is sampled now is both known. */
-static int owners_check(const struct report_request *request, struct fault *reterr)
+int report_check(struct report_request *request, struct fault *reterr)
 {
-	unsigned known = 1u << BY_PROCESS | 1u << BY_UNIT | 1u << BY_USER, by = request->rows.by;
+	unsigned known = 1u << BY_PROCESS | 1u << BY_UNIT | 1u << BY_USER, by;
 
+	for (size_t i = 0; i < request->n_filters; i++)
+		request->rows.by |= dimension_bits(request->filters[i].dimension);
+	rows_needs(request->rows.by, &request->ran);
+	by = request->rows.by;
 	if (request->n_paths)
 		known |= 1u << BY_LOG;
 	if (!request->ran.processes || request->live_s > 0 || !(by & ~known))
@@ -168,17 +173,15 @@ int report_work(struct report_request *request, struct fault *reterr)
 {
 	_clean_(ran_done) struct ran ran = { 0 };
 	_clean_(rows_done) struct rows rows = { 0 };
-	int r;
+	int r = 0;
 
-	for (size_t i = 0; i < request->n_filters; i++)
-		request->rows.by |= dimension_bits(request->filters[i].dimension);
-	rows_needs(request->rows.by, &request->ran);
-	r = owners_check(request, reterr);
-	if (r < 0)
-		return r;
 	request->ran.sum = request->page;
 	request->ran.stacks =
 		request->page || (request->exporter && !request->is_by_told && !request->n_filters);
+	if (request->page || request->output)
+		r = file_write_check(request->page ?: request->output, reterr);
+	if (r < 0)
+		return r;
 	ran_init(&request->ran, &ran);
 	r = ran_read(request, &ran, reterr);
 	if (r < 0)

@@ -22,6 +22,17 @@
 #define HOT_SHARE 0.99
 #define ANALYSIS_DEFAULT_LOG "morph.samples" /* what `morph record` writes without -o */
 
+/* The number after the last "=" of "FUNCTION[+OFFSET]=EXECUTIONS"; 0: there is none */
+static double executions_of(const char *text)
+{
+	const char *equals = strrchr(text, '=');
+	char *end = NULL;
+	double executions = equals ? strtod(equals + 1, &end) : 0;
+
+	return equals && end != equals + 1 && !*end && executions > 0 && isfinite(executions) ? executions :
+												0;
+}
+
 int analysis_option(int option, char *value, char *logs[ANALYSIS_MAX_LOGS], struct analysis_request *request)
 {
 	double ghz;
@@ -34,7 +45,9 @@ int analysis_option(int option, char *value, char *logs[ANALYSIS_MAX_LOGS], stru
 		logs[request->n_samples++] = value;
 		return 1;
 	case 'c':
-		if (request->n_anchors == ANALYSIS_MAX_COUNTS)
+		if (executions_of(value) <= 0)
+			fprintf(stderr, "--count %s: not FUNCTION[+OFFSET]=EXECUTIONS\n", SHOWN(value));
+		if (executions_of(value) <= 0 || request->n_anchors == ANALYSIS_MAX_COUNTS)
 			return -EINVAL;
 		request->anchors[request->n_anchors++] = value;
 		return 1;
@@ -301,10 +314,7 @@ static int anchor_set(const struct analysis *a, const char *text, struct cycles_
 	const struct block_function *function;
 	char *end = NULL;
 
-	if (equals)
-		ret->executions = strtod(equals + 1, &end);
-	if (!equals || end == equals + 1 || *end || !(ret->executions > 0) || !isfinite(ret->executions))
-		return fault_set(reterr, -EINVAL, "--count %s: not FUNCTION[+OFFSET]=EXECUTIONS", text);
+	ret->executions = executions_of(text); /* analysis_option() took no other */
 	plus = memchr(text, '+', (size_t)(equals - text));
 	function = function_named(a->map, text, (size_t)((plus ? plus : equals) - text));
 	if (function)

@@ -11,7 +11,9 @@ int output_write(const char *path, const struct buffer *bytes, struct fault *ret
 {
 	if (path)
 		return file_write(path, bytes->data, bytes->size, 0644, reterr);
-	if ((bytes->size && fwrite(bytes->data, bytes->size, 1, stdout) != 1) || fflush(stdout) != 0)
-		return fault_errno(reterr, -errno, "standard output");
-	return 0;
+	if ((!bytes->size || fwrite(bytes->data, bytes->size, 1, stdout) == 1) && fflush(stdout) == 0)
+		return 0;
+	fault_errno(reterr, -errno, "standard output");
+	clearerr(stdout); /* it is said */
+	return -EIO;
 }

@@ -469,6 +469,16 @@ static int refuse(const char *option, const char *value)
 	return VERB_USAGE;
 }
 
+/* -1: there are such candidates; else the exit code */
+static int names_check(const char *names)
+{
+	struct candidates_request request = { .names = names };
+	struct candidates ignored;
+	struct fault fault;
+
+	return candidates_choose(&request, &ignored, &fault) < 0 ? verb_refuse("tune", &fault) : -1;
+}
+
 /* A number option into its place; -1: it is good */
 static int number_take(struct tune *tune, int option, const char *value)
 {
@@ -500,7 +510,12 @@ static int arguments_parse(int argc, char **argv, struct tune *tune)
 		switch (option) {
 		case 'o': tune->output = optarg; break;
 		case 'p': tune->given_profile = optarg; break;
-		case 'c': tune->names = optarg; break;
+		case 'c':
+			tune->names = optarg;
+			code = names_check(tune->names);
+			if (code >= 0)
+				return code;
+			break;
 		case 'j': tune->jobs = optarg; break;
 		case 'J': tune->json = true; break;
 		case OPT_IGNORE: tune->ignores_output = true; break;

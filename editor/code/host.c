@@ -3,12 +3,18 @@
 #define _GNU_SOURCE
 #include "editor/code/host.h"
 
+#include <errno.h>
 #include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/macro.h"
 #include "editor/ir/ir.h"
@@ -64,6 +70,36 @@ char *host_tune(void)
 
 	LLVMDisposeMessage(name);
 	return copy;
+}
+
+/* What LLVM has to say of the CPU @name goes to @said. */
+_noreturn_ static void knows_child(const char *name, int said)
+{
+	char *triple = LLVMGetDefaultTargetTriple(), *error;
+	LLVMTargetRef target;
+
+	LLVMInitializeNativeTarget();
+	if (dup2(said, STDERR_FILENO) < 0 || LLVMGetTargetFromTriple(triple, &target, &error) ||
+	    !LLVMCreateTargetMachine(target, triple, name, "", LLVMCodeGenLevelDefault, LLVMRelocPIC,
+				     LLVMCodeModelDefault))
+		_exit(1);
+	_exit(0);
+}
+
+bool host_knows(const char *name)
+{
+	_clean_(fd_closep) int said = memfd_create("morph-edit", MFD_CLOEXEC);
+	pid_t pid = *name && said >= 0 ? fork() : -1;
+	int status = 1;
+	struct stat st;
+
+	if (pid < 0)
+		return *name; /* the compiler says it */
+	if (pid == 0)
+		knows_child(name, said);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status == 0 && fstat(said, &st) == 0 && st.st_size == 0;
 }
 
 /* What a function adds to its target or takes away: "+fma,-sse" */

@@ -6,6 +6,7 @@
  */
 
 #include <llvm-c/Types.h>
+#include <stdbool.h>
 
 /**
  * host_cpu() - what code for this machine may use, by LLVM's name; owned by the caller (free()), NULL when memory is short
@@ -14,6 +15,12 @@
 char *host_cpu(void);
 /** host_tune() - LLVM's name of this machine's CPU, e.g. "znver4"; likewise */
 char *host_tune(void);
+
+/**
+ * host_knows() - is @name a CPU of this machine's architecture that LLVM knows?
+ * It has no other way to say so than to print a warning: a child asks, whose standard error is looked at.
+ */
+bool host_knows(const char *name);
 
 /**
  * host_retarget() - let every function of @module use what @cpu has, scheduled for @tune

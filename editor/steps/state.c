@@ -16,13 +16,13 @@ static int data_check(struct edit *edit, struct fault *reterr)
 	const struct morph_data *data = edit->data;
 	const char *path = image_path(edit->program);
 
-	if (edit->profile && !build_id_is_equal(&data->build_id, &edit->profile->build_id))
-		return fault_set(reterr, -EXDEV,
-				 "%s: the profile is of another build; make one with `morph profile`", path);
 	if (data->origin.size)
 		return fault_set(reterr, -ENODATA,
 				 "%s: a generation, without IR; edit the shipped file it was made from",
 				 path);
+	if (edit->profile && !build_id_is_equal(&data->build_id, &edit->profile->build_id))
+		return fault_set(reterr, -EXDEV,
+				 "%s: the profile is of another build; make one with `morph profile`", path);
 	if (data->selftest && snprintf(edit->report->selftest, sizeof(edit->report->selftest), "%s",
 				       data->selftest) >= (int)sizeof(edit->report->selftest))
 		return fault_set(reterr, -E2BIG, "%s: its self-test is a command of more than %zu bytes",

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "profiles/store/seen.h"
+
 #define FEW_SAMPLES 1000 /* below, the blocks not seen yet are a good part of all */
 
 /* 1 / sum of the counts of @f, 0 when there are none. */
@@ -72,7 +74,12 @@ static void sentence_put(const struct profile *profile, struct verdict *ret)
 	};
 	const char *at_least = profile->samples < FEW_SAMPLES ? "at least " : "about ";
 
-	if (ret->level == VERDICT_EMPTY)
+	if (ret->level == VERDICT_EMPTY && profile->n_seen)
+		snprintf(ret->sentence, sizeof(ret->sentence),
+			 "no counts yet: `morph profile prior` estimates them from %.0f samples that were "
+			 "kept",
+			 seen_samples(profile));
+	else if (ret->level == VERDICT_EMPTY)
 		strcpy(ret->sentence, "no samples: nothing is known about this module");
 	else if (ret->level == VERDICT_EXACT)
 		strcpy(ret->sentence, "exact counts: nothing is left to chance");

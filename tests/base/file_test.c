@@ -176,6 +176,8 @@ TEST(what_cannot_be_replaced_is_written_to)
 	CHECK(written("to", text) == S_IFREG && strcmp(text, "new") == 0);
 	CHECK(file_is_same("to", "link") && !file_is_same("to", "pipe") && !file_is_same("to", "nothing"));
 	CHECK(file_write(".", "text", 4, 0644, &fault) == -EISDIR);
+	CHECK(file_write_check(".", &fault) == -EISDIR && file_write_check("/dev/full", &fault) == 0);
+	CHECK(file_write_check("link", &fault) == 0 && file_write_check("none/file", &fault) == -ENOENT);
 
 	/* A link that somebody else put there leads nowhere. */
 	CHECK(symlink("to", "theirs") == 0);

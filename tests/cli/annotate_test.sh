@@ -162,7 +162,7 @@ refused 1 'it was replaced since' other/kernels -s divide.samples
 refused 1 'have no samples of it' /bin/sh -s divide.samples
 refused 1 'no samples in a function "nothing"' ./kernels nothing -s divide.samples
 refused 1 'no sampled function of that name' ./kernels -s divide.samples --count nothing=5
-refused 1 'not FUNCTION[+OFFSET]=EXECUTIONS' ./kernels -s divide.samples --count divide
+refused 2 'not FUNCTION[+OFFSET]=EXECUTIONS' ./kernels -s divide.samples --count divide
 refused 2 'no sample log is named, and there is no morph.samples here' ./kernels
 refused 2 usage ./kernels -s divide.samples --clock 0
 

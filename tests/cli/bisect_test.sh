@@ -51,7 +51,10 @@ grep -q '^runs:' report/1-runs/shipped.s && grep -qx 'runs\(\.m0\)\?:' report/1-
 ! cmp -s report/1-runs/shipped.s report/1-runs/generation.s || fail "the same code twice"
 grep -qF 'The command: ./twins 1000' report/README || fail "$(cat report/README)"
 bisect 1 twins --report report -- ./twins 1000
-says "report: File exists"
+says "report: is there already"
+bisect 1 twins --report none/report -- sh -c 'touch ran; exit 1'
+says "none/report: cannot create a file beside it: No such file"
+[ ! -e ran ] || fail "the command ran for a report that cannot be"
 
 echo "the program itself is never touched, and nothing is left behind"
 [ "$before" = "$(sha256sum twins)" ] || fail "the program was changed"

@@ -42,6 +42,13 @@ said=$(morphd --root="$root" --check-config 2>&1) && fail "morphd takes it"
 rm "$root/etc/morph/morphd.conf.d/60-typo.conf"
 morph config --root="$root" no_such_key 2>/dev/null && fail "an unknown key is no error"
 morphd --root="$root" --check-config || fail "morphd does not take a good configuration"
+morphd --check-config >"$root/printed" && morphd --config="$root/printed" --check-config | cmp - "$root/printed" ||
+	fail "what --check-config prints is not read back: $(head -n 3 "$root/printed")"
+for wrong in --set=watch_time --fall-through; do
+	status=0
+	said=$(morphd --root="$root" $wrong 2>&1) || status=$?
+	[[ $status == 2 && $said == *"${wrong%=*}"* ]] || fail "$wrong: $status, $said"
+done
 
 # The manual and the shipped file know every key, and no other.
 morph config --root=/nonexistent --json | jq -r '.settings[] | select(.program == "morphd") | .key' | sort >"$root/keys"

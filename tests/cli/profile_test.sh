@@ -103,9 +103,12 @@ refused 1 'nothing to carry over' "$morph" profile carry a.prof shipped --sideca
 
 echo "what was seen adds up before counts are estimated: two machines are one with the samples of both"
 "$morph" record -q -F 2000 -o c.samples ./shipped
-profile shipped a.samples --seen -o seen-a.prof | says 'kept as they were seen'
+profile shipped a.samples --seen -o seen-a.prof >seen.txt
+grep -q 'kept as they were seen' seen.txt && grep -q '^no counts yet: .morph profile prior. ' seen.txt && ! grep -q ' 0 samples' seen.txt ||
+	fail "--seen: $(cat seen.txt)"
 profile shipped c.samples --seen -o seen-c.prof --json | holds 'j["seen_samples"] > 50 and j["samples"] == 0'
 "$morph" profile merge seen-a.prof seen-c.prof -o seen.prof >merged.txt
+grep -q 'functions, [0-9]* samples kept as they were seen$' merged.txt && grep -q '^no counts yet: ' merged.txt || fail "$(cat merged.txt)"
 "$morph" profile show seen.prof | says 'no counts were estimated'
 "$morph" profile prior seen.prof shipped --sidecar-dir side -o estimated.prof >/dev/null
 profile shipped a.samples c.samples -o one.prof >/dev/null

@@ -198,6 +198,7 @@ refused 2 'not usable' --only image first.samples
 refused 2 'not usable' --since sometime first.samples
 refused 2 'not usable' --limit -1 first.samples
 refused 2 usage --live 1 first.samples
+refused 1 'none/page.html: ' --live 100 --html none/page.html
 refused 2 usage -p 1 first.samples
 refused 2 '--live samples now' --live 1 --since today
 echo "whose time it was: by process, unit and user, of logs that tell; of others it is nobody's"
@@ -217,8 +218,8 @@ holds '[(r["process"], r["unit"], r["user"]) for r in rows if r["samples"] == 80
 holds '{r["log"]: r["samples"] for r in rows if r["unit"] == "?"} == {"first.samples": 1000, "owners.samples": 20}' --by unit,log owners.samples first.samples
 holds 'len(rows) == 2 and all(r["unit"] == "cron.service" for r in rows)' --by process --only 'unit=cron*' owners.samples
 "$morph" report --by process owners.samples | says 'ba\\x1bsh'
-refused 1 'or by image and what belongs to it, not by both' --by unit,image owners.samples
-refused 1 'or by mode' --by unit,mode owners.samples
+refused 2 'or by image and what belongs to it, not by both' --by unit,image owners.samples
+refused 2 'or by mode' --by unit,mode owners.samples
 refused 1 'nothing.samples' nothing.samples
 refused 1 'empty/state.db' --state "$work/empty"
 

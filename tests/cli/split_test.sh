@@ -80,6 +80,18 @@ chmod 4755 home/new
 setpriv --reuid=65534 --regid=65534 --clear-groups "$work/morph" split -o "$work/home/sidecar" home/new >>split.log
 [ "$(stat -c '%u %a' home/new)" = '65534 755' ]
 
+echo "a program that cannot be replaced keeps its data, and gets no sidecar"
+mkdir -m 755 owned
+cp whole owned/prog
+! setpriv --reuid=65534 --regid=65534 --clear-groups "$work/morph" split -o "$work/home/none" owned/prog >said.txt 2>&1
+grep -q 'cannot be replaced' said.txt && [ ! -e home/none ]
+
+echo "a sidecar that is not there: JSON says that there are no data, too"
+cp whole owned/apart
+"$MORPH_BIN/morph" split -o owned/apart.morph owned/apart >>split.log
+"$MORPH_BIN/morph" inspect --json owned/apart 2>/dev/null >said.txt && false
+grep -q '"morph": false' said.txt
+
 echo "a directory that becomes a link while it is worked in"
 attacked "$work/home/link" "$work/home/real" "$work/victim"
 rounds home/link/prog

@@ -33,6 +33,53 @@ cmp <(./vm 77 5) <(./vm.new 77 5)
 ran() { python3 -c 'import json; print(*json.load(open("report.json"))["pass_cpu_seconds"])'; }
 [ "$(ran)" = "${passes[*]}" ] || fail "the table is ${passes[*]}; what ran is $(ran)"
 
+"$morph" optimize --passes --json | python3 -c 'import json, sys; print(*[p["name"] for p in json.load(sys.stdin)["passes"]])' >said.txt
+[ "$(cat said.txt)" = "${passes[*]}" ] || fail "--passes --json: $(cat said.txt)"
+
+echo "verbs: each is in morph(1), and has help by both ways; others are refused"
+mapfile -t verbs < <("$morph" help --words | cut -f 1 | grep -vxE 'help|c\+\+|--.*')
+some "${verbs[@]}"
+for verb in "${verbs[@]}"; do
+	grep -qx "\.It Xr morph-$verb 1" "$MORPH_SOURCE/docs/man/morph.1" || fail "morph(1) lacks $verb"
+	cmp <("$morph" help "$verb") <("$morph" "$verb" --help)
+done
+cmp <("$morph" help profile show) <("$morph" profile show --help)
+refused 'morph: no verb "nonsense"' "$morph" help nonsense
+refused 'usage: morph help' "$morph" help record true
+[ "$("$morph" optimize vm --passes --help)" = "$("$morph" optimize --help | sed '/^$/,$ d')" ] || fail "two usages of optimize"
+if [ -x "$MORPH_BIN/morph-fleet" ]; then
+	"$morph" fleet --help | says 'diff'
+	refused 'morph fleet: no verb "foo"' "$morph" fleet foo
+	refused 'morph fleet machine: no verb "foo"' "$morph" fleet machine foo
+fi
+
+echo "standard output that cannot be written is a failure, and says why; that nobody reads it is none"
+for words in --help "help profile" "inspect vm --json" "dump vm.prof" "profile show vm.prof" "annotate vm -s vm.samples" \
+	"blocks vm vm_run -s vm.samples" "report vm.samples" "tune --list" "log --events" "config --json" "optimize --passes" \
+	"optimize vm --check --json" "optimize vm --force --profile vm.prof -o vm.full --json"; do
+	status=0
+	# shellcheck disable=SC2086
+	"$morph" $words >/dev/full 2>err.txt || status=$?
+	[ $status -eq 1 ] && [ "$(grep -c 'standard output: No space left on device$' err.txt)" -eq 1 ] ||
+		fail "$words: exit status $status, $(cat err.txt)"
+done
+(trap '' PIPE; "$morph" dump vm --json 2>err.txt; echo $? >status.txt) | head -c 1 >/dev/null
+[ "$(cat status.txt)" = 0 ] && [ ! -s err.txt ] || fail "a closed pipe: $(cat status.txt err.txt)"
+
+echo "numbers and CPUs that are none are refused by name and value"
+edit=("$morph" optimize vm --force --profile vm.prof -o vm.refused)
+for option in --jobs --memory --timeout --selftest-timeout; do
+	for value in x -1 1x "" 18446744073709551617; do
+		refused "$option: \"$value\" is not a number from 0 to " "${edit[@]}" $option "$value"
+	done
+done
+for option in --cpu --tune; do
+	refused "$option: LLVM knows no CPU \"foo\"" "${edit[@]}" $option foo
+	! grep -q 'processor' err.txt || fail "LLVM says, too: $(cat err.txt)"
+done
+"${edit[@]}" --cpu x86-64-v2 --tune znver4 --jobs 0 --memory 0 --timeout 0 --selftest-timeout 0
+refused 'no candidate "foo"' "$morph" tune vm --candidates foo -- ./vm 3000 2
+
 echo "layout-only edits leave out what needs no counts, and nothing else"
 "$morph" optimize vm --force --profile vm.prof --layout-only -o vm.layout --report report.json
 [ "$(ran)" = "$(tr ' ' '\n' <<<"${passes[*]}" | grep -vxE 'retarget|promote|optimize|recount' | paste -sd ' ')" ] ||

@@ -141,6 +141,17 @@ refused "a truncated program" "" "$morph" optimize short --force --profile vm.pr
 refused "a missing directory" "No such file" "$morph" optimize vm --force --profile vm.prof -o none/x
 [ ! -e x ] || fail "a refused edit left a file"
 
+refused "a generation" "without IR; edit the shipped file" "$morph" optimize vm.new --force --profile vm.prof -o x
+refused "a missing list of functions" "nofile: No such file" "$morph" optimize vm --force --profile vm.prof --as-shipped-from nofile -o x
+refused "a report in a missing directory" "none/report.json: .*No such file" \
+	"$morph" optimize vm --force --profile vm.prof --report none/report.json -o x
+refused "a directory as output" "Is a directory" "$morph" optimize vm --force --profile vm.prof -o "$work"
+[ ! -e x ] || fail "a refused edit left a file"
+
+echo "--check says as JSON what it found"
+"$morph" optimize vm --check --json >said.json
+grep -q '"regenerates": true,' said.json && grep -q '"difference": null' said.json || fail "$(cat said.json)"
+
 echo "IR that is not the program is refused"
 offset=$((0x$(nm vm | sed -n 's/ t check$//p' | head -n 1)))
 segment=$(readelf -lW vm | sed -n 's/^ *LOAD *\(0x[0-9a-f]*\) \(0x[0-9a-f]*\) .* R E .*/\1 \2/p')
@@ -149,6 +160,10 @@ cp vm tampered
 printf '\xcc' | dd of=tampered bs=1 seek=$offset conv=notrunc status=none
 "$morph" optimize tampered --force --profile vm.prof -o x 2>err.txt && fail "tampered text was accepted"
 grep -q "not the program" err.txt || fail "tampered text: $(cat err.txt)"
+status=0
+"$morph" optimize tampered --check --json >said.json 2>err.txt || status=$?
+[ $status -eq 3 ] && grep -q '"regenerates": false,' said.json && grep -q '"difference": ".*do not regenerate' said.json ||
+	fail "--check --json: $status, $(cat said.json err.txt)"
 
 echo "so are data that are not the program's: a constant, and a pointer"
 tamper() # SECTION OFFSET: change one byte there
@@ -204,6 +219,12 @@ if [ "$(id -u)" = 0 ]; then
 	umount tiny
 fi
 
-echo "no work directory is left behind"
+echo "no work directory is left behind, whatever ended the edit"
+for signal in INT TERM HUP QUIT PIPE; do
+	status=0
+	timeout -s $signal 0.3 "$morph" optimize vm --force --profile vm.prof -o vm.late 2>err.txt || status=$?
+	[ $status -eq 124 ] || [ -e vm.late ] || fail "$signal: exit status $status, $(cat err.txt)"
+	! ls -d morph-edit.* 2>/dev/null || fail "$signal: work directories were left"
+done
 ! ls -d morph-edit.* 2>/dev/null || fail "work directories were left"
 echo "23 passed, 0 failed"

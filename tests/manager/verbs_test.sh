@@ -73,6 +73,11 @@ prog_is shipped || fail "the shipped file is back after --all"
 morph pin --reason='certified' "$prog"
 refused 'is pinned (certified)' morph reoptimize "$prog"
 is "pin" certified "$(json pin '.pins[0].reason')"
+long=$(printf '%40000s' x)
+status=0
+said=$(morph pin --reason="$long" "$prog" 2>&1) || status=$?
+[[ $status == 2 && $said == *'--reason: a text of 40000 bytes; give at most 8192' ]] || fail "a long reason: $status, $said"
+morph pin --reason="${long:0:8192}" --function="${long:0:1000}" /none 2>&1 | says 'ended before' && fail "a reason as long as may be"
 morph pin --unpin "$prog"
 refused 'is not pinned' morph pin --unpin "$prog"
 morph reoptimize "$prog" >/dev/null

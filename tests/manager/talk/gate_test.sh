@@ -101,6 +101,7 @@ explained()
 explained "$prog" | says 'generation 1 is active' || fail "the system's programs are explained to everybody"
 explained "$user_copy" | says 'is not where packages install' || fail "his own file is explained: $(explained "$user_copy")"
 explained "$dir/bin/unreadable" | says 'cannot read' || fail "what he may not read is not: $(explained "$dir/bin/unreadable")"
+explained "$dir/bin/missing" | says 'missing: does not exist' || fail "$(explained "$dir/bin/missing")"
 explained /bin/true | says 'not known to morphd: /bin/true: carries no Morph data' || fail "$(explained /bin/true)"
 explained "$dir/bin/second" | says 'was not seen running yet' || fail "$(explained "$dir/bin/second")"
 

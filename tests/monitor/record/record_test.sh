@@ -53,6 +53,10 @@ echo "a command that cannot be run, an output that cannot be written"
 [ $? = 1 ] && grep -q "/nonexistent/program" log && [ ! -e none.samples ] || fail "a missing program"
 "$morph" record -o /nonexistent/x.samples -- true 2>log
 [ $? = 1 ] && grep -q "/nonexistent/x.samples" log || fail "a missing directory"
+"$morph" record -o /nonexistent/x.samples -- touch ran 2>log
+[ $? = 1 ] && [ ! -e ran ] || fail "the command ran for an output that cannot be written"
+"$morph" record -o "$dir" -- touch ran 2>log
+[ $? = 1 ] && grep -q "Is a directory" log && [ ! -e ran ] || fail "a directory as output"
 
 echo "a running process is sampled until it ends or the time is over"
 "$victim" burn 3 &
@@ -65,9 +69,11 @@ lawful pid.samples
 echo "an interrupt ends a recording and what was sampled is written"
 "$victim" burn 5 &
 pid=$!
-timeout -s TERM 1.5 "$morph" record -p "$pid" -o term.samples 2>log
+for signal in TERM HUP; do
+	timeout -s $signal 1.5 "$morph" record -p "$pid" -o $signal.samples 2>log
+	lawful $signal.samples
+done
 kill "$pid"
-lawful term.samples
 
 echo "all CPUs are sampled where there is no /sys, as in a root that was only entered"
 if [ "$(id -u)" = 0 ]; then
@@ -91,6 +97,8 @@ if [ "$(id -u)" = 0 ]; then
 	for name in fired idle kernel user attributed anonymous lost drained; do
 		[ "$(field all.samples ".$name")" != null ] || fail "no $name in the dump"
 	done
+	timeout -s HUP 2 "$morph" record -a -o hup.samples 2>log
+	lawful hup.samples
 	echo "a cgroup, and a directory that is none"
 	mkdir cgroups
 	if grep -q "^[^ ]* /sys/fs/cgroup cgroup2" /proc/mounts; then
