@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "base/text.h"
 #include "cli/daemon.h"
+#include "cli/shared/passes.h"
 
 #define PARTS_MAX 64u
 /* With a path, what morphd reads as one message (manager/talk/framing.h). */
@@ -24,6 +26,26 @@ struct pin_options {
 	struct daemon_part parts[PARTS_MAX]; /* of the program; none: all of it */
 	size_t n_parts;
 };
+
+/* A pass that there is not would make every edit fail. Without an editor nobody knows; -1: it is well, else the exit code */
+static int passes_check(const struct pin_options *o)
+{
+	_clean_(passes_donep) struct passes passes = { 0 };
+
+	for (size_t i = 0; i < o->n_parts; i++) {
+		const struct daemon_part *part = &o->parts[i];
+
+		if (strcmp(part->kind, "pass") != 0 || (!passes.n && passes_read(&passes, NULL) < 0) ||
+		    passes_have(&passes, part->name))
+			continue;
+		fprintf(stderr,
+			"morph pin: --without: no pass \"%s\" can be left out; `morph optimize --passes` "
+			"lists them\n",
+			SHOWN(part->name));
+		return VERB_USAGE;
+	}
+	return -1;
+}
 
 static int pins_print(const struct records *pins)
 {
@@ -131,6 +153,8 @@ int pin_run(int argc, char **argv)
 	}
 	if (code < 0)
 		code = texts_check(&o);
+	if (code < 0 && !o.unpin)
+		code = passes_check(&o);
 	if (code >= 0)
 		return code;
 	if (optind == argc && (o.unpin || o.n_parts))

@@ -420,6 +420,10 @@ static int outputs_check(const struct arguments *a, struct fault *reterr)
 {
 	int r = a->out ? file_write_check(a->out, reterr) : 0;
 
+	if (a->out && file_is_same(a->out, a->program))
+		return fault_set(reterr, -EINVAL,
+				 "%s: is the program itself, which alone has its IR; name another file",
+				 a->out);
 	return r == 0 && a->report ? file_write_check(a->report, reterr) : r;
 }
 
@@ -467,6 +471,7 @@ static int generation_take(const struct task *task, struct outcome *outcome, str
 {
 	_clean_(image_freep) struct image *result = NULL;
 	const struct arguments *a = task->arguments;
+	struct stat st;
 	int r = result_open(task, &outcome->report, &result, reterr);
 
 	if (r == 0 && a->report)
@@ -474,7 +479,7 @@ static int generation_take(const struct task *task, struct outcome *outcome, str
 	if (r < 0)
 		return r;
 	r = result_write(a, result, reterr);
-	if (r < 0 && a->report)
+	if (r < 0 && a->report && lstat(a->report, &st) == 0 && S_ISREG(st.st_mode))
 		unlink(a->report);
 	if (r < 0)
 		return r;

@@ -185,8 +185,8 @@ static int functions_find(struct bisect *b, struct fault *reterr)
 
 static int passes_find(struct bisect *b, struct fault *reterr)
 {
-	bool none[SUBJECT_PASSES_MAX] = { false };
-	int r = passes_ask(b, none, b->subject.n_passes);
+	bool none[PASSES_MAX] = { false };
+	int r = passes_ask(b, none, b->subject.passes.n);
 
 	if (r == 1) {
 		b->passes_known = true; /* none of them */
@@ -196,7 +196,7 @@ static int passes_find(struct bisect *b, struct fault *reterr)
 		r = variant_ask(b, b->found[0].functions, NULL, reterr);
 	if (r <= 0)
 		return r;
-	r = ddmin(b->subject.n_passes, passes_ask, b, b->passes);
+	r = ddmin(b->subject.passes.n, passes_ask, b, b->passes);
 	b->passes_known = r >= 0;
 	return r < 0 ? r : 0;
 }

@@ -30,12 +30,12 @@ struct bisect {
 		*asked; /* owned; of subject.n_functions: stay as shipped from now on; the question under way */
 	struct bisect_set *found; /* owned */
 	size_t n_found;
-	bool passes[SUBJECT_PASSES_MAX]; /* to blame */
-	bool passes_known;		 /* and if none is: none of the optional ones */
-	bool is_cured;			 /* with all of @kept as shipped it is good */
-	bool is_all;			 /* but then nothing is left to be compiled anew */
-	bool asked_shipped;		 /* the last question was about the shipped code */
-	bool is_kept;			 /* morphd knows */
+	bool passes[PASSES_MAX];    /* to blame */
+	bool passes_known;	    /* and if none is: none of the optional ones */
+	bool is_cured;		    /* with all of @kept as shipped it is good */
+	bool is_all;		    /* but then nothing is left to be compiled anew */
+	bool asked_shipped;	    /* the last question was about the shipped code */
+	bool is_kept;		    /* morphd knows */
 	size_t n_unmade, n_unknown; /* variants that could not be made; that the command could not tell */
 	char shipped[PATH_MAX], generation[PATH_MAX], file[PATH_MAX];
 	char phase[120];

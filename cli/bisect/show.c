@@ -42,12 +42,12 @@ static void passes_print(const struct bisect *b, FILE *out)
 		fputs("optimizations: not known; without some of them the command cannot tell\n", out);
 		return;
 	}
-	for (size_t i = 0; i < b->subject.n_passes; i++) {
+	for (size_t i = 0; i < b->subject.passes.n; i++) {
 		if (!b->passes[i])
 			continue;
 		fprintf(out, "%s%s", n++ ? ", " : "by the optimization: ",
-			strcmp(b->subject.passes[i], SUBJECT_CPU) == 0 ? "instructions of this CPU" :
-									 b->subject.passes[i]);
+			strcmp(b->subject.passes.names[i], PASSES_CPU) == 0 ? "instructions of this CPU" :
+									      b->subject.passes.names[i]);
 	}
 	fputs(n ? "\n" : "by none of the optional optimizations: new code, or another place, is enough\n",
 	      out);
@@ -160,9 +160,9 @@ void bisect_json(const struct bisect *b)
 	json_array_end(&json);
 	json_bool(&json, "passes_known", b->passes_known);
 	json_array_begin(&json, "passes");
-	for (size_t i = 0; i < b->subject.n_passes; i++)
+	for (size_t i = 0; i < b->subject.passes.n; i++)
 		if (b->passes[i])
-			json_string(&json, NULL, b->subject.passes[i]);
+			json_string(&json, NULL, b->subject.passes.names[i]);
 	json_array_end(&json);
 	json_bool(&json, "good_with_these_as_shipped", b->is_cured);
 	json_bool(&json, "nothing_left_to_optimize", b->is_all);

@@ -30,8 +30,7 @@ void subject_done(struct subject *s)
 	profile_free(s->profile);
 	free(s->functions);
 	free(s->build_id);
-	for (size_t i = 0; i < s->n_passes; i++)
-		free(s->passes[i]);
+	passes_done(&s->passes);
 }
 
 /* ---- which edit ---- */
@@ -151,39 +150,6 @@ static int functions_find(struct subject *s, struct fault *reterr)
 	return 0;
 }
 
-static int pass_add(struct subject *s, const char *name, size_t n)
-{
-	if (s->n_passes == SUBJECT_PASSES_MAX)
-		return 0;
-	s->passes[s->n_passes] = strndup(name, n);
-	return s->passes[s->n_passes] ? (s->n_passes++, 0) : -ENOMEM;
-}
-
-/* Those that the editor can do without, and the CPU's own instructions. */
-static int passes_find(struct subject *s, struct fault *reterr)
-{
-	_clean_(buffer_donep) struct buffer out = { 0 };
-	struct child_options options = { .retout = &out };
-	int r = repeat_command(&s->repeat, "", reterr);
-
-	if (r < 0)
-		return r;
-	r = child_check((char *[]){ s->repeat.words[0], s->repeat.words[1], (char *)"--passes", NULL },
-			&options, reterr);
-	if (r < 0)
-		return r;
-	for (char *line = (char *)out.data, *end; line && *line && r == 0; line = end ? end + 1 : NULL) {
-		end = strchr(line, '\n');
-		if (end)
-			*end = '\0';
-		if (strstr(line, "(can be left out)"))
-			r = pass_add(s, line, strcspn(line, " "));
-	}
-	if (r == 0)
-		r = pass_add(s, SUBJECT_CPU, strlen(SUBJECT_CPU));
-	return r < 0 ? fault_errno(reterr, r, "passes of the edit") : 0;
-}
-
 int subject_open(const struct subject_options *o, struct subject *ret, struct fault *reterr)
 {
 	int r = 0;
@@ -196,7 +162,7 @@ int subject_open(const struct subject_options *o, struct subject *ret, struct fa
 		r = repeat_directory(&ret->repeat, ret->build_id, reterr);
 	if (r == 0)
 		r = functions_find(ret, reterr);
-	return r < 0 ? r : passes_find(ret, reterr);
+	return r < 0 ? r : passes_read(&ret->passes, reterr);
 }
 
 /* ---- variants ---- */
@@ -225,13 +191,13 @@ static int variant_words(struct subject *s, const bool *edited, const bool *pass
 		repeat_word(&s->repeat, "--cpu=%s", s->cpu);
 	repeat_word(&s->repeat, "--no-selftest");
 	repeat_word(&s->repeat, "--memo=%s/memo", s->repeat.directory);
-	for (size_t i = 0; passes && i < s->n_passes; i++) {
+	for (size_t i = 0; passes && i < s->passes.n; i++) {
 		if (passes[i])
 			continue;
-		if (strcmp(s->passes[i], SUBJECT_CPU) == 0)
+		if (strcmp(s->passes.names[i], PASSES_CPU) == 0)
 			repeat_word(&s->repeat, "--cpu=shipped"); /* the last one counts */
 		else
-			repeat_word(&s->repeat, "--without=%s", s->passes[i]);
+			repeat_word(&s->repeat, "--without=%s", s->passes.names[i]);
 	}
 	if (!edited)
 		return 0;

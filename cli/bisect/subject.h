@@ -12,11 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/shared/passes.h"
 #include "cli/shared/repeat.h"
 #include "profiles/store/profile.h"
-
-#define SUBJECT_PASSES_MAX 16u
-#define SUBJECT_CPU "cpu" /* in place of a pass: instructions that only this CPU has */
 
 struct subject_function {
 	const char *name; /* borrowed from the profile */
@@ -33,10 +31,9 @@ struct subject {
 	struct profile *profile;	    /* owned */
 	struct subject_function *functions; /* owned; those that ran, hottest first, each name once */
 	size_t n_functions;
-	char *passes[SUBJECT_PASSES_MAX]; /* owned; what can be left out; "cpu" is the last one */
-	size_t n_passes;
-	size_t n_edits;	  /* made so far */
-	char unmade[256]; /* why the last variant that could not be made was not; "" */
+	struct passes passes; /* what can be left out */
+	size_t n_edits;	      /* made so far */
+	char unmade[256];     /* why the last variant that could not be made was not; "" */
 };
 
 struct subject_options {
@@ -55,7 +52,7 @@ enum variant { VARIANT_MADE, VARIANT_SHIPPED /* nothing is compiled anew */, VAR
 /**
  * subject_variant() - one variant into the file @out, with the mode and owner of the installed one
  * @edited: of n_functions: which may be compiled anew; NULL: all
- * @passes: of n_passes: which may be run; NULL: all
+ * @passes: of passes.n: which may be run; NULL: all
  * Return: enum variant; -errno with @reterr
  */
 int subject_variant(struct subject *subject, const bool *edited, const bool *passes, const char *out,

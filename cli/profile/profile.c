@@ -20,6 +20,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/config_file.h"
 #include "base/json.h"
 #include "base/progress.h"
@@ -455,6 +456,20 @@ static void help(void)
 	names_print(stdout, estimator_at);
 }
 
+/* What was sampled is there once. */
+static int inputs_check(const struct request *request)
+{
+	bool is_input = file_is_same(request->output, request->program);
+
+	for (unsigned i = 0; i < request->n_logs && !is_input; i++)
+		is_input = file_is_same(request->output, request->logs[i]);
+	if (!is_input)
+		return VERB_DONE;
+	fprintf(stderr, "morph profile: %s: would be overwritten; name another file with -o\n",
+		SHOWN(request->output));
+	return VERB_USAGE;
+}
+
 static int request_parse(int argc, char **argv, struct request *request)
 {
 	static const struct option options[] = {
@@ -508,7 +523,7 @@ static int request_parse(int argc, char **argv, struct request *request)
 	request->program = argv[optind];
 	request->logs = argv + optind + 1;
 	request->n_logs = (unsigned)(argc - optind - 1);
-	return VERB_DONE;
+	return inputs_check(request);
 }
 
 int profile_run(int argc, char **argv)

@@ -101,6 +101,10 @@ holds '[f["name"] for f in j["functions"]][0] == "busy"' <carried.json
 refused 1 'different builds' "$morph" profile merge a.prof carried.prof -o out.x
 refused 1 'nothing to carry over' "$morph" profile carry a.prof shipped --sidecar-dir side -o out.x
 
+cp a.samples kept.samples
+refused 2 'kept.samples: would be overwritten' "$morph" profile shipped kept.samples -o kept.samples
+cmp a.samples kept.samples || fail "the samples were overwritten"
+
 echo "what was seen adds up before counts are estimated: two machines are one with the samples of both"
 "$morph" record -q -F 2000 -o c.samples ./shipped
 profile shipped a.samples --seen -o seen-a.prof >seen.txt

@@ -147,6 +147,9 @@ refused "a report in a missing directory" "none/report.json: .*No such file" \
 	"$morph" optimize vm --force --profile vm.prof --report none/report.json -o x
 refused "a directory as output" "Is a directory" "$morph" optimize vm --force --profile vm.prof -o "$work"
 [ ! -e x ] || fail "a refused edit left a file"
+cp vm itself
+refused "the program as output" "is the program itself" "$morph" optimize itself --force --profile vm.prof -o itself
+cmp vm itself || fail "the program was overwritten"
 
 echo "--check says as JSON what it found"
 "$morph" optimize vm --check --json >said.json
