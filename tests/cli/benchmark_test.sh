@@ -58,8 +58,8 @@ grep -q "usage: morph tune" err.txt || fail "$(cat err.txt)"
 echo "of a generation whose shipped file is nowhere it says what to do"
 misled '"$PROGRAM" 20000 A'
 profiled
-"$morph" optimize bin/misled --force --profile a.prof -o made
-says_with 125 "give one with --command, or the shipped file in place of the program" made
+"$morph" optimize bin/misled --force --profile a.prof -o generation
+says_with 125 "give one with --command, or the shipped file in place of the program" generation
 
 echo "morph tune compares by it: candidates stand in the program's place"
 misled '"$PROGRAM" 20000 A'
