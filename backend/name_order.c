@@ -46,7 +46,8 @@ struct symbol {
 	double index; /* place in the symbol table */
 	uint8_t type, binding;
 	bool is_defined, is_hidden, is_dynamic;
-	unsigned walk; /* the last one that met it */
+	unsigned walk;	/* the last one that met it */
+	unsigned named; /* enum list: where its slot is known by its name */
 };
 
 struct link {
@@ -59,8 +60,9 @@ struct link {
 	struct symbol *symbols;	  /* by name and value */
 	struct symbol **by_value; /* the same */
 	size_t n;
-	unsigned walk;	 /* along slots, from 1 */
-	bool is_changed; /* by this walk */
+	unsigned walk;					     /* along slots, from 1 */
+	enum list { LIST_SLOTS = 1, LIST_ENTRIES = 2 } list; /* of this walk */
+	bool is_changed;				     /* by this walk */
 };
 
 static bool table_open(const struct image *image, const char *symbols, const char *strings, struct table *ret)
@@ -193,6 +195,7 @@ static int symbols_read(struct link *link)
 							      s.st_shndx != SHN_UNDEF,
 							      is_local,
 							      false,
+							      0,
 							      0 };
 	}
 	qsort(link->symbols, n, sizeof(*link->symbols), by_name);
@@ -336,8 +339,8 @@ static double slot_note(struct link *link, uint64_t value, enum slot slot, doubl
 	for (; low < link->n && link->by_value[low]->value == value; low++) {
 		struct symbol *symbol = link->by_value[low];
 
-		if (!symbol->is_defined || slot_of(symbol) != slot)
-			continue;
+		if (!symbol->is_defined || slot_of(symbol) != slot || (symbol->named & link->list))
+			continue; /* not it, or it has its own */
 		symbol_note(link, symbol, before);
 		if (symbol->order > before)
 			first = MIN(first, symbol->order);
@@ -393,6 +396,7 @@ static double named_slot(struct link *link, const struct slot_list *names, size_
 
 	if (!symbol || (symbol->value != value && symbol->type != STT_TLS))
 		return -1;
+	symbol->named |= link->list;
 	symbol_note(link, symbol, last);
 	return MAX(symbol->order, last);
 }
@@ -515,8 +519,10 @@ static int slots_choose(struct link *link, const struct used_inputs *used)
 	do {
 		link->is_changed = false;
 		link->walk++;
+		link->list = LIST_SLOTS;
 		slots_order(link, relas, n, &names.slots);
 		link->walk++;
+		link->list = LIST_ENTRIES;
 		chosen_order(link, relas, n, &names.entries);
 	} while (link->is_changed && link->walk < WALKS_MAX);
 	return 0;

@@ -132,12 +132,17 @@ cat >static.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <wchar.h>
 static int compare(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 int main(int argc, char **argv)
 {
 	int (*by)(const char *, const char *) = argc > 3 ? strcoll : strcmp;
 	qsort(argv, (size_t)argc, sizeof(*argv), compare);
 	printf("%s %f %d\n", setlocale(LC_ALL, ""), strtod(argv[0], NULL), by(argv[0], "b") < 0);
+	if (argc > 4) /* names of functions that are chosen at start which the library calls by others */
+		printf("%zu %s %d %zu %p %d\n", strnlen(argv[1], 9), strndup(argv[2], 3), strcasecmp(argv[1], argv[2]),
+		       wcsnlen(L"wide", 9), (void *)wmemchr(L"wide", L'd', 4), wcscmp(L"a", L"b"));
 	return 0;
 }
 END
