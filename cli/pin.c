@@ -39,10 +39,10 @@ static int passes_check(const struct pin_options *o)
 		    passes_have(&passes, part->name))
 			continue;
 		fprintf(stderr,
-			"morph pin: --without: no pass \"%s\" can be left out; `morph optimize --passes` "
+			"morph pin: no optimization \"%s\" that can be left out; `morph optimize --passes` "
 			"lists them\n",
 			SHOWN(part->name));
-		return VERB_USAGE;
+		return VERB_FAILED;
 	}
 	return -1;
 }

@@ -78,7 +78,7 @@ status=0
 said=$(morph pin --reason="$long" "$prog" 2>&1) || status=$?
 [[ $status == 2 && $said == *'--reason: a text of 40000 bytes; give at most 8192' ]] || fail "a long reason: $status, $said"
 morph pin --reason="${long:0:8192}" --function="${long:0:1000}" /none 2>&1 | says 'ended before' && fail "a reason as long as may be"
-refused 'no pass "foo" can be left out' morph pin --without=foo "$prog"
+refused 'no optimization "foo" that can be left out' morph pin --without=foo "$prog"
 morph pin --unpin "$prog"
 refused 'is not pinned' morph pin --unpin "$prog"
 morph reoptimize "$prog" >/dev/null
