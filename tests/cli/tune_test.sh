@@ -79,7 +79,7 @@ echo "what cannot be tuned is refused, with a reason"
 refused 1 "does not print the same twice" bin/misled --profile a.prof --candidates optimized -- sh -c 'bin/misled 10 A; date +%N'
 refused 1 "the command fails with shipped already: killed by signal" bin/misled --profile a.prof --candidates layout -- sh -c 'kill -SEGV $$'
 refused 1 "are too few" bin/misled -- true
-refused 1 "no candidate \"magic\"" bin/misled --profile a.prof --candidates magic -- true
+refused 2 "no candidate \"magic\"" bin/misled --profile a.prof --candidates magic -- true
 refused 1 "no-such" no-such -- true
 refused 2 "--error: \"1\" is not usable" bin/misled --error 1 -- true
 refused 2 "usage: morph tune" bin/misled

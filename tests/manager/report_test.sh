@@ -112,7 +112,10 @@ told '.rows | length' 2
 told .samples 1000
 morph report --state "$dir/state" --since yesterday --by unit | says 'hours that touch' || fail "hours are not told of"
 refused 'nobody.s time from then' morph report --state "$dir/state" --until 2020-01-01 --by unit
-refused 'not by both' morph report --state "$dir/state" --by unit,image
+status=0
+morph report --state "$dir/state" --by unit,image 2>"$dir/err" || status=$?
+is "exit status of what was never usable" 2 "$status"
+is "its line" 1 "$(grep -c 'not by both' "$dir/err")"
 
 # ---- another user asks morphd: files, and no more
 if setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$MORPH_BIN/morph"; then
