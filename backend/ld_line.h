@@ -75,6 +75,12 @@ static inline void ld_line_donep(struct ld_line *line)
 	ld_line_done(line);
 }
 
+/** ld_line_keeps_started() - do sections that only __start_X refers to stay, as GNU ld has it unless it is told otherwise? */
+static inline bool ld_line_keeps_started(const struct ld_line *line)
+{
+	return line->collects && !line->judges_starts;
+}
+
 /**
  * ld_line_library() - the file that -l@name means, searched as ld.lld does in the -L directories
  * @is_static: only archives

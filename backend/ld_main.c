@@ -64,7 +64,7 @@ static void lenience_add(const struct ld_line *line, struct arguments *args)
 {
 	if (!line->judges_versions)
 		arguments_add(args, "--undefined-version");
-	if (line->collects && !line->judges_starts) {
+	if (ld_line_keeps_started(line)) {
 		arguments_add(args, "-z");
 		arguments_add(args, "nostart-stop-gc");
 	}

@@ -84,6 +84,11 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+void function_names_sort(struct function_names *names)
+{
+	qsort(names->names, names->n, sizeof(*names->names), by_text);
+}
+
 /* Was the definition @symbol, called @name, not the first one? */
 static bool is_taken(const struct function_names *taken, const bool *out, const Elf64_Sym *symbol,
 		     const char *name)

@@ -31,6 +31,9 @@ struct function_names {
 	size_t n;
 };
 
+/** function_names_sort() - once all are there */
+void function_names_sort(struct function_names *names);
+
 /** object_groups_add() - those of @ir, which must outlive @groups; IR without a symbol table adds none. Return: 0 or -ENOMEM */
 int object_groups_add(struct object_groups *groups, const struct used_input *ir);
 

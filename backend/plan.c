@@ -275,11 +275,6 @@ static int item_add(struct planner *p, const struct ld_item *item)
 	return r;
 }
 
-static int name_compare(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* An object of the plan. */
 struct object {
 	const struct used_input *input;
@@ -294,7 +289,7 @@ static int functions_taken(const struct planner *p, struct function_names *ret)
 	for (size_t i = 0; i < p->map->n_functions; i++)
 		if (p->map->functions[i].name)
 			ret->names[ret->n++] = p->map->functions[i].name;
-	qsort(ret->names, ret->n, sizeof(char *), name_compare);
+	function_names_sort(ret);
 	return 0;
 }
 
@@ -402,9 +397,9 @@ int plan_build(const struct ld_line *line, const struct used_inputs *used, const
 		r = names_add(&p);
 	if (r == 0 && !line->judges_versions && has_version_script(line)) /* 1, by ld.lld's standard */
 		r = add(&p, LINK_ARGUMENT, "--undefined-version", NULL, 0);
-	if (r == 0 && line->collects && !line->judges_starts)
+	if (r == 0 && ld_line_keeps_started(line))
 		r = add(&p, LINK_ARGUMENT, "-z", NULL, 0);
-	if (r == 0 && line->collects && !line->judges_starts)
+	if (r == 0 && ld_line_keeps_started(line))
 		r = add(&p, LINK_ARGUMENT, "nostart-stop-gc", NULL, 0);
 	for (size_t i = 0; r == 0 && i < line->n_items; i++) /* 1 */
 		r = item_add(&p, &line->items[i]);

@@ -151,41 +151,54 @@ static int parent_sync(const char *path, struct fault *reterr)
 	return file_sync_directory(dir, reterr);
 }
 
-/* Is it our own, or root's? What somebody else put there, for us to find, says nothing about where we write. */
-static bool is_placed_by_us(const char *path, struct stat *ret)
+/* A name that the kernel has for a descriptor of this process. Nobody else can put anything there. */
+static bool is_descriptor(const char *path)
 {
-	return lstat(path, ret) == 0 && (ret->st_uid == 0 || ret->st_uid == geteuid());
+	static const char *const prefixes[] = { "/dev/fd/", "/proc/self/fd/" };
+
+	if (strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		size_t n = strlen(prefixes[i]);
+
+		if (strncmp(path, prefixes[i], n) == 0 && path[n] &&
+		    !path[n + strspn(path + n, "0123456789")])
+			return true;
+	}
+	return false;
 }
 
-/* Does it name a descriptor, or a device? Whatever is behind it stays what it is. */
-static bool is_of_the_kernel(const char *path)
+/*
+ * What cannot be replaced, and is written to: a device, what a descriptor leads to, a pipe or socket of ours or of root's. Links
+ * are not followed: others may have put them there. Return: a descriptor of the very thing (O_PATH); -1: @path is none.
+ */
+static int stream_find(const char *path)
 {
-	return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
-}
-
-/* What is written to, and cannot be replaced */
-static bool is_stream(const char *path)
-{
-	struct stat link, st;
-
-	return is_placed_by_us(path, &link) && stat(path, &st) == 0 && !S_ISDIR(st.st_mode) &&
-	       (!S_ISREG(st.st_mode) || (S_ISLNK(link.st_mode) && is_of_the_kernel(path)));
-}
-
-static int stream_write(const char *path, const void *bytes, size_t size, struct fault *reterr)
-{
-	_clean_(fd_closep) int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	int r = fd < 0 ? -errno : write_all(fd, bytes, size);
-
-	return r < 0 ? fault_errno(reterr, r, "%s: cannot write", path) : 0;
-}
-
-/* What a link leads to is replaced, and the link stays. */
-static const char *target_of(const char *path, char ret[PATH_MAX])
-{
+	bool descriptor = is_descriptor(path);
+	_clean_(fd_closep) int fd = open(path, O_PATH | O_CLOEXEC | (descriptor ? 0 : O_NOFOLLOW));
 	struct stat st;
+	int ret = -1;
 
-	return is_placed_by_us(path, &st) && S_ISLNK(st.st_mode) && realpath(path, ret) ? ret : path;
+	if (fd < 0 || fstat(fd, &st) < 0 || S_ISDIR(st.st_mode))
+		return -1;
+	if (descriptor || S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode) ||
+	    ((S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) && (st.st_uid == 0 || st.st_uid == geteuid())))
+		ret = fd;
+	if (ret >= 0)
+		fd = -1;
+	return ret;
+}
+
+static int stream_write(int stream, const char *path, const void *bytes, size_t size, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = -1;
+	char self[32];
+	int r;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", stream);
+	fd = open(self, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	r = fd < 0 ? -errno : write_all(fd, bytes, size);
+	return r < 0 ? fault_errno(reterr, r, "%s: cannot write", path) : 0;
 }
 
 /* A new file beside @path, whose name comes into @ret. */
@@ -204,12 +217,12 @@ static int beside_create(const char *path, char ret[PATH_MAX], struct fault *ret
 
 int file_write_check(const char *path, struct fault *reterr)
 {
-	_clean_(fd_closep) int fd = -1;
-	char target[PATH_MAX], temp[PATH_MAX];
+	_clean_(fd_closep) int stream = stream_find(path), fd = -1;
+	char temp[PATH_MAX];
 
-	if (is_stream(path))
+	if (stream >= 0)
 		return 0;
-	fd = beside_create(target_of(path, target), temp, reterr);
+	fd = beside_create(path, temp, reterr);
 	if (fd < 0)
 		return fd;
 	unlink(temp);
@@ -241,11 +254,10 @@ static int file_replace(const char *path, const void *bytes, size_t size, mode_t
 
 int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct fault *reterr)
 {
-	char target[PATH_MAX];
+	_clean_(fd_closep) int stream = stream_find(path);
 
-	if (is_stream(path))
-		return stream_write(path, bytes, size, reterr);
-	return file_replace(target_of(path, target), bytes, size, mode, reterr);
+	return stream >= 0 ? stream_write(stream, path, bytes, size, reterr) :
+			     file_replace(path, bytes, size, mode, reterr);
 }
 
 bool file_is_same(const char *a, const char *b)

@@ -48,8 +48,8 @@ static inline void file_map_donep(struct file_map *map)
 /**
  * file_write() - replace @path by @size bytes, wholly or not at all
  * @mode: permission bits of the new file (not subject to umask)
- * A link of ours or of root's stays, and what it leads to is replaced; a device, a pipe or a socket of ours or of root's is written
- * to, and stays what it is. Those of others are replaced.
+ * A device, what /dev/stdout and the like lead to, and a pipe or socket of ours or of root's are written to, and stay what they are.
+ * Links are replaced, never followed: somebody else may have put them there.
  * Return: 0 or -errno with @reterr filled; after an error @path is untouched and nothing is left behind.
  */
 int file_write(const char *path, const void *bytes, size_t size, mode_t mode, struct fault *reterr);
