@@ -1,117 +1,105 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#define _GNU_SOURCE
 #include "backend/debug_info.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 #include "backend/tools.h"
 #include "base/child.h"
 #include "module/bitcode.h"
+#include "module/strip_debug.h"
 
-static int input_make(const void *bytes, size_t size, struct fault *reterr)
+/* 1: @rethow is to be asked; 0: it stays as it is; -errno */
+static int module_judge(const struct bitcode_span *module, enum strip_debug *rethow, struct fault *reterr)
 {
-	int fd = memfd_create("module", 0); /* inherited: the child opens it by our descriptor's number */
-	size_t at = 0;
+	bool has = false;
+	int r = module->size ? bitcode_has_debug_info(module->bytes, module->size, &has, reterr) : 0;
 
-	while (fd >= 0 && at < size) {
-		ssize_t n = write(fd, (const char *)bytes + at, size - at);
+	if (r < 0 || !has)
+		return r;
+	/* The code generation describes its thunks in .eh_frame if the module has any debug information. */
+	r = bitcode_has_thunks(module->bytes, module->size, &has, reterr);
+	if (r < 0 || has)
+		return r;
+	r = bitcode_has_described_loops(module->bytes, module->size, &has, reterr);
+	*rethow = has ? STRIP_DEBUG_IF_LOOPS : STRIP_DEBUG;
+	return r < 0 ? r : 1;
+}
 
-		if (n < 0 && errno == EINTR)
+static int question_make(const struct bitcode_span *modules, size_t n, bool *retasked, struct buffer *ret,
+			 struct fault *reterr)
+{
+	for (size_t i = 0; i < n; i++) {
+		enum strip_debug how;
+		int r = module_judge(&modules[i], &how, reterr);
+
+		if (r < 0)
+			return r;
+		retasked[i] = r > 0;
+		if (!retasked[i])
 			continue;
-		if (n < 0) {
-			close(fd);
-			break;
-		}
-		at += (size_t)n;
+		buffer_u8(ret, (uint8_t)how);
+		buffer_u64(ret, modules[i].size);
+		buffer_bytes(ret, modules[i].bytes, modules[i].size);
 	}
-	return fd >= 0 && at == size ? fd : fault_errno(reterr, -errno, "module without debug information");
+	return ret->bad ? fault_errno(reterr, -ENOMEM, "modules without debug information") : 0;
 }
 
-/* Run `opt` with @option over a module; what it writes, as text with @format "-S", as bitcode with NULL, is the caller's. */
-static int opt_run(const char *tool, const struct buffer *module, const char *option, const char *format,
-		   struct buffer *ret, struct fault *reterr)
+static int tool_run(const struct buffer *question, struct buffer *retanswer, struct fault *reterr)
 {
-	struct child_options options = { .retout = ret };
-	char input[64];
-	_clean_(fd_closep) int fd = input_make(module->data, module->size, reterr);
-	int r;
+	struct child_options options = { .retout = retanswer };
+	_clean_(fd_closep) int fd = -1;
+	char tool[PATH_MAX], path[64];
+	int r = tool_own("morph-strip-debug", tool, sizeof(tool), reterr);
 
-	if (fd < 0)
-		return fd;
-	snprintf(input, sizeof(input), "/proc/self/fd/%d", fd);
-	r = child_check((char *[]){ (char *)tool, "-disable-verify", (char *)option, input, "-o", "-",
-				    (char *)format, NULL },
-			&options, reterr);
-	return r == 0 && ret->bad ? fault_errno(reterr, -ENOMEM, "module without debug information") : r;
+	if (r == 0)
+		r = tool_input(question->data, question->size, &fd, reterr);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (r == 0)
+		r = child_check((char *[]){ tool, path, NULL }, &options, reterr);
+	return r == 0 && retanswer->bad ? fault_errno(reterr, -ENOMEM, "modules without debug information") :
+					  r;
 }
 
-/* Without the first line of IR as text, which names the file. */
-static const uint8_t *text_of(const struct buffer *ir, size_t *retsize)
+static int answer_read(struct reader *answer, struct buffer *ret, struct fault *reterr)
 {
-	const uint8_t *end = ir->size ? memchr(ir->data, '\n', ir->size) : NULL;
+	enum stripped_debug what = reader_u8(answer);
+	struct reader module;
 
-	*retsize = end ? ir->size - (size_t)(end - ir->data) : 0;
-	return end;
+	if (what == STRIPPED_DEBUG_DEPENDS && !answer->bad)
+		return 0;
+	module = reader_sub(answer, reader_u64(answer));
+	if (what != STRIPPED_DEBUG_DONE || answer->bad || !bitcode_is(module.start, reader_left(&module)))
+		return fault_set(reterr, -EIO, "morph-strip-debug: wrote no module");
+	buffer_bytes(ret, module.start, reader_left(&module));
+	return ret->bad ? fault_errno(reterr, -ENOMEM, "modules without debug information") : 0;
 }
 
-/*
- * Loop strength reduction asks for the values of variables that debug information describes, finds them again later, and then
- * computes them no second time (llvm-project issue 56030, LLVM 22): do the loops become others without? Other than that, the
- * code generation is only known to see it where it adds thunks: these are described in .eh_frame if the module has any.
- */
-static int loops_depend(const char *tool, const struct buffer *module, const struct buffer *stripped,
+static int answers_read(const struct buffer *answer, const bool *asked, size_t n, struct buffer *ret,
 			struct fault *reterr)
 {
-	static const char passes[] = "-passes=function(loop-simplify,loop(canon-freeze,loop-reduce)),strip";
-	_clean_(buffer_donep) struct buffer with = { 0 }, without = { 0 };
-	const uint8_t *a, *b;
-	size_t n, m;
-	int r = opt_run(tool, module, passes, "-S", &with, reterr);
+	struct reader reader = reader_of(answer->data, answer->size);
+	int r = 0;
 
-	if (r == 0)
-		r = opt_run(tool, stripped, passes, "-S", &without, reterr);
-	if (r < 0)
-		return r;
-	a = text_of(&with, &n);
-	b = text_of(&without, &m);
-	if (!a || !b)
-		return fault_set(reterr, -EIO, "%s: wrote no module", tool);
-	return n != m || memcmp(a, b, n) != 0;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = asked[i] ? answer_read(&reader, &ret[i], reterr) : 0;
+	for (size_t i = 0; i < n && r < 0; i++)
+		buffer_done(&ret[i]);
+	return r;
 }
 
-int debug_info_strip(const void *bitcode, size_t size, struct buffer *ret, struct fault *reterr)
+int debug_info_strip(const struct bitcode_span *modules, size_t n, struct buffer *ret, struct fault *reterr)
 {
-	const struct buffer module = { .data = (uint8_t *)(uintptr_t)bitcode, .size = size };
-	_clean_(buffer_donep) struct buffer out = { 0 };
-	char tool[PATH_MAX];
-	bool has = false;
-	int r = bitcode_has_debug_info(bitcode, size, &has, reterr);
+	_clean_(buffer_donep) struct buffer question = { 0 }, answer = { 0 };
+	_clean_(freep) bool *asked = calloc(MAX(n, (size_t)1), sizeof(*asked));
+	int r = asked ? question_make(modules, n, asked, &question, reterr) :
+			fault_errno(reterr, -ENOMEM, "modules without debug information");
 
-	if (r == 0 && !has)
-		return 1;
-	if (r == 0)
-		r = bitcode_has_thunks(bitcode, size, &has, reterr);
-	if (r == 0 && has)
-		return 1;
-	if (r == 0)
-		r = tool_llvm("opt", tool, sizeof(tool), reterr);
-	if (r == 0)
-		r = opt_run(tool, &module, "-strip-debug", NULL, &out, reterr);
-	if (r == 0 && !bitcode_is(out.data, out.size))
-		r = fault_set(reterr, -EIO, "%s: wrote no module", tool);
-	if (r == 0)
-		r = bitcode_has_described_loops(bitcode, size, &has, reterr);
-	if (r == 0 && has)
-		r = loops_depend(tool, &module, &out, reterr);
-	if (r)
+	if (r < 0 || !question.size)
 		return r;
-	*ret = out;
-	out = (struct buffer){ 0 };
-	return 0;
+	r = tool_run(&question, &answer, reterr);
+	return r < 0 ? r : answers_read(&answer, asked, n, ret, reterr);
 }

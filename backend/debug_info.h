@@ -10,11 +10,15 @@
 
 #include "base/bytes.h"
 #include "base/fault.h"
+#include "module/bitcode_pack.h"
 
 /**
- * debug_info_strip() - run LLVM's `opt` over one module
- * @ret: the smaller module, owned by the caller
- * Return: 0; 1: the module has no debug information, or its code depends on it; -errno with @reterr.
- * Cost: a run of `opt`; two more, with loop strength reduction, where variables are described in a function with loops.
+ * debug_info_strip() - run morph-strip-debug over the modules of a link, once
+ * @modules: @n modules; one of no bytes is not looked at
+ * @ret:     @n buffers, empty; the smaller modules, owned by the caller. One stays empty where a module has no debug
+ *           information, or its code depends on it.
+ * Return: 0; -errno with @reterr, and all of @ret are empty.
+ * Cost: LLVM is loaded once; of each module about what reading it costs LLVM, and twice loop strength reduction where
+ * variables are described in a function with loops.
  */
-int debug_info_strip(const void *bitcode, size_t size, struct buffer *ret, struct fault *reterr);
+int debug_info_strip(const struct bitcode_span *modules, size_t n, struct buffer *ret, struct fault *reterr);

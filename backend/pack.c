@@ -111,22 +111,33 @@ static int modules_read(struct packer *p, const struct image_section *s)
 	return 0;
 }
 
-/* Where `opt` is not to be had, or code depends on it, debug information stays. */
-static int module_reduce(struct packer *p, size_t i, bool *drops_debug)
+/* Where LLVM cannot do it, or code depends on it, debug information stays. */
+static int debug_info_drop(struct packer *p, struct buffer *retstripped)
+{
+	size_t n = p->data->n_modules;
+	_clean_(freep) struct bitcode_span *modules = calloc(MAX(n, (size_t)1), sizeof(*modules));
+	struct fault fault;
+
+	if (!modules)
+		return fault_errno(p->reterr, -ENOMEM, "IR");
+	for (size_t i = 0; i < n; i++)
+		if (!p->choice || i >= p->choice->n || !p->choice->keeps_debug[i])
+			modules[i] = (struct bitcode_span){ p->data->modules[i].bitcode,
+							    p->data->modules[i].size };
+	if (debug_info_strip(modules, n, retstripped, &fault) < 0)
+		log_warning("%s: its IR keeps its debug information: %s", p->line->output, fault.text);
+	return 0;
+}
+
+/* @stripped: empty: the module as it is */
+static int module_reduce(struct packer *p, size_t i, struct buffer *stripped)
 {
 	struct morph_module *module = &p->data->modules[i];
-	_clean_(buffer_donep) struct buffer stripped = { 0 };
-	struct fault fault;
-	bool keeps = p->choice && i < p->choice->n && p->choice->keeps_debug[i];
-	int r = *drops_debug && !keeps ? debug_info_strip(module->bitcode, module->size, &stripped, &fault) :
-					 1;
+	bool is_stripped = stripped->size > 0;
+	int r = bitcode_trim(is_stripped ? stripped->data : module->bitcode,
+			     is_stripped ? stripped->size : module->size, &p->reduced[i], p->reterr);
 
-	if (r < 0) {
-		*drops_debug = false;
-		log_warning("%s: its IR keeps its debug information: %s", p->line->output, fault.text);
-	}
-	r = bitcode_trim(r == 0 ? stripped.data : module->bitcode, r == 0 ? stripped.size : module->size,
-			 &p->reduced[i], p->reterr);
+	buffer_done(stripped);
 	module->bitcode = p->reduced[i].data;
 	module->size = p->reduced[i].size;
 	return r;
@@ -134,14 +145,16 @@ static int module_reduce(struct packer *p, size_t i, bool *drops_debug)
 
 static int modules_reduce(struct packer *p)
 {
-	bool drops_debug = true;
-	int r = 0;
+	size_t n = p->data->n_modules;
+	_clean_(freep) struct buffer *stripped = calloc(MAX(n, (size_t)1), sizeof(*stripped));
+	int r;
 
-	p->reduced = calloc(p->data->n_modules, sizeof(*p->reduced));
-	if (!p->reduced)
-		return fault_errno(p->reterr, -ENOMEM, "IR");
-	for (size_t i = 0; i < p->data->n_modules && r == 0; i++)
-		r = module_reduce(p, i, &drops_debug);
+	p->reduced = calloc(MAX(n, (size_t)1), sizeof(*p->reduced));
+	r = stripped && p->reduced ? debug_info_drop(p, stripped) : fault_errno(p->reterr, -ENOMEM, "IR");
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = module_reduce(p, i, &stripped[i]);
+	for (size_t i = 0; stripped && i < n; i++)
+		buffer_done(&stripped[i]);
 	return r;
 }
 
@@ -278,26 +291,6 @@ static int loaded_compare(struct packer *p, const char *path)
 	return 0;
 }
 
-static int section_write(struct packer *p, int *retfd)
-{
-	int fd = memfd_create("morph", 0);
-	size_t at = 0;
-
-	while (fd >= 0 && at < p->container.size) {
-		ssize_t n = write(fd, p->container.data + at, p->container.size - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			close(fd);
-			return fault_errno(p->reterr, -errno, "section .morph");
-		}
-		at += (size_t)n;
-	}
-	*retfd = fd;
-	return fd < 0 ? fault_errno(p->reterr, -errno, "section .morph") : 0;
-}
-
 /* 8 */
 static int lines_shorten(struct packer *p, const char *path)
 {
@@ -337,7 +330,7 @@ static int output_replace(struct packer *p)
 	_clean_(fd_closep) int section = -1, fd = -1;
 	char temp[PATH_MAX];
 	struct stat st;
-	int r = p->container.size ? section_write(p, &section) : 0;
+	int r = p->container.size ? tool_input(p->container.data, p->container.size, &section, p->reterr) : 0;
 
 	if (r < 0)
 		return r;

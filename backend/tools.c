@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/config.h"
@@ -16,8 +17,10 @@
 static const struct {
 	const char *tool, *package;
 } packages[] = {
-	{ "clang", "clang-22" },       { "clang++", "clang-22" }, { "ld.lld", "lld-22" },
-	{ "llvm-objcopy", "llvm-22" }, { "opt", "llvm-22" },
+	{ "clang", "clang-22" },
+	{ "clang++", "clang-22" },
+	{ "ld.lld", "lld-22" },
+	{ "llvm-objcopy", "llvm-22" },
 };
 
 static const char *package_of(const char *tool)
@@ -66,5 +69,26 @@ int tool_directory(const char *name, char **ret, struct fault *reterr)
 		return r;
 	}
 	*ret = path;
+	return 0;
+}
+
+int tool_input(const void *bytes, size_t size, int *retfd, struct fault *reterr)
+{
+	_clean_(fd_closep) int fd = memfd_create("morph", 0);
+	size_t at = 0;
+
+	while (fd >= 0 && at < size) {
+		ssize_t n = write(fd, (const char *)bytes + at, size - at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fault_errno(reterr, -errno, "a file in memory");
+		at += (size_t)n;
+	}
+	if (fd < 0)
+		return fault_errno(reterr, -errno, "a file in memory");
+	*retfd = fd;
+	fd = -1;
 	return 0;
 }

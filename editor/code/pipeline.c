@@ -48,7 +48,7 @@ static void options_take(void)
 	is_done = true;
 }
 
-static LLVMTargetMachineRef target_machine(LLVMModuleRef module, const char *cpu, struct fault *reterr)
+LLVMTargetMachineRef pipeline_machine(LLVMModuleRef module, const char *cpu, struct fault *reterr)
 {
 	const char *triple = LLVMGetTarget(module);
 	LLVMTargetMachineRef machine = NULL;
@@ -85,7 +85,7 @@ static int passes_run(LLVMModuleRef module, const char *passes, LLVMTargetMachin
 
 int pipeline_run(LLVMModuleRef module, const struct pipeline_options *options, struct fault *reterr)
 {
-	LLVMTargetMachineRef machine = target_machine(module, options->cpu, reterr);
+	LLVMTargetMachineRef machine = pipeline_machine(module, options->cpu, reterr);
 	LLVMPassBuilderOptionsRef tuning;
 	char passes[64];
 	int r;

@@ -9,6 +9,7 @@
  * (docs/decisions/0001-optimize-the-optimized-ir.md).
  */
 
+#include <llvm-c/TargetMachine.h>
 #include <llvm-c/Types.h>
 #include <stdbool.h>
 
@@ -27,6 +28,9 @@ struct pipeline_options {
  * (pipeline_run() sets one that code generation does not read).
  */
 void pipeline_init(void);
+
+/** pipeline_machine() - of the module's target, for @cpu, NULL: any; owned by the caller; NULL with @reterr */
+LLVMTargetMachineRef pipeline_machine(LLVMModuleRef module, const char *cpu, struct fault *reterr);
 
 /** pipeline_run() - in place; -EBADMSG with @reterr when a pass refuses the module */
 int pipeline_run(LLVMModuleRef module, const struct pipeline_options *options, struct fault *reterr);

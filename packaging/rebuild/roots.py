@@ -34,7 +34,7 @@ def release():
 def morph_files():
     """What of Morph a build needs: where it is here, where it is to be there."""
     names = {os.path.join(BIN, name): f"/usr/bin/{name}" for name in ("morph", "morph-cc", "morph-c++")}
-    for name in ("morph-ld", "morph-edit"):  # the linker has the editor verify what it packs
+    for name in ("morph-ld", "morph-strip-debug", "morph-edit"):  # the linker has the editor verify what it packs
         names[os.path.join(LIBEXEC, name)] = f"/usr/libexec/morph/{name}"
     for path in glob.glob(os.path.join(LIBEXEC, "masquerade", "*")):
         names[path] = f"/usr/libexec/morph/masquerade/{os.path.basename(path)}"

@@ -71,7 +71,7 @@ END
 # odd_linker: llvm/, for MORPH_LLVM_DIR, whose linker makes other code of odd() than its IR, of links that have odd.c's IR
 odd_linker()
 {
-	mkdir -p llvm/bin && for tool in clang clang++ llvm-objcopy opt; do ln -s "$LLVM/$tool" llvm/bin/; done
+	mkdir -p llvm/bin && for tool in clang clang++ llvm-objcopy; do ln -s "$LLVM/$tool" llvm/bin/; done
 	cat >llvm/bin/ld.lld <<END
 #!/bin/bash
 "$LLVM/ld.lld" "\$@" || exit
