@@ -35,6 +35,16 @@
 #define N_INPUTS (VALUE_CONTEXTS + VALUE_GUESSES + 1)
 #define N_PADDED 16u /* for vector instructions */
 
+/*
+ * Half of what a link costs where sanitizers look at each access. These have no index that a file says; builds for fuzzing look
+ * at them, too.
+ */
+#ifdef MORPH_FUZZ
+#define HOT
+#else
+#define HOT __attribute__((no_sanitize("address", "undefined")))
+#endif
+
 struct learned {
 	int16_t weights[KINDS][N_PADDED];
 	uint16_t trust[KINDS][VALUE_GUESSES][GUESS_STEPS]
@@ -241,7 +251,7 @@ static bool bit_code(struct value_coder *c, uint32_t p, bool bit)
 }
 
 /* Find the lines of one group of decisions; @group: which one, within the number. */
-static void group_open(struct value_coder *c, uint32_t group)
+HOT static void group_open(struct value_coder *c, uint32_t group)
 {
 	uint16_t checks[VALUE_CONTEXTS];
 
@@ -265,7 +275,7 @@ static void group_open(struct value_coder *c, uint32_t group)
 }
 
 /* The mixed prediction from the inputs, 1 to 4095 of 4096. */
-static int mix(struct value_coder *c, const int16_t *weights)
+HOT static int mix(struct value_coder *c, const int16_t *weights)
 {
 	int32_t dot = 0;
 
@@ -277,7 +287,7 @@ static int mix(struct value_coder *c, const int16_t *weights)
 }
 
 /* For @node of the group. */
-static int predict(struct value_coder *c, const int16_t *weights, unsigned node)
+HOT static int predict(struct value_coder *c, const int16_t *weights, unsigned node)
 {
 	for (unsigned i = 0; i < VALUE_CONTEXTS; i++)
 		c->inputs[i] = input_table[c->group[i][node]];
@@ -287,7 +297,7 @@ static int predict(struct value_coder *c, const int16_t *weights, unsigned node)
 }
 
 /* input x error / 2^17, rounded; in 16 bits, so that one vector instruction does eight */
-static void weights_learn(const struct value_coder *c, int16_t *weights, int p, bool bit)
+HOT static void weights_learn(const struct value_coder *c, int16_t *weights, int p, bool bit)
 {
 	int16_t error = (int16_t)(((bit << 12) - p) * LEARNING_RATE);
 
@@ -300,7 +310,7 @@ static void weights_learn(const struct value_coder *c, int16_t *weights, int p, 
 	}
 }
 
-static void learn(struct value_coder *c, int16_t *weights, int p, unsigned node, bool bit)
+HOT static void learn(struct value_coder *c, int16_t *weights, int p, unsigned node, bool bit)
 {
 	weights_learn(c, weights, p, bit);
 	for (unsigned i = 0; i < VALUE_CONTEXTS; i++)
@@ -318,7 +328,7 @@ static bool mixed_code(struct value_coder *c, int p, bool bit)
 }
 
 /* @guessed: the guesses' decisions here */
-static bool decision(struct value_coder *c, unsigned node, bool bit, const bool *guessed)
+HOT static bool decision(struct value_coder *c, unsigned node, bool bit, const bool *guessed)
 {
 	unsigned step = c->step < GUESS_STEPS ? c->step : GUESS_STEPS - 1;
 	int16_t *weights = c->learned.weights[c->facts->kind % KINDS];
@@ -338,7 +348,7 @@ static bool decision(struct value_coder *c, unsigned node, bool bit, const bool 
 }
 
 /* @n_bits: at most GROUP_BITS; @guesses: what each guess has here */
-static unsigned group_code(struct value_coder *c, uint32_t group, unsigned n_bits, unsigned value,
+HOT static unsigned group_code(struct value_coder *c, uint32_t group, unsigned n_bits, unsigned value,
 			   const unsigned *guesses)
 {
 	unsigned path = 1;
