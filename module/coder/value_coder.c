@@ -349,7 +349,7 @@ HOT static bool decision(struct value_coder *c, unsigned node, bool bit, const b
 
 /* @n_bits: at most GROUP_BITS; @guesses: what each guess has here */
 HOT static unsigned group_code(struct value_coder *c, uint32_t group, unsigned n_bits, unsigned value,
-			   const unsigned *guesses)
+			       const unsigned *guesses)
 {
 	unsigned path = 1;
 

@@ -81,7 +81,7 @@ dependencies_install
 # What morph rebuild tells apt of an archive that is not Morph's own to remove; it must be there to the end.
 printf 'Types: deb\nURIs: file:/srv/archive\nSuites: ./\nEnabled: no\n' >"$root/etc/apt/sources.list.d/morph-rebuilt.sources"
 touch "$root/etc/apt/preferences.d/morph-rebuilt"
-root_state "$root" >"$work/before"
+root_state "$work" >"$work/before"
 step "installing them"
 must "installing Morph" install_packages morph morph-cli
 [[ $(root_run "$root" morph --version) == "morph 0."* ]] || fail "morph --version"
@@ -112,7 +112,7 @@ cmp "$root/bin/dash" "$work/shipped" || fail "$package is not as it was shipped"
 must "apt-get purge" root_run "$root" apt-get -qq -y purge morph morph-cli morph-backend dh-morph "$package-morph"
 # The rebuilt package stays: its program is another than the distribution's.
 rm -rf "$root/build"
-root_state "$root" >"$work/after"
+root_state "$work" >"$work/after"
 others='(^|[ /])(bin/dash|usr/share/(doc|man)/.*dash.*)( |$)'
 diff <(grep -vE "$others" "$work/before") <(grep -vE "$others" "$work/after") >"$work/diff" ||
 	fail "left behind (>) or missing (<): $(grep '^[<>]' "$work/diff" | head -n 20)"

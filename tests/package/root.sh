@@ -55,6 +55,7 @@ root_new()
 	mount -t tmpfs -o size=4g tmpfs "$dir/layer"
 	mkdir "$dir"/layer/{upper,work}
 	mount -t overlay -o "lowerdir=$base,upperdir=$dir/layer/upper,workdir=$dir/layer/work" overlay "$dir/root"
+	rm -f "$dir/root/var/lib/man-db/auto-update" # nobody asks for the index of manual pages
 }
 
 # root_mounts ROOT: what programs in it expect; not for one that is booted
@@ -90,13 +91,20 @@ root_start()
 	(exec "${ROOT_ENVIRONMENT[@]}" chroot "$root" "$@") &
 }
 
-# root_state ROOT: every file with what it is, and every user and group. Not what apt and dpkg note of their own work.
+# root_state DIRECTORY: of root_new, every file with what it is, and every user and group. Not what apt and dpkg note of their own
+# work. A file that is not in the layer is the base's, and one that is the same as the base's is told like it.
 root_state()
 {
+	local base
+
+	base=$(root_base) || exit
+	set -- "$1/root" "$1/layer/upper" "$base"
 	(cd "$1" && find . -xdev \( -path ./proc -o -path ./sys -o -path ./dev -o -path ./run -o -path ./tmp -o \
 		-path './var/lib/dpkg' -o -path './var/lib/apt' -o -path './var/cache/apt' -o -path './var/log' -o \
 		-path './var/cache/ldconfig' -o -path ./var/cache/man -o -path ./packages \) -prune -o -printf '%p %y %m %U:%G %l\n' | LC_ALL=C sort)
-	(cd "$1" && find etc usr var/lib -xdev -path var/lib/dpkg -prune -o -path var/lib/apt -prune -o \
-		-type f ! -name '*-' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum)
+	(cd "$2" && find etc usr var/lib -xdev -path var/lib/dpkg -prune -o -path var/lib/apt -prune -o -type f ! -name '*-' -print0 |
+		LC_ALL=C sort -z | while IFS= read -r -d '' file; do
+		cmp -s "$file" "$3/$file" || sha256sum "$file"
+	done)
 	cut -d : -f 1,3,4 "$1"/etc/passwd "$1"/etc/group
 }
