@@ -10,6 +10,45 @@
 #include "base/table.h"
 #include "base/text.h"
 
+/* Nothing is proven yet; but what goes wrong is taken back at once. */
+static bool is_undecided(const struct tune_result *result)
+{
+	if (result->best || result->is_settled)
+		return false;
+	for (size_t i = 1; i < result->rounds->n; i++) {
+		const struct rounds_member *member = &result->rounds->members[i];
+
+		if (strcmp(member->name, "active") == 0 && member->out[0] && !result->judged[i].is_dropped)
+			return false;
+	}
+	return true;
+}
+
+bool result_decide(struct tune_result *result, bool is_generation)
+{
+	const struct judged *judged = &result->judged[result->best];
+	bool undecided = is_undecided(result);
+
+	if (result->best) {
+		result->use = TUNE_ONLY_SAID;
+		snprintf(result->said, sizeof(result->said),
+			 "%s takes %.4f (%.4f .. %.4f) of the shipped program's CPU time",
+			 result->rounds->members[result->best].name, judged->ratio.median, judged->ratio.low,
+			 judged->ratio.high);
+	} else if (undecided && is_generation) {
+		result->use = TUNE_UNDECIDED;
+		snprintf(result->said, sizeof(result->said),
+			 "nothing is proven in %zu rounds, and nothing changes; measure longer (--minutes, "
+			 "--rounds)",
+			 result->rounds->n_done);
+	} else {
+		result->use = TUNE_KEPT;
+		snprintf(result->said, sizeof(result->said),
+			 "as shipped stays: no candidate is better beyond doubt");
+	}
+	return !undecided;
+}
+
 /* The member that is this candidate; n: none is */
 static size_t member_of(const struct tune_result *result, size_t candidate)
 {
@@ -27,7 +66,7 @@ static const char *state_of(const struct tune_result *result, size_t member, cha
 	const struct judged *judged = &result->judged[member];
 
 	if (member == 0)
-		return result->best == 0 ? "stays" : "";
+		return result->best == 0 && result->use != TUNE_UNDECIDED ? "stays" : "";
 	if (member == result->best)
 		return "better beyond doubt: the best";
 	if (m->out[0]) {
@@ -134,7 +173,7 @@ static void candidate_json(const struct tune_result *result, size_t i, struct js
 
 int result_json(const struct tune_result *result, FILE *out)
 {
-	static const char *const uses[] = { "kept", "activated", "written", "said" };
+	static const char *const uses[] = { "kept", "activated", "written", "said", "undecided" };
 	const struct rounds *rounds = result->rounds;
 	struct json json = json_to(out);
 

@@ -11,10 +11,11 @@
 #include "cli/tune/judge.h"
 
 enum tune_use {
-	TUNE_KEPT,	/* as shipped stays */
+	TUNE_KEPT,	/* as shipped stays, or comes back */
 	TUNE_ACTIVATED, /* by morphd */
 	TUNE_WRITTEN,	/* into a file */
 	TUNE_ONLY_SAID, /* nobody was asked to use it */
+	TUNE_UNDECIDED, /* too little was measured: the generation that stands there stays */
 };
 
 /* Members of `rounds` are the candidates that could be made, in their order; the first is the shipped file. */
@@ -31,6 +32,13 @@ struct tune_result {
 	enum tune_use use;
 	char said[800]; /* what became of it, in a sentence */
 };
+
+/**
+ * result_decide() - fills in `use` and `said`
+ * @is_generation: another file than the shipped one stands there
+ * Return: is anything proven, for or against what stands there, that morphd is to be told?
+ */
+bool result_decide(struct tune_result *result, bool is_generation);
 
 /** result_table(), result_json() - 0 or -ENOMEM */
 int result_table(const struct tune_result *result, FILE *out);

@@ -10,7 +10,8 @@
  *	3. the shipped program runs the command twice: does it print the same?
  *	4. rounds (cli/shared/rounds.h), with each candidate in the program's place for the command alone, until it is settled
  *	   (judge.h), or the time is over
- *	5. what is better beyond doubt is used; else as shipped stays
+ *	5. what is better beyond doubt is used; when nothing can be, as shipped stays or comes back; when too little was
+ *	   measured to tell, nothing changes
  */
 
 #define _GNU_SOURCE
@@ -267,35 +268,18 @@ static int rounds_measure(struct tune *tune, struct fault *reterr)
 
 /* ---- step 5 ---- */
 
-/* What was measured, for whoever asks later why */
-static void sentence_make(struct tune *tune)
-{
-	struct tune_result *result = &tune->result;
-	const struct judged *judged = &tune->judged[result->best];
-
-	if (result->best)
-		snprintf(result->said, sizeof(result->said),
-			 "%s takes %.4f (%.4f .. %.4f) of the shipped program's CPU time",
-			 tune->members[result->best].name, judged->ratio.median, judged->ratio.low,
-			 judged->ratio.high);
-	else
-		snprintf(result->said, sizeof(result->said),
-			 "as shipped stays: no candidate is better beyond doubt");
-}
-
 static int best_use(struct tune *tune, struct fault *reterr)
 {
 	struct tune_result *result = &tune->result;
 	const struct rounds_member *best = &tune->members[result->best];
+	bool proven = result_decide(result, tune->is_generation);
 	int r = 0;
 
-	sentence_make(tune);
-	result->use = result->best ? TUNE_ONLY_SAID : TUNE_KEPT;
 	if (tune->output && result->best) {
 		result->use = TUNE_WRITTEN;
 		r = file_copy(best->file, tune->output, reterr);
 	}
-	if (!tune->output && !tune->only_measures)
+	if (!tune->output && !tune->only_measures && proven)
 		r = activate(&tune->daemon, result, tune->profile, tune->state, reterr);
 	return r;
 }

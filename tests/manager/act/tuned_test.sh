@@ -90,6 +90,12 @@ is use activated "$(jq -r .use "$dir/stays.json")"
 is best active "$(jq -r .best "$dir/stays.json")"
 is "generation that stays" "$number" "$(json status '.modules[0].generation')"
 
+# ---- too little was measured to tell: nothing changes
+candidates=shipped tune --rounds 2 -- "$prog" 20000 B >"$dir/few.json"
+is use undecided "$(jq -r .use "$dir/few.json")"
+is "generation when nothing is proven" "$number" "$(json status '.modules[0].generation')"
+cmp -s "$prog" "$dir/tools/misled" && fail "two rounds brought the shipped file back"
+
 # ---- a pin counts more
 morph pin --reason=mine "$prog"
 tune -- "$prog" 20000 A >"$dir/pinned.json" 2>"$dir/err" && fail "a pinned program was changed"
