@@ -239,6 +239,12 @@ static int verify(struct job *job, struct fault *reterr)
 	return ld_verify(&verify, reterr);
 }
 
+static void unpacked_say(const struct ld_line *line, const char *why)
+{
+	log_warning("%s: carries no Morph data: %s", line->output, why);
+	build_report_add("unpacked", line->output, why);
+}
+
 /* 4; the linker's own output goes to the caller either way. */
 static void output_pack(struct job *job)
 {
@@ -253,10 +259,10 @@ static void output_pack(struct job *job)
 	text_print(line->wants_trace ? &job->trace : &other);
 	if (r == 0 && line->verifies)
 		r = verify(job, &fault);
-	if (r < 0) {
-		log_warning("%s: carries no Morph data: %s", line->output, fault.text);
-		build_report_add("unpacked", line->output, fault.text);
-	}
+	if (r < 0)
+		unpacked_say(line, fault.text);
+	else
+		fat_objects_say(&job->fat, line->output, &job->trace);
 }
 
 static int link_and_pack(const struct ld_line *line, const char *lld)
@@ -268,7 +274,12 @@ static int link_and_pack(const struct ld_line *line, const char *lld)
 	arguments_add(&job.args, lld);
 	link_words(line, &job.args);
 	r = job.args.bad ? fault_errno(&fault, -ENOMEM, "command line") :
-			   fat_objects_mend(&job.args, &job.fat, &fault);
+			   fat_objects_mend(line, &job.args, &job.fat, &fault);
+	if (r > 0) {
+		arguments_done(&job.args);
+		unpacked_say(line, fault.text);
+		return become_lld(line, lld);
+	}
 	if (r == 0)
 		r = versions_add(line, &job.fat, &job.args, &fault);
 	if (r == 0)
@@ -299,10 +310,8 @@ static bool is_left_alone(const struct ld_line *line)
 		return line->passes || is_plain;
 	why = line->has_pipeline ? "--lto-newpm-passes chooses the passes" :
 				   "--build-id=none leaves it without identity";
-	if (!is_plain) {
-		log_warning("%s: carries no Morph data: %s", line->output, why);
-		build_report_add("unpacked", line->output, why);
-	}
+	if (!is_plain)
+		unpacked_say(line, why);
 	return true;
 }
 

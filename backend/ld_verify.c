@@ -303,37 +303,6 @@ static int input_copy(struct ld_verify *v, const char *path, char **ret, struct 
 	return *ret ? 0 : fault_errno(reterr, -ENOMEM, "verification");
 }
 
-/*
- * A linker knows IR by the name of its section. With another one, of the same length, the object is one of machine
- * code; in an archive nothing moves.
- */
-static int name_spoil(const char *path, const struct used_input *input, struct fault *reterr)
-{
-	static const char name[] = ".llvm.lto", spoiled[] = ".llvm.off";
-	_clean_(file_map_donep) struct file_map map = { 0 };
-	_clean_(image_freep) struct image *image = NULL;
-	_clean_(freep) uint8_t *bytes = NULL;
-	uint8_t *object, *at;
-	int r = file_map_open(path, &map, reterr);
-
-	if (r < 0)
-		return r;
-	bytes = map.size < input->at + input->size ? NULL : malloc(map.size);
-	if (!bytes)
-		return fault_errno(reterr, -ENOMEM, "%s", path);
-	memcpy(bytes, map.data, map.size);
-	object = bytes + input->at;
-	for (uint8_t *from = object;
-	     (at = memmem(from, input->size - (size_t)(from - object), name, sizeof(name))); from = at + 1)
-		memcpy(at, spoiled, sizeof(spoiled));
-	r = image_open_bytes(object, input->size, path, &image, reterr);
-	if (r == 0 && (image_section_find(image, name) || !image_section_find(image, spoiled)))
-		r = fault_set(reterr, -ENOTSUP, "%s: its IR cannot be taken out", input->name);
-	if (r == 0 && !image_section_find(image, ".text"))
-		r = fault_set(reterr, -ENOTSUP, "%s: has no machine code beside its IR", input->name);
-	return r < 0 ? r : file_write(path, bytes, map.size, 0600, reterr);
-}
-
 /* ---- rounds ---- */
 
 /* What did not regenerate, of module @module. */
@@ -386,7 +355,7 @@ static int modules_exclude(struct ld_verify *v, const struct differences *d, str
 		}
 		r = input_copy(v, input->path, &copy, reterr);
 		if (r == 0)
-			r = name_spoil(copy, input, reterr);
+			r = fat_object_hide(copy, input->name, input->at, input->size, reterr);
 		if (r == 0)
 			module_say(v, d, d->list[i].module, input->name);
 	}

@@ -4,6 +4,7 @@
  * A scanner over the walk of bitstream.c: it reads bits and looks at records, and keeps nothing.
  */
 
+#define _GNU_SOURCE
 #include "module/bitcode.h"
 
 #include <errno.h>
@@ -335,6 +336,37 @@ int bitcode_has_described_loops(const void *bytes, size_t size, bool *ret, struc
 int bitcode_has_thunks(const void *bytes, size_t size, bool *ret, struct fault *reterr)
 {
 	return scan_find(GOAL_THUNKS, bytes, size, ret, reterr);
+}
+
+/*
+ * Assembly stands in records without an abbreviation, each character in two groups of six bits, the lower five and the others,
+ * from any bit on. Names and constants are written otherwise. So what is looked for is bytes, in one of eight ways.
+ */
+static bool assembly_has(const char *word, const void *bytes, size_t size)
+{
+	uint8_t bits[32], shifted[sizeof(bits)];
+	size_t n_bits = 0, n;
+
+	memset(bits, 0, sizeof(bits));
+	for (const char *c = word; *c; c++) {
+		unsigned groups = (*c & 31u) | 32u | (unsigned)(*c >> 5) << 6;
+
+		for (unsigned i = 0; i < 12; i++, n_bits++)
+			bits[n_bits / 8] |= (uint8_t)((groups >> i & 1) << n_bits % 8);
+	}
+	for (unsigned shift = 0; shift < 8; shift++) {
+		n = (n_bits - shift) / 8;
+		for (size_t i = 0; i < n; i++)
+			shifted[i] = (uint8_t)((bits[i] | bits[i + 1] << 8) >> shift);
+		if (memmem(bytes, size, shifted, n))
+			return true;
+	}
+	return false;
+}
+
+bool bitcode_reads_files(const void *bytes, size_t size)
+{
+	return assembly_has(".incbin", bytes, size) || assembly_has(".include", bytes, size);
 }
 
 int bitcode_facts_read(const void *bytes, size_t size, struct bitcode_facts *ret, struct fault *reterr)

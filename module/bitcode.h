@@ -58,6 +58,12 @@ int bitcode_has_described_loops(const void *bytes, size_t size, bool *ret, struc
 /** bitcode_has_thunks() - will the code generation add functions that the module does not have, as -mretpoline asks for? */
 int bitcode_has_thunks(const void *bytes, size_t size, bool *ret, struct fault *reterr);
 
+/**
+ * bitcode_reads_files() - does its assembly name a directive that reads a file, `.incbin` or `.include`?
+ * Such a module is not all of what it makes: the file is needed each time, and where it was.
+ */
+bool bitcode_reads_files(const void *bytes, size_t size);
+
 /* What a module says about itself; "" where it is silent, longer texts are cut. */
 struct bitcode_facts {
 	char producer[64]; /* "LLVM22.1.8" */

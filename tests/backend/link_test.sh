@@ -51,6 +51,38 @@ for r in -Wl,-r "-Wl,-x,--relocatable" "-Xlinker -r"; do
 	must morph cc -O2 main.o c.o b3.o -o m && same "$(./m)" 4 "made by $r"
 done
 
+must morph cc -O2 -xc -c -o apart.o - <<<'int apart(int x) { return x * 7; }'
+must ar rcs libsome.a bc.o apart.o && printf 'int c(int), apart(int);\nint main(int n, char **v) { return c(n) + apart(n); }\n' >some.c
+must morph cc -O2 some.c libsome.a -o m
+./m
+same $? 11 "a glued member and another one" && same "$(field m functions)" 2 "functions with IR: the other one's, too"
+
+case_of "objects whose assembly reads a file are linked by their machine code, wherever that is; the others keep their IR"
+mkdir -p there && echo 1234567 >there/bytes && cat >there/reads.c <<'END'
+__asm__(".section .rodata\n.globl bytes\nbytes:\n.incbin \"bytes\"\n.byte 0\n.text");
+extern const char bytes[];
+int b(int x) { return x * 2 + bytes[2] - '0'; }
+END
+printf 'int b(int x) { __asm__ volatile(".pushsection .rodata\\n.include \\"empty\\"\\n.popsection"); return x * 5; }' >there/inline.c
+: >there/empty
+printf 'const char *name = ".incbin";\nint b(int x) { return name[1] == 105 ? x : 0; }' >there/names.c
+for f in reads inline names; do
+	(cd there && must morph cc -O2 -c $f.c)
+done
+MORPH_REPORT=$PWD/report must morph cc -O2 main.o c.o there/reads.o -o m && carries m && same "$(./m)" 6 ".incbin"
+same "$(cat report)" "module	m	there/reads.o: its assembly reads a file" "the build's report"
+same "$(field m functions)" 2 "functions with IR"
+relinks m
+must morph cc -O2 --morph-verify main.o c.o there/reads.o -o m && said "carries no IR of there/reads.o: its assembly" && carries m
+must morph cc -O2 main.o c.o there/inline.o -o m && carries m && same "$(./m)" 6 ".include" && same "$(field m functions)" 2 "functions with IR"
+must morph cc -O2 main.o c.o there/names.o -o m && same "$(./m)" 2 "a mere name" && same "$(field m functions)" 3 "functions with IR"
+must ar rcs libreads.a there/reads.o c.o && must morph cc -O2 main.o -L. -lreads -o m && same "$(./m)" 6 "-lreads"
+said "carries no IR of ./libreads.a(reads.o): its assembly" && carries m && same "$(field m functions)" 2 "functions with IR: one member of two"
+must ar rcs libboth.a b.o there/reads.o c.o && must morph cc -O2 main.o libboth.a -o m && same "$(./m)" 4 "a member that is not used"
+grep "carries no IR" out.log && fail "said of a member that is not used"
+(cd there && must morph cc -O2 ../main.c ../c.c reads.c -o m && said "carries no Morph data: the assembly of reads.c reads a file" &&
+	carries_nothing m && same "$(./m)" 6 "compiled and linked at once")
+
 case_of "links without IR are the system linker's"
 must morph cc -shared b-asm.o -o libasm.so && carries_nothing libasm.so
 readelf -p .comment libasm.so 2>/dev/null | says LLD && fail "linked by lld"

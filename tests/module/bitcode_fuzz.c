@@ -68,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	case 9:
 		bitcode_has_described_loops(data, size, &has, &fault);
 		bitcode_has_thunks(data, size, &has, &fault);
+		bitcode_reads_files(data, size);
 		break;
 	case 10:
 	case 11:
