@@ -97,7 +97,8 @@ static void defaults_add(const struct cc *cc, struct arguments *args)
 						"-Wno-error=missing-template-arg-list-after-template-kw",
 						"-Wno-error=delegating-ctor-cycles",
 						"-Wno-error=parentheses",
-						"-Wno-error=register" };
+						"-Wno-error=register",
+						"-Wno-ignored-gch" };
 
 	arguments_add(args, "-fdebug-default-version=4");
 	if (cc->who.is_gcc)
@@ -252,6 +253,17 @@ static int command_make(const struct cc *cc, int argc, char *const argv[], struc
 
 static const char not_ours[] = "not to be linked by Morph";
 
+/*
+ * Clang stops at a header that it precompiled with other options (-fPIC), where GCC leaves it aside, as clang does with GCC's. Who
+ * believes that the compiler is clang (Meson) names one as clang does, and reads it as only clang can.
+ */
+static bool header_is_gcc(const struct cc *cc)
+{
+	const char *dot = cc->line.output ? strrchr(cc->line.output, '.') : NULL;
+
+	return cc->line.makes_header && !(dot && strcmp(dot, ".pch") == 0);
+}
+
 /* Why GCC is to do this command; NULL: clang does it. */
 static const char *gcc_reason(const struct cc *cc)
 {
@@ -261,6 +273,8 @@ static const char *gcc_reason(const struct cc *cc)
 
 	if (cc->who.is_foreign)
 		return "compiles for another machine";
+	if (header_is_gcc(cc))
+		return "a precompiled header, without which clang does";
 	for (size_t i = 0; dot && i < ARRAY_SIZE(languages); i++)
 		if (strcmp(dot, languages[i]) == 0)
 			return "a language of GCC's";

@@ -49,6 +49,7 @@ static const struct flag plain_flags[] = {
 	{ "-fwhole-program-vtables", false, false },
 	/* instrumented: not what is shipped, and not to be sped up */
 	{ "-fsanitize=", true, true },
+	{ "-pg", false, true },
 	{ "-fprofile", true, true },
 	{ "-fcs-profile-", true, true },
 	{ "--coverage", false, true },
@@ -182,6 +183,8 @@ static bool is_relocatable(const char *arg, const char *next)
 
 struct seen {
 	bool compiles, plain, refuses_lto;
+	const char *language; /* -x, or NULL */
+	bool more;	      /* an input that is no header */
 };
 
 static const char *base_of(const char *path)
@@ -226,6 +229,20 @@ static bool is_source(const char *path)
 	return true;
 }
 
+/* One that is compiled for itself: precompiled. */
+static bool is_header(const char *language, const char *path)
+{
+	static const char *const names[] = { ".h", ".hh", ".H", ".hp", ".hxx", ".hpp", ".HPP", ".h++" };
+	const char *dot = strrchr(base_of(path), '.');
+
+	if (language && strcmp(language, "none") != 0)
+		return strstr(language, "-header") != NULL;
+	for (size_t i = 0; dot && i < ARRAY_SIZE(names); i++)
+		if (strcmp(dot, names[i]) == 0)
+			return true;
+	return false;
+}
+
 static void plain_note(struct cc_line *line, struct seen *seen, bool builds)
 {
 	seen->plain = true;
@@ -247,6 +264,8 @@ static void option_read(struct cc_line *line, struct seen *seen, const char *arg
 		seen->compiles = true;
 	else if (strcmp(arg, "-o") == 0)
 		line->output = next;
+	else if ((value = value_of(arg, "-x")))
+		seen->language = *value ? value : next;
 	else if (arg[1] == 'o' && arg[2] && strncmp(arg, "-objc", 5) != 0)
 		line->output = arg + 2;
 	else if (strcmp(arg, "-fno-lto") == 0)
@@ -275,8 +294,9 @@ static void option_read(struct cc_line *line, struct seen *seen, const char *arg
 		line->has_input = true;
 }
 
-static void input_read(struct cc_line *line, const char *path)
+static void input_read(struct cc_line *line, struct seen *seen, const char *path)
 {
+	seen->more |= !is_header(seen->language, path);
 	line->has_input = true;
 	line->has_source |= is_source(path);
 	line->reads_stdin |= strcmp(path, "-") == 0;
@@ -295,11 +315,12 @@ struct cc_line cc_line_read(int argc, char *const argv[])
 			option_read(&line, &seen, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
 			i += cc_takes_next(argv[i]);
 		} else {
-			input_read(&line, argv[i]);
+			input_read(&line, &seen, argv[i]);
 		}
 	}
+	line.makes_header = line.input && !seen.more && !seen.plain;
 	line.mode = seen.plain || seen.refuses_lto || !line.has_input ? CC_PLAIN :
-		    seen.compiles				      ? CC_COMPILE :
+		    seen.compiles || line.makes_header		      ? CC_COMPILE :
 		    line.linker					      ? CC_PLAIN :
 									CC_LINK;
 	line.builds &= line.has_input;

@@ -23,6 +23,7 @@ struct cc_line {
 	bool builds; /* CC_PLAIN: makes code, for which there is no IR; else nothing is made, or something is printed */
 	bool has_input, has_source; /* an input; one that is compiled */
 	bool reads_stdin;
+	bool makes_header;     /* all inputs are headers: they are precompiled, with -c or without */
 	const char *output;    /* -o, or NULL */
 	const char *input;     /* the first one, or NULL */
 	const char *linker;    /* another linker that the caller wants, or NULL */

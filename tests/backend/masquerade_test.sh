@@ -52,6 +52,29 @@ while read -r option; do
 	gcc -c b.c "$option" -o one.o >out.log 2>&1 || fail "gcc $option: $(tail -1 out.log)"
 done <options
 
+case_of "precompiled headers: GCC's are left aside, whatever their options; who asks for clang's gets them"
+printf '#include <stdio.h>\n#define WORD "pre"\n' >pre.h
+printf '#include "pre.h"\nint main(void) { return puts(WORD) < 0; }\n' >pre.c
+for options in "pre.h" "-c pre.h" "-fPIC -x c-header pre.h -o pre.h.gch"; do
+	must gcc -O2 $options && same "$(head -c 4 pre.h.gch)" gpch "gcc $options"
+	reported "^gcc	pre.h.*	a precompiled header, without which clang does"
+	silent gcc -O2 -include pre.h pre.c -o pre && carries pre && same "$(./pre)" pre "with the header of gcc $options"
+	rm pre.h.gch
+done
+silent gcc -O2 -x c-header pre.h -o pre.pch # as Meson does
+printf '#include <stdio.h>\nint main(void) { return puts(WORD) < 0; }\n' >pre.c
+silent gcc -O2 -include-pch pre.pch pre.c -o pre && carries pre && same "$(./pre)" pre "-include-pch"
+must morph cc -O2 pre.h && must test -s pre.h.pch && must morph cc -O2 -include pre.h pre.c -o pre && carries pre
+
+case_of "what is to be profiled by its own counts is GCC's"
+must gcc -O2 -pg main.c b.c c.c -o m && carries_nothing m && same "$(./m)" 4 "-pg"
+reported "^gcc	m	gets no IR with these options"
+
+case_of "a linker script of one's own: linked, and said once"
+ld --verbose | sed '1,/^=====/d; /^=====/,$d' >gnu.ld
+rm -f "$MORPH_REPORT" && must gcc -O2 --morph-verify main.c b.c c.c -T gnu.ld -o m && same "$(./m)" 4 "-T" && carries_nothing m
+same "$(cut -f 1,2 "$MORPH_REPORT")" "unpacked	m" "the build's report"
+
 case_of "what GCC accepts with a warning, a compiler of its name accepts"
 printf 'int f(void) { return undeclared(1); }\nint *g(long x) { return x; }\n' >old.c
 must gcc -c old.c && readelf -SW old.o | says llvm.lto || fail "an old program is no longer clang's"
