@@ -334,6 +334,15 @@ static void flag_note(struct ld_line *line, const char *name)
 		line->collects = name[0] == 'g';
 }
 
+/* -z */
+static void keyword_note(struct ld_line *line, const char *keyword)
+{
+	if (strcmp(keyword, "start-stop-gc") == 0 || strcmp(keyword, "nostart-stop-gc") == 0)
+		line->judges_starts = true;
+	else if (strcmp(keyword, "execstack") == 0 || strcmp(keyword, "noexecstack") == 0)
+		line->judges_stack = true;
+}
+
 static void item_note(struct ld_line *line, const struct ld_item *item, const char *name)
 {
 	switch (item->kind) {
@@ -374,8 +383,7 @@ static void item_note(struct ld_line *line, const struct ld_item *item, const ch
 		if (item->option && strcmp(item->option, "m") == 0)
 			line->is_aarch64 = item->value && strncmp(item->value, "aarch64", 7) == 0;
 		if (item->option && strcmp(item->option, "z") == 0 && item->value)
-			line->judges_starts |= strcmp(item->value, "start-stop-gc") == 0 ||
-					       strcmp(item->value, "nostart-stop-gc") == 0;
+			keyword_note(line, item->value);
 		flag_note(line, name);
 		break;
 	default: break;

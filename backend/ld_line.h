@@ -64,7 +64,8 @@ struct ld_line {
 	bool judges_versions; /* --undefined-version or its opposite: the caller's word on scripts with names of nothing */
 	bool collects; /* --gc-sections */
 	bool judges_starts; /* -z start-stop-gc or its opposite: the caller's word on sections that only __start_X refers to */
-	bool passes; /* some item is LD_PASS */
+	bool judges_stack; /* -z execstack or its opposite */
+	bool passes;	   /* some item is LD_PASS */
 };
 
 /** ld_line_parse() - @argc words behind the program's name; 0, -ELOOP, -ENOMEM with @reterr */

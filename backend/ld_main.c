@@ -187,22 +187,29 @@ struct job {
 	const struct ld_line *line;
 	struct arguments args;
 	struct fat_objects fat;
-	struct buffer trace;
-	char linked[PATH_MAX]; /* a copy of what ld.lld wrote, for ld_verify() */
+	struct buffer trace, errors; /* what ld.lld printed */
+	char linked[PATH_MAX];	     /* a copy of what ld.lld wrote, for ld_verify() */
 	struct link_cache cache;
 };
 
 static int link_run(struct job *job, int *retstatus, struct fault *reterr)
 {
-	struct child_options options = { .retout = &job->trace };
+	struct child_options options = { .retout = &job->trace, .reterrout = &job->errors };
 	int r;
 
 	buffer_done(&job->trace);
-	job->trace = (struct buffer){ 0 };
+	buffer_done(&job->errors);
+	job->trace = job->errors = (struct buffer){ 0 };
 	r = child_run(job->args.v, &options, retstatus, reterr);
 	if (r == 0 && WIFEXITED(*retstatus) && WEXITSTATUS(*retstatus) == 0)
 		link_cache_seal(&job->cache);
 	return r;
+}
+
+static void errors_print(const struct job *job)
+{
+	if (job->errors.size)
+		fwrite(job->errors.data, 1, job->errors.size, stderr);
 }
 
 static int linked_keep(struct job *job, struct fault *reterr)
@@ -222,6 +229,7 @@ static int link_again(struct ld_verify *verify, struct fault *reterr)
 
 	if (r == 0 && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
 		r = fault_set(reterr, -EIO, "cannot be linked without the IR that does not regenerate");
+	errors_print(job);
 	return r < 0 ? r : linked_keep(job, reterr);
 }
 
@@ -265,8 +273,19 @@ static void output_pack(struct job *job)
 		fat_objects_say(&job->fat, line->output, &job->trace);
 }
 
+/* GNU ld gives a program the stack that its objects need (GCC's functions in functions); ld.lld 22 wants to be told. */
+static bool wants_stack(const struct job *job)
+{
+	static const char said[] = "requires an executable stack";
+
+	return !job->line->judges_stack && job->errors.size &&
+	       memmem(job->errors.data, job->errors.size, said, strlen(said));
+}
+
+/* -1: nothing was linked or said, for an object needs an executable stack; else the exit status */
 static int link_and_pack(const struct ld_line *line, const char *lld)
 {
+	bool needs_stack = false;
 	struct job job = { .line = line };
 	struct fault fault;
 	int status = 0, r;
@@ -286,13 +305,20 @@ static int link_and_pack(const struct ld_line *line, const char *lld)
 		r = link_cache_open(line, &job.fat, &job.args, &job.cache, &fault);
 	if (r == 0)
 		r = link_run(&job, &status, &fault);
+	if (r == 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
+		needs_stack = wants_stack(&job);
+	if (!needs_stack)
+		errors_print(&job);
 	if (r == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		output_pack(&job);
-	else
+	else if (!needs_stack)
 		output_pass(line, &job.trace);
 	fat_objects_done(&job.fat);
 	arguments_done(&job.args);
 	buffer_done(&job.trace);
+	buffer_done(&job.errors);
+	if (needs_stack)
+		return -1;
 	if (r < 0)
 		log_error("%s", fault.text);
 	return r < 0 ? EXIT_CANNOT_RUN : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -315,8 +341,32 @@ static bool is_left_alone(const struct ld_line *line)
 	return true;
 }
 
+/* The same link, with what it lacks. */
+static int link_with_stack(const struct ld_line *line, const char *lld)
+{
+	_clean_(ld_line_donep) struct ld_line whole = { 0 };
+	struct arguments words = { 0 };
+	struct fault fault;
+	int r;
+
+	for (size_t i = 0; i < line->words.n; i++)
+		arguments_add(&words, line->words.v[i]);
+	arguments_add(&words, "-z");
+	arguments_add(&words, "execstack");
+	r = words.bad ? fault_errno(&fault, -ENOMEM, "command line") :
+			ld_line_parse((int)words.n, words.v, &whole, &fault);
+	arguments_done(&words);
+	if (r < 0) {
+		log_error("%s", fault.text);
+		return EXIT_CANNOT_RUN;
+	}
+	log_warning("%s: has an executable stack, as one of its objects needs", line->output);
+	return link_and_pack(&whole, lld);
+}
+
 int main(int argc, char **argv)
 {
+	int status;
 	_clean_(ld_line_donep) struct ld_line line = { 0 };
 	struct fault fault;
 	char lld[PATH_MAX];
@@ -334,5 +384,6 @@ int main(int argc, char **argv)
 	}
 	if (is_left_alone(&line))
 		return become_lld(&line, lld);
-	return link_and_pack(&line, lld);
+	status = link_and_pack(&line, lld);
+	return status < 0 ? link_with_stack(&line, lld) : status;
 }

@@ -70,6 +70,13 @@ case_of "what is to be profiled by its own counts is GCC's"
 must gcc -O2 -pg main.c b.c c.c -o m && carries_nothing m && same "$(./m)" 4 "-pg"
 reported "^gcc	m	gets no IR with these options"
 
+case_of "functions in functions, which only GCC has: its object needs an executable stack, and the others carry IR"
+printf 'static int twice(int (*f)(int), int x) { return f(f(x)); }\nint b(int x) { int more = 1; int g(int y) { return y + more; } return twice(g, x); }\n' >nested.c
+must gcc -O1 -fno-inline -c nested.c && must gcc -O2 --morph-verify main.o c.o nested.o -o m && said "has an executable stack"
+same "$(./m)" 4 "nested" && carries m && same "$(field m functions)" 2 "functions with IR"
+readelf -lW m | grep GNU_STACK | says RWE || fail "no executable stack"
+must gcc -O2 -Wl,-z,noexecstack main.o c.o nested.o -o m && carries_nothing m # GCC's, as asked for
+
 case_of "a linker script of one's own: linked, and said once"
 ld --verbose | sed '1,/^=====/d; /^=====/,$d' >gnu.ld
 rm -f "$MORPH_REPORT" && must gcc -O2 --morph-verify main.c b.c c.c -T gnu.ld -o m && same "$(./m)" 4 "-T" && carries_nothing m
