@@ -3,7 +3,9 @@
 #define _GNU_SOURCE
 #include "backend/ld_fat.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +74,13 @@ int fat_object_hide(const char *path, const char *name, size_t at, size_t size, 
 
 enum fault_kind { SOUND, GLUED, READS_FILES, READS_FILES_ONLY };
 
+/* Shared libraries are large, and no business of ours. */
+static bool is_linked(const uint8_t *bytes, size_t size)
+{
+	return size > offsetof(Elf64_Ehdr, e_type) && memcmp(bytes, ELFMAG, SELFMAG) == 0 &&
+	       bytes[offsetof(Elf64_Ehdr, e_type)] != ET_REL;
+}
+
 static enum fault_kind object_judge(const char *name, const uint8_t *bytes, size_t size)
 {
 	_clean_(image_freep) struct image *image = NULL;
@@ -80,7 +89,8 @@ static enum fault_kind object_judge(const char *name, const uint8_t *bytes, size
 
 	if (bitcode_is(bytes, size))
 		return bitcode_reads_files(bytes, size) ? READS_FILES_ONLY : SOUND;
-	if (!memmem(bytes, size, ".llvm.lto", 10) || image_open_bytes(bytes, size, name, &image, NULL) < 0)
+	if (is_linked(bytes, size) || !memmem(bytes, size, ".llvm.lto", 10) ||
+	    image_open_bytes(bytes, size, name, &image, NULL) < 0)
 		return SOUND;
 	s = image_section_find(image, ".llvm.lto");
 	if (!s || !s->data)
