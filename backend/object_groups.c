@@ -30,7 +30,15 @@ static const char *signature_of(const struct object_file *o, const Elf64_Shdr *g
 static bool groups_have(const struct object_groups *groups, const char *signature)
 {
 	for (size_t i = 0; i < groups->n; i++)
-		if (bitcode_symbols_have(&groups->modules[i], signature))
+		if (bitcode_symbols_have(&groups->modules[i].groups, signature))
+			return true;
+	return false;
+}
+
+static bool symbols_have(const struct object_groups *groups, const char *name)
+{
+	for (size_t i = 0; i < groups->n; i++)
+		if (bitcode_symbols_have(&groups->modules[i].symbols, name))
 			return true;
 	return false;
 }
@@ -90,18 +98,26 @@ void function_names_sort(struct function_names *names)
 }
 
 /* Was the definition @symbol, called @name, not the first one? */
-static bool is_taken(const struct function_names *taken, const bool *out, const Elf64_Sym *symbol,
-		     const char *name)
+static bool is_taken(const struct object_groups *groups, const struct function_names *taken, const bool *out,
+		     const Elf64_Sym *symbol, const char *name)
 {
 	if (out[symbol->st_shndx])
 		return true;
-	return ELF64_ST_BIND(symbol->st_info) == STB_WEAK && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
-	       name && taken->n && bsearch(&name, taken->names, taken->n, sizeof(*taken->names), by_text);
+	if (ELF64_ST_BIND(symbol->st_info) != STB_WEAK || !name)
+		return false;
+	switch (ELF64_ST_TYPE(symbol->st_info)) {
+	case STT_FUNC:
+		return taken->n && bsearch(&name, taken->names, taken->n, sizeof(*taken->names), by_text);
+	case STT_OBJECT:
+	case STT_TLS: return symbols_have(groups, name);
+	default: return false;
+	}
 }
 
 /* In @copy. Return: how many. */
 static size_t symbols_undefine(const struct object_file *o, uint8_t *copy, const Elf64_Shdr *table,
-			       const struct function_names *taken, const bool *out)
+			       const struct object_groups *groups, const struct function_names *taken,
+			       const bool *out)
 {
 	Elf64_Sym symbol;
 	size_t n = 0;
@@ -114,7 +130,7 @@ static size_t symbols_undefine(const struct object_file *o, uint8_t *copy, const
 			break;
 		if (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL || symbol.st_shndx == SHN_UNDEF ||
 		    symbol.st_shndx >= o->n || symbol.st_shndx >= SHN_LORESERVE ||
-		    !is_taken(taken, out, &symbol, name))
+		    !is_taken(groups, taken, out, &symbol, name))
 			continue;
 		symbol.st_info = ELF64_ST_INFO(ELF64_ST_BIND(symbol.st_info), STT_NOTYPE);
 		symbol.st_shndx = SHN_UNDEF;
@@ -147,7 +163,7 @@ int object_groups_leave_out(const struct object_groups *groups, const struct fun
 		if (out[i])
 			section_leave_out(&o, ret->data, i);
 		else if (object_file_section(&o, i, &section) && section.sh_type == SHT_SYMTAB)
-			n += symbols_undefine(&o, ret->data, &section, taken, out);
+			n += symbols_undefine(&o, ret->data, &section, groups, taken, out);
 	}
 	if (!n)
 		buffer_done(ret);
@@ -158,6 +174,7 @@ int object_groups_add(struct object_groups *groups, const struct used_input *ir)
 {
 	_clean_(image_freep) struct image *image = NULL;
 	const struct image_section *section = NULL;
+	struct ir_names *names;
 	const uint8_t *bytes = ir->bytes;
 	size_t size = ir->size;
 	int r;
@@ -173,16 +190,24 @@ int object_groups_add(struct object_groups *groups, const struct used_input *ir)
 	}
 	if (!array_reserve(groups->modules, groups->n, &groups->capacity))
 		return -ENOMEM;
-	r = bitcode_comdats_read(bytes, size, &groups->modules[groups->n], NULL);
+	names = &groups->modules[groups->n];
+	*names = (struct ir_names){ 0 };
+	r = bitcode_comdats_read(bytes, size, &names->groups, NULL);
+	if (r == 0)
+		r = bitcode_symbols_read(bytes, size, &names->symbols, NULL);
 	if (r == 0)
 		groups->n++;
+	else
+		bitcode_symbols_done(&names->groups);
 	return r == -ENOMEM ? r : 0;
 }
 
 void object_groups_done(struct object_groups *groups)
 {
-	for (size_t i = 0; i < groups->n; i++)
-		bitcode_symbols_done(&groups->modules[i]);
+	for (size_t i = 0; i < groups->n; i++) {
+		bitcode_symbols_done(&groups->modules[i].groups);
+		bitcode_symbols_done(&groups->modules[i].symbols);
+	}
 	free(groups->modules);
 	*groups = (struct object_groups){ 0 };
 }

@@ -7,8 +7,8 @@
  * Of COMDAT groups of one signature (inline functions, virtual tables) a linker takes the first. ld.lld takes IR in where it stands,
  * and puts the code that LTO makes of it behind all objects. In a link that has this code from the beginning, the objects' groups would
  * be the first. So an object is copied without the groups that IR before it has: they are left out when it is linked, and their
- * symbols are undefined in it, as ld.lld has them. So are its weak functions that the link took from IR although they are in no such
- * group: GCC has destructors in groups of other names than clang.
+ * symbols are undefined in it, as ld.lld has them. So is what is weak in it and in no such group, but was taken from IR: GCC has
+ * destructors in groups of other names than clang, and variables are weak by attribute.
  * Sources: System V ABI, "Section Groups"; lld/ELF/InputFiles.cpp.
  */
 
@@ -19,9 +19,12 @@
 #include "base/bytes.h"
 #include "module/bitcode.h"
 
-/* Signatures of the groups that the IR so far has. */
+/* What the IR so far defines. */
 struct object_groups {
-	struct bitcode_symbols *modules; /* owned; a module's each */
+	struct ir_names {
+		struct bitcode_symbols groups; /* their signatures */
+		struct bitcode_symbols symbols;
+	} *modules; /* owned */
 	size_t n, capacity;
 };
 
@@ -34,12 +37,12 @@ struct function_names {
 /** function_names_sort() - once all are there */
 void function_names_sort(struct function_names *names);
 
-/** object_groups_add() - those of @ir, which must outlive @groups; IR without a symbol table adds none. Return: 0 or -ENOMEM */
+/** object_groups_add() - what @ir defines, which must outlive @groups; IR without a symbol table adds none. Return: 0 or -ENOMEM */
 int object_groups_add(struct object_groups *groups, const struct used_input *ir);
 
 /**
  * object_groups_leave_out() - a copy of @object without the groups that are in @groups
- * @taken: weak functions of these names are undefined in the copy
+ * @taken: weak functions of these names, and weak variables that are in @groups, are undefined in the copy
  * @ret: stays empty when there is nothing to leave out, or the object is damaged. Return: 0 or -ENOMEM
  */
 int object_groups_leave_out(const struct object_groups *groups, const struct function_names *taken,

@@ -287,6 +287,21 @@ must gcc -O2 -c weak2.c -o weak-gcc.o
 must morph cc -O2 weak.c weak-gcc.o -o weak && ./weak; same $? 1 "the link"
 rm -rf relink && mkdir relink && must "$MORPH_BIN/relink" weak relink relink/out && relink/out; same $? 1 "the relink"
 
+case_of "nor does a weak variable of machine code"
+printf 'const char table[4] __attribute__((weak)) = "abc";\n' >table.h
+printf '__thread int own __attribute__((weak)) = 4;\n' >>table.h
+for f in t1 t2 t3; do
+	printf '#include "table.h"\n__attribute__((noinline)) int %s(int x) { return own + table[x & 3]; }\n' $f >$f.c
+done
+printf 'int t1(int), t2(int), t3(int);\nint main(int n, char **v) { (void)v; return (t1(n) + t2(n) + t3(n)) == 3 * (4 + 98) ? 0 : 9; }\n' >weak.c
+must gcc -O2 -c t2.c -o t2-gcc.o
+for line in "t1.c t2-gcc.o t3.c" "t2-gcc.o t1.c t3.c" "t1.c t3.c t2-gcc.o"; do
+	# shellcheck disable=SC2086 # several files
+	must morph cc -O2 weak.c $line --morph-verify -o weak && ./weak; same $? 0 "the link of $line"
+	same "$(field weak functions)" 3 "functions with IR, with $line"
+	must morph optimize --check weak
+done
+
 case_of "static functions of one name keep their own counts' names"
 printf 'static __attribute__((noinline)) int twin(int x) { return x > 2 ? x * 5 : 3; }\nint t1(int x) { return twin(x) + twin(x * 2); }\n' >t1.c
 printf 'static __attribute__((noinline)) int twin(int x) { return x > 9 ? x / 5 : 4; }\nint t2(int x) { return twin(x) + twin(x * 3); }\n' >t2.c
