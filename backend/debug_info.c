@@ -48,7 +48,8 @@ static int question_make(const struct bitcode_span *modules, size_t n, bool *ret
 	return ret->bad ? fault_errno(reterr, -ENOMEM, "modules without debug information") : 0;
 }
 
-static int tool_run(const struct buffer *question, struct buffer *retanswer, struct fault *reterr)
+/* @question: freed, for the copy that the tool reads is as large */
+static int tool_run(struct buffer *question, struct buffer *retanswer, struct fault *reterr)
 {
 	struct child_options options = { .retout = retanswer };
 	_clean_(fd_closep) int fd = -1;
@@ -57,6 +58,7 @@ static int tool_run(const struct buffer *question, struct buffer *retanswer, str
 
 	if (r == 0)
 		r = tool_input(question->data, question->size, &fd, reterr);
+	buffer_done(question);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (r == 0)
 		r = child_check((char *[]){ tool, path, NULL }, &options, reterr);

@@ -11,7 +11,6 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/Support.h>
-#include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,21 +64,15 @@ static char *loops_reduced(const struct ir *ir, struct fault *reterr)
 	static const char passes[] = "function(loop-simplify,loop(canon-freeze,loop-reduce)),strip";
 	LLVMTargetMachineRef machine = pipeline_machine(ir->module, NULL, reterr);
 	LLVMPassBuilderOptionsRef tuning;
-	LLVMErrorRef error;
-	char *text;
+	int r;
 
 	if (!machine)
 		return NULL;
 	tuning = LLVMCreatePassBuilderOptions();
-	error = LLVMRunPasses(ir->module, passes, machine, tuning);
+	r = pipeline_passes(ir->module, passes, machine, tuning, reterr);
 	LLVMDisposePassBuilderOptions(tuning);
 	LLVMDisposeTargetMachine(machine);
-	if (!error)
-		return LLVMPrintModuleToString(ir->module);
-	text = LLVMGetErrorMessage(error);
-	fault_set(reterr, -EBADMSG, "pass pipeline %s: %s", passes, text);
-	LLVMDisposeErrorMessage(text);
-	return NULL;
+	return r == 0 ? LLVMPrintModuleToString(ir->module) : NULL;
 }
 
 /*
@@ -148,7 +141,7 @@ static int modules_strip(struct reader *asked, struct fault *reterr)
 		r = module_strip(how, &bitcode, &answer, reterr);
 		if (r == 0)
 			fwrite(answer.data, 1, answer.size,
-			       stdout); /* whether it arrives is said at the end */
+			       stdout); /* standard_output_end() says if it fails */
 	}
 	return r;
 }

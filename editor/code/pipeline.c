@@ -67,14 +67,12 @@ LLVMTargetMachineRef pipeline_machine(LLVMModuleRef module, const char *cpu, str
 	return machine;
 }
 
-static int passes_run(LLVMModuleRef module, const char *passes, LLVMTargetMachineRef machine,
-		      LLVMPassBuilderOptionsRef tuning, struct fault *reterr)
+int pipeline_passes(LLVMModuleRef module, const char *passes, LLVMTargetMachineRef machine,
+		    LLVMPassBuilderOptionsRef tuning, struct fault *reterr)
 {
-	LLVMErrorRef error;
+	LLVMErrorRef error = LLVMRunPasses(module, passes, machine, tuning);
 	char *text;
 
-	options_take();
-	error = LLVMRunPasses(module, passes, machine, tuning);
 	if (!error)
 		return 0;
 	text = LLVMGetErrorMessage(error);
@@ -98,7 +96,8 @@ int pipeline_run(LLVMModuleRef module, const struct pipeline_options *options, s
 	LLVMPassBuilderOptionsSetSLPVectorization(tuning, options->opt_level > 1 && !options->no_vectors);
 	LLVMPassBuilderOptionsSetLoopUnrolling(tuning, !options->no_unroll);
 	snprintf(passes, sizeof(passes), "lto<O%u>", MAX(1u, MIN(options->opt_level, 3u)));
-	r = passes_run(module, passes, machine, tuning, reterr);
+	options_take();
+	r = pipeline_passes(module, passes, machine, tuning, reterr);
 	LLVMDisposeTargetMachine(machine);
 	LLVMDisposePassBuilderOptions(tuning);
 	return r;
@@ -107,8 +106,10 @@ int pipeline_run(LLVMModuleRef module, const struct pipeline_options *options, s
 int pipeline_promote(LLVMModuleRef module, struct fault *reterr)
 {
 	LLVMPassBuilderOptionsRef tuning = LLVMCreatePassBuilderOptions();
-	int r = passes_run(module, "pgo-icall-prom", NULL, tuning, reterr);
+	int r;
 
+	options_take();
+	r = pipeline_passes(module, "pgo-icall-prom", NULL, tuning, reterr);
 	LLVMDisposePassBuilderOptions(tuning);
 	return r;
 }

@@ -10,6 +10,7 @@
  */
 
 #include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
 #include <llvm-c/Types.h>
 #include <stdbool.h>
 
@@ -31,6 +32,10 @@ void pipeline_init(void);
 
 /** pipeline_machine() - of the module's target, for @cpu, NULL: any; owned by the caller; NULL with @reterr */
 LLVMTargetMachineRef pipeline_machine(LLVMModuleRef module, const char *cpu, struct fault *reterr);
+
+/** pipeline_passes() - run @passes alone, as LLVM's `opt` names them, in place; sets no option. @machine: may be NULL; -EBADMSG */
+int pipeline_passes(LLVMModuleRef module, const char *passes, LLVMTargetMachineRef machine,
+		    LLVMPassBuilderOptionsRef tuning, struct fault *reterr);
 
 /** pipeline_run() - in place; -EBADMSG with @reterr when a pass refuses the module */
 int pipeline_run(LLVMModuleRef module, const struct pipeline_options *options, struct fault *reterr);
