@@ -10,7 +10,6 @@
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
-#include <llvm-c/Support.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,8 +147,6 @@ static int modules_strip(struct reader *asked, struct fault *reterr)
 
 int main(int argc, char **argv)
 {
-	/* The order of uses decides what code is made. */
-	static const char *const options[] = { "morph-strip-debug", "-preserve-bc-uselistorder" };
 	_clean_(file_map_donep) struct file_map map = { 0 };
 	struct fault fault = { "" };
 	struct reader asked;
@@ -161,7 +158,6 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	pipeline_init();
-	LLVMParseCommandLineOptions((int)ARRAY_SIZE(options), options, NULL);
 	r = file_map_open(argv[1], &map, &fault);
 	asked = reader_of(map.data, map.size);
 	if (r == 0)

@@ -16,6 +16,13 @@
 
 void pipeline_init(void)
 {
+	/* IR that is written keeps the order of its uses: code depends on it. */
+	static const char *const options[] = { "morph", "-preserve-bc-uselistorder" };
+	static bool is_done;
+
+	if (!is_done)
+		LLVMParseCommandLineOptions((int)ARRAY_SIZE(options), options, NULL);
+	is_done = true;
 	LLVMInitializeAllTargetInfos();
 	LLVMInitializeAllTargets();
 	LLVMInitializeAllTargetMCs();

@@ -24,9 +24,9 @@ struct pipeline_options {
 };
 
 /**
- * pipeline_init() - register LLVM's targets; once per process, before the first pass runs. Sets no LLVM
- * option: children that generate code inherit this process, and must find the defaults of the shipped build
- * (pipeline_run() sets one that code generation does not read).
+ * pipeline_init() - register LLVM's targets; before the first pass runs. Sets no LLVM option but
+ * that IR is written with the order of its uses: children that generate code inherit this process, and must find the
+ * defaults of the shipped build (pipeline_run() sets some that code generation does not read).
  */
 void pipeline_init(void);
 

@@ -15,10 +15,6 @@
 #define CODE_RATIO 16u /* of the program's size: more than objects can take */
 #define CODE_BYTES (64u << 20)
 
-/* Of a module, with its object. */
-#define CODE_RAW 1u	 /* unit->is_raw */
-#define CODE_RESTORED 2u /* unit->is_restored */
-
 /* ---- the key ---- */
 
 /* Return: 0; -ENOENT: there is none, for code in this process has no build ID; -ENOMEM */
@@ -97,14 +93,13 @@ static int code_take(struct edit *edit, const struct buffer *code, struct fault 
 	if (reader_uleb(&in) != edit->data->n_modules)
 		return 0;
 	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++) {
-		uint8_t flags = reader_u8(&in);
+		bool is_restored = reader_u8(&in);
 		uint64_t size = reader_uleb(&in);
 		const void *object = reader_bytes(&in, size);
 
 		if (in.bad)
 			return 0;
-		edit->units[i].is_raw = flags & CODE_RAW;
-		edit->units[i].is_restored = flags & CODE_RESTORED;
+		edit->units[i].is_restored = is_restored;
 		r = file_write_scratch(edit_path(edit, path, "base-%zu.o", i), object, (size_t)size, reterr);
 	}
 	return r < 0 ? r : 1;
@@ -121,8 +116,6 @@ int recall_code(struct edit *edit, struct fault *reterr)
 	image_bytes(edit->program, &size);
 	r = memo_get(edit->memo, MEMO_CODE, CODE_RATIO * (uint64_t)size + CODE_BYTES, &code);
 	r = r < 0 ? 0 : code_take(edit, &code, reterr);
-	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++)
-		edit->units[i].is_raw = false;
 	edit->report->recalls_code = r == 1;
 	return r;
 }
@@ -142,8 +135,7 @@ int recall_code_keep(struct edit *edit, struct fault *reterr)
 		r = file_map_open(edit_path(edit, path, "base-%zu.o", i), &map, reterr);
 		if (r < 0)
 			return r;
-		buffer_u8(&code, (uint8_t)((edit->units[i].is_raw ? CODE_RAW : 0) |
-					   (edit->units[i].is_restored ? CODE_RESTORED : 0)));
+		buffer_u8(&code, edit->units[i].is_restored);
 		buffer_uleb(&code, map.size);
 		buffer_bytes(&code, map.data, map.size);
 	}

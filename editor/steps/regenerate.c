@@ -59,7 +59,7 @@ static struct codegen_input unit_input(const struct edit *edit, size_t i)
 	const struct morph_module *m = &edit->data->modules[i];
 	const struct unit *unit = &edit->units[i];
 
-	return unit->restored.size && !unit->is_raw ?
+	return unit->restored.size ?
 		       (struct codegen_input){ m->name, unit->restored.data, unit->restored.size } :
 		       (struct codegen_input){ m->name, m->bitcode, m->size };
 }
@@ -160,26 +160,6 @@ static int shipped_compare(struct edit *edit, struct fault *reterr)
 	return r > 0 ? EDIT_UNTRUSTED : r;
 }
 
-/*
- * Restoring writes a module by LLVM's C API, without the order of its uses, on which the choice of induction variables depends; what
- * it restores makes some functions begin with a landing pad for indirect calls. Seldom does a module's code depend on both.
- */
-static size_t raw_take(struct edit *edit)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < edit->data->n_modules; i++) {
-		struct unit *unit = &edit->units[i];
-
-		if (!unit->differs || !unit->restored.size || unit->is_raw)
-			continue;
-		unit->is_raw = true;
-		unit->has_code = false;
-		n++;
-	}
-	return n;
-}
-
 /* What is linked from here on has the installed file's run path: its link may have had another (editor/trust/run_path.h). */
 static int run_path_take(struct edit *edit, struct fault *reterr)
 {
@@ -211,7 +191,6 @@ static int recalled_compare(struct edit *edit, struct fault *difference)
 		return r;
 	edit->report->recalls_code = false;
 	for (size_t i = 0; i < edit->data->n_modules; i++) {
-		edit->units[i].is_raw = false;
 		buffer_done(&edit->units[i].restored);
 		edit->units[i].restored = (struct buffer){ 0 };
 	}
@@ -251,8 +230,6 @@ int pass_compare(struct edit *edit, struct fault *reterr)
 	struct fault *difference = &edit->report->difference;
 	int r = taken_compare(edit, recalled_compare(edit, difference), difference);
 
-	if (r == EDIT_UNTRUSTED && raw_take(edit))
-		r = taken_compare(edit, compare_again(edit, difference), difference);
 	if (r == 0)
 		r = recall_code_keep(edit, difference);
 	if (r < 0)

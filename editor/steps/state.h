@@ -34,12 +34,11 @@
 struct unit {
 	struct buffer restored; /* bitcode of the whole, where it had lost something; owned */
 	bool is_restored;	/* it had lost something */
-	bool is_raw;	    /* its shipped code is that of the bitcode as it is, without what it had lost */
-	bool differs;	    /* it defines a function that did not regenerate */
-	bool has_code;	    /* the code as shipped was generated, or taken, of the bitcode as it is now */
-	bool is_taken;	    /* from the cache of code */
-	bool is_doubted;    /* it is not taken from there any more */
-	struct buffer cold; /* bitcode of the half that did not run; owned */
+	bool differs;		/* it defines a function that did not regenerate */
+	bool has_code;		/* the code as shipped was generated, or taken, of the bitcode as it is now */
+	bool is_taken;		/* from the cache of code */
+	bool is_doubted;	/* it is not taken from there any more */
+	struct buffer cold;	/* bitcode of the half that did not run; owned */
 	uint8_t half[MEMO_KEY_BYTES]; /* key of that half's code (recall.h) */
 	struct name_set *moved;	      /* names that only the hot module defines now; owned */
 	bool has_assembly;
