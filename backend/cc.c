@@ -429,7 +429,7 @@ static int clang_then_gcc(const struct cc *cc, char *const argv[], struct argume
 		exit(0);
 	}
 	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM))
-		exit(128 + WTERMSIG(status));
+		exit(128 + WTERMSIG(status)); /* the signal was for clang alone */
 	first_error(&errors, why, sizeof(why));
 	errors_print(&errors);
 	log_info("%s: the real %s tries it, for clang failed", subject_of(cc), cc->who.name);
@@ -503,6 +503,7 @@ static int cc_run(struct cc *cc, int argc, char *const argv[])
 	const char *why;
 	int r = cc_read(cc, argc, argv, &fault);
 
+	child_pass_signals();
 	why = r == 0 && cc->who.is_gcc ? gcc_reason(cc) : NULL;
 	if (why && cc->is_again)
 		r = fault_set(&fault, -ENOTSUP, "%s is GCC's: %s", subject_of(cc), why);
@@ -519,6 +520,7 @@ static int cc_run(struct cc *cc, int argc, char *const argv[])
 	} else {
 		r = may_follow(cc) ? clang_then_gcc(cc, argv, &args, &fault) :
 				     clang_become(cc, &args, &fault);
+		child_die();
 		if (r < 0)
 			log_error("%s", fault.text);
 	}

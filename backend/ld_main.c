@@ -249,6 +249,8 @@ static int verify(struct job *job, struct fault *reterr)
 
 static void unpacked_say(const struct ld_line *line, const char *why)
 {
+	if (child_signalled())
+		return;
 	log_warning("%s: carries no Morph data: %s", line->output, why);
 	build_report_add("unpacked", line->output, why);
 }
@@ -317,6 +319,7 @@ static int link_and_pack(const struct ld_line *line, const char *lld)
 	arguments_done(&job.args);
 	buffer_done(&job.trace);
 	buffer_done(&job.errors);
+	child_die();
 	if (needs_stack)
 		return -1;
 	if (r < 0)
@@ -384,6 +387,7 @@ int main(int argc, char **argv)
 	}
 	if (is_left_alone(&line))
 		return become_lld(&line, lld);
+	child_pass_signals();
 	status = link_and_pack(&line, lld);
 	return status < 0 ? link_with_stack(&line, lld) : status;
 }

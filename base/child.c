@@ -18,6 +18,43 @@ struct pipes {
 	int exec[2];	    /* carries errno when exec fails; closed by exec otherwise */
 };
 
+/* What the signals that are passed on are for. */
+static volatile sig_atomic_t signal_came;
+static volatile sig_atomic_t running_pidfd = -1;
+
+static void signal_pass(int sig)
+{
+	int error = errno;
+
+	signal_came = sig;
+	if (running_pidfd >= 0)
+		pidfd_send_signal(running_pidfd, sig, NULL, 0);
+	errno = error;
+}
+
+void child_pass_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = signal_pass, .sa_flags = (int)SA_RESETHAND }, old;
+
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+}
+
+bool child_signalled(void)
+{
+	return signal_came != 0;
+}
+
+void child_die(void)
+{
+	if (!signal_came)
+		return;
+	signal(signal_came, SIG_DFL);
+	raise(signal_came);
+}
+
 static void pipes_done(struct pipes *p)
 {
 	int *fds[] = { p->out, p->err, p->exec };
@@ -107,6 +144,8 @@ int child_run(char *const argv[], const struct child_options *options, int *rets
 	int status, error, r;
 	pid_t pid;
 
+	if (signal_came)
+		return fault_set(reterr, -EINTR, "%s: stopped by a signal", argv[0]);
 	if (pipe2(p.out, O_CLOEXEC) < 0 || pipe2(p.err, O_CLOEXEC) < 0 || pipe2(p.exec, O_CLOEXEC) < 0)
 		return fault_errno(reterr, -errno, "%s: cannot make a pipe", argv[0]);
 	pid = fork();
@@ -122,7 +161,11 @@ int child_run(char *const argv[], const struct child_options *options, int *rets
 		return fault_errno(reterr, -error, "%s: cannot run", argv[0]);
 	}
 	pidfd = (int)pidfd_open(pid, 0);
+	running_pidfd = pidfd;
+	if (signal_came) /* before it could be passed on */
+		kill(pid, signal_came);
 	r = collect(&p, pidfd, o);
+	running_pidfd = -1;
 	if (r < 0)
 		kill(pid, SIGKILL);
 	while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
@@ -130,6 +173,8 @@ int child_run(char *const argv[], const struct child_options *options, int *rets
 	terminate_text(o->retout);
 	if (o->reterrout != o->retout)
 		terminate_text(o->reterrout);
+	if (signal_came)
+		return fault_set(reterr, -EINTR, "%s: stopped by a signal", argv[0]);
 	if (r < 0)
 		return fault_errno(reterr, r, "%s: stopped after %u s", argv[0], o->timeout_s);
 	if (o->retusage)

@@ -5,6 +5,7 @@
  * child.h - run a program and wait for it
  */
 
+#include <stdbool.h>
 #include <sys/resource.h>
 
 #include "base/bytes.h"
@@ -33,3 +34,14 @@ int child_run(char *const argv[], const struct child_options *options, int *rets
  * "error:" that it printed, or the last one.
  */
 int child_check(char *const argv[], const struct child_options *options, struct fault *reterr);
+
+/**
+ * child_pass_signals() - SIGINT, SIGTERM and SIGHUP go to the child that runs, too, and child_run() fails with -EINTR from then on
+ * So who runs children gets to clean up, and ends by child_die(). A second such signal ends this process at once. What was
+ * ignored stays ignored.
+ */
+void child_pass_signals(void);
+/** child_signalled() - has such a signal come? */
+bool child_signalled(void);
+/** child_die() - by the signal that came; returns when none did */
+void child_die(void);

@@ -144,4 +144,31 @@ else
 	said "m: carries no Morph data: .*morph-edit"
 	same "$(./m)" 4 "m"
 fi
+case_of "a signal while a link is verified ends it, and what it had begun"
+mkdir tmp
+for i in $(seq 300); do
+	echo "int f$i(int *p, int n) { int s = 0; for (int i = 0; i < n; i++) s += p[i] > $i ? p[n - i] * $i : f(p + i, s); return s; }"
+done | sed '1i int f(int *, int);' >long.c
+echo 'int f(int *p, int n) { return *p + n; } int main(void) { return 0; }' >>long.c
+must morph cc -O2 -ffunction-sections -c long.c
+# ended_by SIGNAL WHOM: group, as a terminal does it, or the linker alone
+ended_by()
+{
+	TMPDIR=$PWD/tmp setsid morph cc -O2 --morph-verify long.o -o "$2" >out.log 2>&1 &
+	local link=$! linker
+	while [ -d /proc/$link ] && ! compgen -G 'tmp/morph-ld-*/linked' >/dev/null; do :; done
+	linker=$(pgrep -x -g "$link" morph-ld) || { fail "nothing to send a signal to"; wait $link; return; }
+	if [ "$2" = group ]; then kill -"$1" -- "-$link"; else kill -"$1" "$linker"; fi
+	wait $link
+	ended=$?
+	for _ in $(seq 100); do pgrep -g "$link" >/dev/null || break; sleep 0.05; done
+	! pgrep -g "$link" >/dev/null || fail "$2: processes are left: $(pgrep -a -g "$link")"
+	[ -z "$(ls tmp)" ] || fail "$2: left behind: $(ls tmp)"
+	! grep morph-ld: out.log || fail "$2: $(cat out.log)"
+}
+ended_by TERM group
+same $ended 143 "the status after SIGTERM"
+ended_by HUP linker
+[ $ended -ne 0 ] || fail "a link that was ended succeeded"
+
 end
