@@ -384,6 +384,35 @@ static bool debug_keep(const struct differences *d, bool *keeps, size_t n)
 	return more;
 }
 
+static bool is_module_of(const struct differences *d, size_t module)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->list[i].module == module)
+			return true;
+	return false;
+}
+
+/*
+ * Those of @d are linked without their IR now, and modules behind them stand earlier: what keeps its debug information is known by the
+ * new numbers; where others went, too, or came, by none.
+ */
+static int keeps_follow(const struct ld_verify *v, const struct differences *d, bool *keeps, size_t n,
+			struct fault *reterr)
+{
+	struct sources sources = { 0 };
+	int r = sources_read(v->linked, &sources, reterr);
+	size_t left = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!is_module_of(d, i))
+			keeps[left++] = keeps[i];
+	if (r < 0 || sources.n != left)
+		left = 0;
+	memset(keeps + left, 0, n - left);
+	free(sources.facts);
+	return r;
+}
+
 static int round_run(struct ld_verify *v, const struct differences *d, struct pack_choice *choice,
 		     bool *keeps, struct fault *reterr)
 {
@@ -393,7 +422,8 @@ static int round_run(struct ld_verify *v, const struct differences *d, struct pa
 		return fault_set(reterr, -ENOTSUP, "does not regenerate: %s", d->first);
 	if (!debug_keep(d, keeps, choice->n)) {
 		r = modules_exclude(v, d, reterr);
-		memset(keeps, 0, choice->n);
+		if (r == 0)
+			r = keeps_follow(v, d, keeps, choice->n, reterr);
 	}
 	return r < 0 ? r : pack_again(v, choice, reterr);
 }

@@ -107,6 +107,23 @@ must own/morph-cc --morph-verify cells.o use.o cells-main.o -o m && reported "^v
 grep -q "^module" "$MORPH_REPORT" && fail "a module was linked by its machine code"
 must morph optimize --check m
 
+case_of "when a module is left out, the others' debug information is not doubted once more"
+mv own/morph-edit own/edit
+cat >own/morph-edit <<END
+#!/bin/bash
+echo "\$*" >>$PWD/own/checks
+exec $PWD/own/edit "\$@"
+END
+chmod +x own/morph-edit
+sed 's/int main(/int odd(int); &/; s/return /return odd(0) + /' cells-main.c >cells-odd.c
+must morph cc -O2 -g -c cells-odd.c
+rm -f "$MORPH_REPORT"
+MORPH_LLVM_DIR=$PWD/llvm must own/morph-cc -O2 --morph-verify odd.o cells.o use.o cells-odd.o -o m && reported "^verified	m	"
+same "$(grep -c "^module" "$MORPH_REPORT")" 1 "modules that are linked by their machine code"
+same "$(wc -l <own/checks)" 4 "checks: as it is, with the debug information of cells.o, of odd.o, without odd.o"
+must morph optimize --check m
+mv own/edit own/morph-edit
+
 # The code generation describes its thunks in .eh_frame only where a module has debug information.
 case_of "code with thunks regenerates, and keeps its debug information only where it has them"
 cat >thunks.c <<'END'
