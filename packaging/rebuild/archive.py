@@ -7,7 +7,6 @@
     ARCHIVE/gnupg                                               the key
 """
 
-import fcntl
 import glob
 import json
 import os
@@ -15,7 +14,7 @@ import shutil
 import subprocess
 
 from apt import OURS, default_release
-from common import Fault, output, run, write
+from common import Fault, only_one, output, run, write
 
 
 class Archive:
@@ -31,11 +30,7 @@ class Archive:
         for name in ("pool", "state", "log"):
             os.makedirs(self.path(name), mode=0o755, exist_ok=True)
         os.makedirs(self.path("gnupg"), mode=0o700, exist_ok=True)
-        self.lock = open(self.path("lock"), "w", encoding="ascii")
-        try:
-            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise Fault(f"{self.directory}: another morph rebuild is at work; wait for it") from None
+        self.lock = only_one(self.directory)
 
     # ---- how attempts ended ----
 

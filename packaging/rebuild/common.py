@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all parts of `morph rebuild` share: where things are, errors in one sentence, commands with a log."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -41,6 +42,16 @@ def tools_check():
     missing = sorted({package for tool, package in TOOLS.items() if not shutil.which(tool)})
     if missing:
         raise Fault(f"these packages are missing: {' '.join(missing)}; apt-get install {' '.join(missing)}")
+
+
+def only_one(directory):
+    """Whoever works in a directory, as long as what is returned is open; there is only one at a time."""
+    lock = open(os.path.join(directory, "lock"), "w", encoding="ascii")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise Fault(f"{directory}: another morph rebuild is at work; wait for it") from None
+    return lock
 
 
 def run(words, log=None, environment=None, **options):

@@ -17,7 +17,7 @@ import choose  # noqa: E402
 from apt import Apt  # noqa: E402
 from archive import Archive  # noqa: E402
 from build import build  # noqa: E402
-from common import NAME, VERSION, Fault, output, run, tools_check  # noqa: E402
+from common import NAME, VERSION, Fault, only_one, output, run, tools_check  # noqa: E402
 from roots import Base  # noqa: E402
 from spaces import enter  # noqa: E402
 
@@ -187,7 +187,9 @@ def work(options):
                           else "to be built"} for source, version, share in wanted])
         return 0
     archive.open()
+    cache = only_one(options.cache)  # an archive of another's may be built there, too
     done = rebuild_all(apt, archive, options, wanted, states)
+    cache.close()
     names = to_install(done)
     if options.install and names:
         install(names)

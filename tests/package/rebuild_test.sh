@@ -195,6 +195,14 @@ rebuild --list | grep -q "^$package $version  built" || fail "--list: $(rebuild 
 machine_state >"$work/after"
 diff "$work/before" "$work/after" >"$work/diff" || fail "the machine is another: $(head "$work/diff")"
 
+step "another one at work, in the archive or in the directory that both build in"
+for place in "$archive" "$MORPH_CACHE/rebuild"; do
+	flock "$place/lock" -c "echo; exec sleep 60" >"$work/locked" &
+	for _ in $(seq 100); do [[ -s $work/locked ]] && break; sleep 0.05; done
+	refused 1 "$place: another morph rebuild is at work; wait for it" $package
+	pkill -P $! && wait
+done
+
 step "a build that makes packages of others"
 # forged_deb FILE PACKAGE
 forged_deb()
