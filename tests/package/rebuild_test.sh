@@ -197,6 +197,7 @@ diff "$work/before" "$work/after" >"$work/diff" || fail "the machine is another:
 
 step "another one at work, in the archive or in the directory that both build in"
 for place in "$archive" "$MORPH_CACHE/rebuild"; do
+	rm -f "$work/locked"
 	flock "$place/lock" -c "echo; exec sleep 60" >"$work/locked" &
 	for _ in $(seq 100); do [[ -s $work/locked ]] && break; sleep 0.05; done
 	refused 1 "$place: another morph rebuild is at work; wait for it" $package
