@@ -425,6 +425,7 @@ static int clang_then_gcc(const struct cc *cc, char *const argv[], struct argume
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		errors_print(&errors);
 		object_mend(cc, args->v);
+		child_die(); /* before it was mended */
 		plain_done(cc);
 		exit(0);
 	}

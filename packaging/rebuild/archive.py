@@ -30,7 +30,7 @@ class Archive:
         for name in ("pool", "state", "log"):
             os.makedirs(self.path(name), mode=0o755, exist_ok=True)
         os.makedirs(self.path("gnupg"), mode=0o700, exist_ok=True)
-        self.lock = only_one(self.directory)
+        self.lock = only_one(self.path("lock"))
 
     # ---- how attempts ended ----
 

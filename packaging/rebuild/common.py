@@ -44,13 +44,13 @@ def tools_check():
         raise Fault(f"these packages are missing: {' '.join(missing)}; apt-get install {' '.join(missing)}")
 
 
-def only_one(directory):
-    """Whoever works in a directory, as long as what is returned is open; there is only one at a time."""
-    lock = open(os.path.join(directory, "lock"), "w", encoding="ascii")
+def only_one(path):
+    """Whoever works in a file's directory, as long as what is returned is open; there is only one at a time."""
+    lock = open(path, "w", encoding="ascii")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise Fault(f"{directory}: another morph rebuild is at work; wait for it") from None
+        raise Fault(f"{os.path.dirname(path)}: another morph rebuild is at work; wait for it") from None
     return lock
 
 

@@ -187,7 +187,7 @@ def work(options):
                           else "to be built"} for source, version, share in wanted])
         return 0
     archive.open()
-    cache = only_one(options.cache)  # an archive of another's may be built there, too
+    cache = only_one(os.path.join(options.cache, "build.lock"))  # it may be another archive's, too, or the archive itself
     done = rebuild_all(apt, archive, options, wanted, states)
     cache.close()
     names = to_install(done)

@@ -196,13 +196,14 @@ machine_state >"$work/after"
 diff "$work/before" "$work/after" >"$work/diff" || fail "the machine is another: $(head "$work/diff")"
 
 step "another one at work, in the archive or in the directory that both build in"
-for place in "$archive" "$MORPH_CACHE/rebuild"; do
+for lock in "$archive/lock" "$MORPH_CACHE/rebuild/build.lock"; do
 	rm -f "$work/locked"
-	flock "$place/lock" -c "echo; exec sleep 60" >"$work/locked" &
+	flock "$lock" -c "echo; exec sleep 60" >"$work/locked" &
 	for _ in $(seq 100); do [[ -s $work/locked ]] && break; sleep 0.05; done
-	refused 1 "$place: another morph rebuild is at work; wait for it" $package
+	refused 1 "${lock%/*}: another morph rebuild is at work; wait for it" $package
 	pkill -P $! && wait
 done
+rebuild --cache "$archive" $package >"$work/log" 2>&1 || fail "in the archive's own directory: $(cat "$work/log")"
 
 step "a build that makes packages of others"
 # forged_deb FILE PACKAGE
