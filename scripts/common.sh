@@ -29,7 +29,7 @@ PACKAGES_TEST=(
 	gdb golang-go graphviz jq libclang-rt-22-dev libpam-systemd linux-perf make patchelf procps prometheus-node-exporter protobuf-compiler
 	python3 python3-html5lib util-linux valgrind
 	fish libc6-dev-arm64-cross man-db openssl postgresql zsh
-	apt-utils build-essential debhelper gnupg lintian mmdebstrap rpm systemd-container # tests/package
+	apt-utils build-essential debhelper gnupg iproute2 lintian mmdebstrap rpm systemd-container # tests/package
 	crun dbus-user-session libpam-systemd podman # tests/manager
 	"${PACKAGES_RELIABILITY[@]}"
 )

@@ -343,26 +343,41 @@ static void calls_visit(LLVMModuleRef module, void (*visit)(LLVMValueRef call))
 					visit(i);
 }
 
+/* The second generation: bodies go last, for what their code shows of the functions is asked of them, too. */
+static int without_make(LLVMModuleRef copy, const struct name_set *wanted, struct fault *reterr)
+{
+	_clean_(facts_returned_freep) struct facts_returned *returned = facts_returned_find(copy);
+	int r;
+
+	if (!returned)
+		return -ENOMEM;
+	calls_visit(copy, last_call_note);
+	r = facts_strip(copy, FACTS_PROVED, reterr);
+	if (r == 0)
+		r = facts_rederive(copy, reterr);
+	if (r == 0)
+		r = others_leave(copy, wanted, reterr);
+	if (r == 0) {
+		facts_returned_give(copy, returned);
+		calls_visit(copy, last_call_mark);
+	}
+	return r;
+}
+
 int facts_proof_make(LLVMModuleRef module, const struct name_set *wanted, struct buffer ret[2],
 		     struct name_set *retbound, struct fault *reterr)
 {
 	LLVMModuleRef copy = LLVMCloneModule(module);
-	_clean_(facts_returned_freep) struct facts_returned *returned = facts_returned_find(copy);
-	int r = returned ? strange_collect(copy, wanted, retbound) : -ENOMEM;
+	int r = strange_collect(copy, wanted, retbound);
 
 	if (r == 0)
 		r = others_leave(copy, wanted, reterr);
 	if (r == 0)
 		r = ir_write(copy, &ret[0]);
-	calls_visit(copy, last_call_note);
+	LLVMDisposeModule(copy);
+	copy = LLVMCloneModule(module);
 	if (r == 0)
-		r = facts_strip(copy, FACTS_PROVED, reterr);
-	if (r == 0)
-		r = facts_rederive(copy, reterr);
-	if (r == 0) {
-		facts_returned_give(copy, returned);
-		calls_visit(copy, last_call_mark);
-	}
+		r = without_make(copy, wanted, reterr);
 	if (r == 0)
 		r = ir_write(copy, &ret[1]);
 	LLVMDisposeModule(copy);

@@ -17,6 +17,7 @@ TOOLS = {
     "apt-ftparchive": "apt-utils",
     "dpkg-deb": "dpkg",
     "gpg": "gnupg",
+    "ip": "iproute2",
     "mmdebstrap": "mmdebstrap",
     "mount": "mount",
     "unshare": "util-linux",

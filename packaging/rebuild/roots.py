@@ -3,7 +3,7 @@
 
 The base is made by mmdebstrap and kept for a week; each build gets a layer over it, which goes with it. apt and maintainer scripts
 of the distribution's packages run there as root, as they do on any machine; what a package builds runs as a user of its own,
-without a network, in namespaces of its own. All mounts are in this process's mount namespace and go with it.
+without a network but loopback, in namespaces of its own. All mounts are in this process's mount namespace and go with it.
 """
 
 import glob
@@ -149,6 +149,8 @@ class Root:
                   *(f"{key}={value}" for key, value in {**ENVIRONMENT, "HOME": "/build" if user else "/root",
                                                          **(environment or {})}.items()),
                   *(["setpriv", "--no-new-privs"] if user else []), "sh", "-c", f"cd {directory} && {command}"]
-        outside = 'mount -t proc -o nosuid,nodev,noexec proc "$1/proc" && shift && exec "$@"'
+        # Suites talk to themselves; an interface that is down makes them wait for ever.
+        loopback = "" if network else "ip link set lo up && "
+        outside = loopback + 'mount -t proc -o nosuid,nodev,noexec proc "$1/proc" && shift && exec "$@"'
         run(["unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child", "--ipc", "--uts",
              *([] if network else ["--net"]), "sh", "-c", outside, "sh", self.root, *inside], log=log)

@@ -181,6 +181,29 @@ done
 [[ ! -e $archive/pool/$others && -z $(ls -A "$MORPH_CACHE/rebuild/build" 2>/dev/null) ]] || fail "a failure left something"
 [[ $(stat -c %a "$archive/gnupg") == 700 ]] || fail "whose key is it"
 
+step "the network that a build has"
+# built_in: what is in a build's root as its own user
+built_in()
+{
+	MORPH_BIN_DIR=$prefix/bin MORPH_LIBEXEC_DIR=$prefix/libexec/morph PYTHONPATH=$prefix/libexec/morph/rebuild PYTHONDONTWRITEBYTECODE=1 \
+		python3 - "$MORPH_CACHE/rebuild" "$1" <<-'END' 2>&1
+		import sys
+		from apt import Apt
+		from roots import USER, Base, Root
+		from spaces import enter
+		enter()
+		with Root(Base(sys.argv[1], Apt(sys.argv[1] + "/apt")), sys.argv[1] + "/build/network") as root:
+		    with open(root.root + "/build/log", "w+b") as log:
+		        root.run(sys.argv[2], log, user=USER)
+		        log.seek(0)
+		        sys.stdout.write(log.read().decode())
+	END
+}
+# A suite may listen on loopback and talk to itself; there is nobody else.
+said=$(built_in "sed -n '3,\$s/:.*//p' /proc/net/dev && perl -MIO::Socket::INET -e '\$s = IO::Socket::INET->new(Listen => 1, LocalAddr => q(127.0.0.1)) or die;
+	IO::Socket::INET->new(PeerAddr => q(127.0.0.1), PeerPort => \$s->sockport, Timeout => 5) or die; print qq(answered\n)'")
+attack_held rebuild-build-reaches-the-network test "$(xargs <<<"$said")" = "lo answered"
+
 step "what is there already"
 before=$(sha256sum "$archive/InRelease")
 rebuild $package >"$work/out" 2>"$work/log" || fail "again: $(cat "$work/log")"

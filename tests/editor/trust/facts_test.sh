@@ -66,6 +66,11 @@ lies aligned <<-'C'
 		return ((long)aligned & 63) == 0;
 	}
 C
+lies kept-nowhere <<-'C'
+	static int *kept;
+	__attribute__((noinline, cold)) static void keep(__attribute__((noescape)) int *at) { kept = at; }
+	int allowed(int user) { int number = user; keep(&number); return *kept == 0; }
+C
 lies const-function <<-'C'
 	extern int *address(void);
 	__attribute__((noinline, const)) static int read_it(int *at) { return *(volatile int *)at; }
