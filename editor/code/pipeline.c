@@ -47,7 +47,8 @@ static void options_take(void)
 					       "-jump-threading-threshold=2",
 					       "-pgso-lwss-only=false",
 					       "-partial-unrolling-threshold=50",
-					       "-use-iterative-bfi-inference" };
+					       "-use-iterative-bfi-inference",
+					       "-iterative-bfi-precision=1e-9" };
 	static bool is_done;
 
 	if (!is_done)
