@@ -130,6 +130,9 @@ class Root:
             os.symlink(f"/proc/self/fd/{number}", f"{self.root}/dev/{name}")
         os.symlink("/proc/self/fd", f"{self.root}/dev/fd")
         shutil.copy("/etc/resolv.conf", f"{self.root}/etc/resolv.conf")
+        if not os.path.exists(f"{self.root}/etc/hosts"):  # nothing of mmdebstrap's; Debian's installer writes it
+            with open(f"{self.root}/etc/hosts", "w", encoding="ascii") as hosts:
+                hosts.write("127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n")
         for here, there in morph_files().items():
             os.makedirs(os.path.dirname(self.root + there), exist_ok=True)
             if os.path.lexists(self.root + there):

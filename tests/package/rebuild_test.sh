@@ -201,7 +201,7 @@ built_in()
 }
 # A suite may listen on loopback and talk to itself; there is nobody else.
 said=$(built_in "sed -n '3,\$s/:.*//p' /proc/net/dev && perl -MIO::Socket::INET -e '\$s = IO::Socket::INET->new(Listen => 1, LocalAddr => q(127.0.0.1)) or die;
-	IO::Socket::INET->new(PeerAddr => q(127.0.0.1), PeerPort => \$s->sockport, Timeout => 5) or die; print qq(answered\n)'")
+	IO::Socket::INET->new(PeerAddr => q(localhost), PeerPort => \$s->sockport, Timeout => 5) or die; print qq(answered\n)'")
 attack_held rebuild-build-reaches-the-network test "$(xargs <<<"$said")" = "lo answered"
 
 step "what is there already"
