@@ -37,8 +37,7 @@ void pipeline_init(void)
  * (docs/decisions/0019-jumps-are-threaded-through-small-blocks-only.md). It makes what is not hot small only in programs that it
  * takes for large, and unrolls a loop up to as many instructions as a CPU's model says, 512 for Zen
  * (docs/decisions/0026-what-is-not-hot-stays-small.md).
- * Code generation takes no notice (edit.c turns off the one that it would). The counts of loops with several heads are solved
- * for (docs/decisions/0037-counts-of-loops-with-several-heads.md). LLVM takes an option once in a process.
+ * Code generation takes no notice (edit.c turns off the one that it would). LLVM takes an option once in a process.
  */
 static void options_take(void)
 {
@@ -47,8 +46,7 @@ static void options_take(void)
 					       "-jump-threading-threshold=2",
 					       "-pgso-lwss-only=false",
 					       "-partial-unrolling-threshold=50",
-					       "-use-iterative-bfi-inference",
-					       "-iterative-bfi-precision=1e-9" };
+					       PIPELINE_LOOP_COUNTS };
 	static bool is_done;
 
 	if (!is_done)

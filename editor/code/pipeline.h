@@ -16,6 +16,12 @@
 
 #include "base/fault.h"
 
+/*
+ * LLVM's options by which counts of loops with several heads are solved for, to a billionth of a function's executions; the passes
+ * and the code generator take the same (docs/decisions/0037-counts-of-loops-with-several-heads.md).
+ */
+#define PIPELINE_LOOP_COUNTS "-use-iterative-bfi-inference", "-iterative-bfi-precision=1e-9"
+
 struct pipeline_options {
 	unsigned opt_level; /* 1..3 */
 	const char *cpu;    /* tune for this CPU; NULL: as the IR's functions say */

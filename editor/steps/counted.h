@@ -5,9 +5,10 @@
  * counted.h - LLVM's options for code with counts, the same for all that is compared or joined
  *
  * It is known to run, and little. Instructions chosen for size are slow ones, also where the passes before have rightly kept
- * code small (docs/decisions/0026-what-is-not-hot-stays-small.md). Counts of loops with several heads are solved for,
- * to a billionth of a function's executions (docs/decisions/0037-counts-of-loops-with-several-heads.md).
+ * code small (docs/decisions/0026-what-is-not-hot-stays-small.md).
  */
+
+#include "editor/code/pipeline.h"
 
 /* Ways of generating code, to be combined; which is better hangs on what the registers hold (dispatch.c). */
 enum {
@@ -19,4 +20,4 @@ enum {
 	((way) & WAY_SHARED_DISPATCH) ? "-tail-dup-pred-size=16" : "-tail-dup-pred-size=512",               \
 		((way) & WAY_SHARED_DISPATCH) ? "-tail-dup-succ-size=16" : "-tail-dup-succ-size=512",       \
 		((way) & WAY_NO_STRENGTH_REDUCTION) ? "-disable-lsr" : "-disable-lsr=false", "-pgso=false", \
-		"-use-iterative-bfi-inference", "-iterative-bfi-precision=1e-9"
+		PIPELINE_LOOP_COUNTS
