@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* morph dump: any file that Morph writes, and what a linked program carries, as text or JSON. */
+/* morph dump: sample logs, events, profiles, block maps, and what a linked program carries, as text or JSON. */
 
 #include "cli/verb.h"
 

@@ -197,7 +197,8 @@ const struct verb verbs[] = {
 	  "does everything that Morph needs work here?" },
 	{ "config", config_run, "[KEY...] [--explain] [--json] [--root=DIR]",
 	  "what the configuration files say, and where" },
-	{ "dump", dump_run, "FILE [--json] [--sidecar-dir DIR]", "any file that Morph writes, as text" },
+	{ "dump", dump_run, "FILE [--json] [--sidecar-dir DIR]",
+	  "what sample logs, profiles and programs hold, as text" },
 	{ NULL },
 };
 

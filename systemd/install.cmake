@@ -44,6 +44,7 @@ foreach(file ${sysusers})
 	file(INSTALL ${file} DESTINATION ${CMAKE_INSTALL_PREFIX}/${MORPH_SYSUSERS_DIR} RENAME ${name})
 endforeach()
 file(INSTALL ${CMAKE_CURRENT_SOURCE_DIR}/morphd.conf DESTINATION ${MORPH_SYSCONFDIR}/morph)
+file(INSTALL DESTINATION ${MORPH_SYSCONFDIR}/morph/morphd.conf.d TYPE DIRECTORY FILES "")
 
 # What dpkg runs before and after it replaces files (morph-mount(8)).
 configure_file(${CMAKE_CURRENT_SOURCE_DIR}/dpkg.cfg.in ${CMAKE_CURRENT_BINARY_DIR}/installed/morph @ONLY)

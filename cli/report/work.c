@@ -162,9 +162,8 @@ int report_check(struct report_request *request, struct fault *reterr)
 	for (unsigned i = 0; i < BY_END; i++)
 		if (by & ~known & 1u << i)
 			return fault_set(reterr, -EINVAL,
-					 "what ran before is known by process, unit and user, or by %s and "
-					 "what belongs to "
-					 "it, not by both; --live samples both now",
+					 "what ran before is known by process and unit, or by %s and what "
+					 "belongs to it, not by both; --live samples both now",
 					 dimension_at(i).name);
 	return 0;
 }

@@ -70,6 +70,7 @@ outside=$(find root -mindepth 1 ! -type d ! -path 'root/opt/x/*')
 [[ -z $outside ]] || fail "written outside of the prefix /opt/x: $outside"
 units_name_programs root /opt/x
 [[ -s root/opt/x/etc/morph/morphd.conf ]] || fail "no /opt/x/etc/morph/morphd.conf"
+[[ -d root/opt/x/etc/morph/morphd.conf.d ]] || fail "no directory for drop-ins"
 
 install_under /usr "$work/usr"
 outside=$(find usr -mindepth 1 ! -type d ! -path 'usr/usr/*' ! -path 'usr/etc/morph/*' ! -path usr/etc/dpkg/dpkg.cfg.d/morph \
