@@ -133,13 +133,62 @@ static int words_collect(const char *text, struct name_set *ret)
 	return r;
 }
 
+static const char *argument_at(const struct link_plan *plan, size_t i)
+{
+	return i < plan->n_inputs && plan->inputs[i].kind == LINK_ARGUMENT ? plan->inputs[i].text : NULL;
+}
+
+/* What the argument at @i wraps: "--wrap=NAME", or the next argument; NULL: nothing */
+static const char *wrapped_at(const struct link_plan *plan, size_t i)
+{
+	static const char option[] = "wrap";
+	const char *text = argument_at(plan, i);
+
+	if (!text || text[0] != '-')
+		return NULL;
+	text += 1 + (text[1] == '-');
+	if (strncmp(text, option, strlen(option)) != 0)
+		return NULL;
+	text += strlen(option);
+	return *text == '=' ? text + 1 : *text ? NULL : argument_at(plan, i + 1);
+}
+
+int symbols_wrapped(const struct link_plan *plan, struct name_set *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < plan->n_inputs && r == 0; i++) {
+		const char *name = wrapped_at(plan, i);
+
+		if (name)
+			r = name_set_add(ret, name, strlen(name));
+	}
+	return r;
+}
+
+static int wrapper_collect(const char *prefix, const char *name, struct name_set *ret)
+{
+	_clean_(freep) char *wrapper = NULL;
+
+	if (asprintf(&wrapper, "%s%s", prefix, name) < 0)
+		return -ENOMEM;
+	return name_set_add(ret, wrapper, strlen(wrapper));
+}
+
 int symbols_of_options(const struct link_plan *plan, struct name_set *ret)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < plan->n_inputs && r == 0; i++)
-		if (plan->inputs[i].kind == LINK_ARGUMENT)
-			r = words_collect(plan->inputs[i].text, ret);
+	for (size_t i = 0; i < plan->n_inputs && r == 0; i++) {
+		const char *wrapped = wrapped_at(plan, i);
+
+		if (argument_at(plan, i))
+			r = words_collect(argument_at(plan, i), ret);
+		if (r == 0 && wrapped)
+			r = wrapper_collect("__wrap_", wrapped, ret);
+		if (r == 0 && wrapped)
+			r = wrapper_collect("__real_", wrapped, ret);
+	}
 	return r;
 }
 

@@ -17,8 +17,11 @@
 int symbols_collect(const struct image *program, const struct link_plan *plan, struct name_set *ret,
 		    struct fault *reterr);
 
-/** symbols_of_options() - add to @ret every word of the linker's arguments. Return: 0 or -ENOMEM */
+/** symbols_of_options() - add to @ret every word of the linker's arguments, and what --wrap makes of them. Return: 0 or -ENOMEM */
 int symbols_of_options(const struct link_plan *plan, struct name_set *ret);
+
+/** symbols_wrapped() - add to @ret the names whose calls the linker leads elsewhere (--wrap). Return: 0 or -ENOMEM */
+int symbols_wrapped(const struct link_plan *plan, struct name_set *ret);
 
 /**
  * symbols_imports() - add to @ret the functions whose place the shipped file leaves to the dynamic linker, and that are sure to be

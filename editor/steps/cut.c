@@ -243,7 +243,8 @@ static int module_take(struct edit *edit, struct pieces *pieces, size_t i, struc
 	if (r < 0)
 		return r;
 	buffer_done(&edit->units[i].restored);
-	known = known_keep(piece.module, unit_base(i, object), edit->known, edit->names.contested, reterr);
+	known = known_keep(piece.module, unit_base(i, object), edit->known, edit->names.contested,
+			   edit->wrapped, reterr);
 	r = known < 0 ? known : guid_table_unify(pieces->guids, piece.module);
 	if (r == 0)
 		r = slots_note(edit->slots, piece.module);

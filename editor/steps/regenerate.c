@@ -254,6 +254,8 @@ int pass_names(struct edit *edit, struct fault *reterr)
 	char path[PATH_MAX], object[32];
 	int r = symbols_of_options(edit->data->plan, edit->words);
 
+	if (r == 0)
+		r = symbols_wrapped(edit->data->plan, edit->wrapped);
 	if (r < 0)
 		return fault_errno(reterr, r, "collecting symbol names");
 	for (size_t i = 0; i < edit->data->n_modules && r == 0; i++)

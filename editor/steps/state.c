@@ -69,9 +69,10 @@ int edit_init(struct edit *edit, struct fault *reterr)
 	edit->slots = slots_new();
 	edit->names = (struct references){ name_set_new(), name_set_new(), name_set_new() };
 	edit->words = name_set_new();
+	edit->wrapped = name_set_new();
 	edit->heat = edit->profile ? heat_new(edit->data->map, edit->profile) : NULL;
 	if (!edit->units || !edit->visible || !edit->slots || !edit->names.used || !edit->names.defined ||
-	    !edit->names.contested || !edit->words || (edit->profile && !edit->heat))
+	    !edit->names.contested || !edit->words || !edit->wrapped || (edit->profile && !edit->heat))
 		return fault_errno(reterr, -ENOMEM, "starting the edit");
 	return 0;
 }
@@ -96,6 +97,7 @@ void edit_done(struct edit *edit)
 	name_set_free(edit->names.defined);
 	name_set_free(edit->names.contested);
 	name_set_free(edit->words);
+	name_set_free(edit->wrapped);
 	buffer_done(&edit->hot_bitcode);
 	buffer_done(&edit->dispatch);
 	block_map_free(edit->counted);

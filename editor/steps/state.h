@@ -66,6 +66,7 @@ struct edit {
 	struct link_map *known;	     /* what is in the shipped file, of which object */
 	struct references names;     /* of the shipped link */
 	struct name_set *words;	     /* of the linker's options */
+	struct name_set *wrapped;    /* names whose calls the linker leads elsewhere */
 	const char *
 		run_path; /* of the program as installed, for its generations; borrowed; NULL: it was not compared yet */
 	struct dynamic dynamic; /* of the program */

@@ -22,7 +22,7 @@ static bool is_for_others(LLVMValueRef value)
 struct known {
 	const char *object;
 	const struct link_map *map;
-	const struct name_set *contested;
+	const struct name_set *contested, *wrapped;
 };
 
 /*
@@ -73,18 +73,35 @@ static int bodies_eliminate(LLVMModuleRef module, struct fault *reterr)
 	return r;
 }
 
-int known_keep(LLVMModuleRef module, const char *object, const struct link_map *map,
-	       const struct name_set *contested, struct fault *reterr)
+/* Its calls do not come here, whatever the IR lets an optimizer think of them. */
+static bool is_wrapped(LLVMValueRef value, const struct known *known)
 {
-	const struct known known = { object, map, contested };
+	size_t size;
+	const char *name = LLVMGetValueName2(value, &size);
+
+	return is_for_others(value) && name_set_has(known->wrapped, name, size);
+}
+
+static bool is_doubtful(LLVMValueRef value, const struct known *known)
+{
+	return is_wrapped(value, known) || (is_for_others(value) && !is_known(value, known));
+}
+
+int known_keep(LLVMModuleRef module, const char *object, const struct link_map *map,
+	       const struct name_set *contested, const struct name_set *wrapped, struct fault *reterr)
+{
+	const struct known known = { object, map, contested, wrapped };
 	bool some = false;
 	LLVMValueRef v;
 
 	for (v = LLVMGetFirstGlobalAlias(module); v; v = LLVMGetNextGlobalAlias(v))
-		if (is_for_others(v) && !is_known(v, &known))
+		if (is_doubtful(v, &known))
 			return 1;
 	for (v = LLVMGetFirstGlobalIFunc(module); v; v = LLVMGetNextGlobalIFunc(v))
-		if (is_for_others(v) && !is_known(v, &known))
+		if (is_doubtful(v, &known))
+			return 1;
+	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v))
+		if (is_wrapped(v, &known))
 			return 1;
 	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v))
 		some |= body_drop(v, &known);

@@ -18,7 +18,9 @@
 /**
  * known_keep() - of what @module defines for others only that stays which the file has from @object
  * @contested: names that several objects define
- * Return: 0; 1: it cannot be told of an alias, the module must stay as it was shipped; -EBADMSG with @reterr
+ * @wrapped: names whose calls the linker leads elsewhere
+ * Return: 0; 1: it cannot be told of an alias, or @module defines a wrapped function: it must stay as it was shipped; -EBADMSG
+ * with @reterr
  */
 int known_keep(LLVMModuleRef module, const char *object, const struct link_map *map,
-	       const struct name_set *contested, struct fault *reterr);
+	       const struct name_set *contested, const struct name_set *wrapped, struct fault *reterr);

@@ -31,7 +31,7 @@ cat >more.c <<-'C'
 	#include <stdio.h>
 	__attribute__((weak, noinline)) int secret(int user) { return user * 5 + 2; }
 	__attribute__((noinline)) int allowed(int user) { return user == 0; }
-	__attribute__((noinline)) int twice(int n) { return n * 2 + secret(n) % 2; }
+	__attribute__((noinline)) int twice(int n) { return n * 2 + secret(n) % 2 + (n % 5 ? allowed(n) : 0); }
 	__attribute__((noinline)) unsigned long put(char *at, const char *word, unsigned n)
 	{
 		unsigned long sum = 0;
@@ -137,4 +137,27 @@ ir assembly-names-strcpy '$ a\
 module asm ".weak strcpy"\
 module asm ".hidden strcpy"\
 module asm ".set strcpy, twice"'
+
+# Calls of `allowed` lead to another function, which the linker was told, and the IR tells the optimizer.
+cat >wrapper.c <<-'C'
+	extern int __real_allowed(int user);
+	__attribute__((noinline)) int __wrap_allowed(int user) { return user % 3 == 2 || __real_allowed(user); }
+C
+morph cc -O0 -Xclang -disable-O0-optnone -ffunction-sections -c wrapper.c
+for way in "--wrap=allowed" "--wrap,allowed"; do
+	morph cc -Wl,--gc-sections -Wl,--lto-O0 "-Wl,$way" main.o more.o wrapper.o -o shipped
+	expected=$(./shipped 1000)
+	[[ $expected == *denied ]] || fail "$way: nothing is wrapped"
+	morph record -F 4000 -o samples -- ./shipped 400000 >/dev/null 2>&1
+	morph profile shipped samples -o profile >/dev/null
+	morph optimize shipped --force --profile profile -o honest || fail "$way: no generation"
+	[ "$(./honest 1000)" = "$expected" ] || fail "$way: the honest generation does something else"
+done
+for module in 0 1 2; do
+	"$MORPH_TEST_BIN/forge" shipped $module.bc extract-module $module
+	"$llvm/llvm-dis" $module.bc -o $module.ll
+	! grep -q 'define.*@allowed(' $module.ll || more=$module
+done
+ir wrapped-function-that-says-it-is-not \
+	-e 's/^define weak dso_local i32 @allowed(/define dso_local i32 @allowed(/' -e 's/noinline//'
 attacks_end
