@@ -266,7 +266,7 @@ static int fall_back(struct task *task, struct arguments *plain, struct workplac
 	plain->edit.layout_only = true;
 	plain->edit.cpu = plain->edit.tune = NULL;
 	log_warning("%s; once more, with the shipped code in a new order (--layout-only)", fault->text);
-	r = workplace_make(plain, &other_place, &failed);
+	r = workplace_make(plain, task->program, task->profile, &other_place, &failed);
 	if (r < 0)
 		return r;
 	other.arguments = plain;
@@ -313,7 +313,7 @@ static int selftest(const struct task *edit, const struct image *result, const c
 			 command);
 		return 0;
 	}
-	r = workplace_make(task.arguments, &place, reterr);
+	r = workplace_make(task.arguments, task.program, task.profile, &place, reterr);
 	if (r < 0)
 		return r;
 	task.run = selftest_in_sandbox;
@@ -532,7 +532,7 @@ static int edit(const struct arguments *a, struct outcome *shared, struct fault 
 	if (r == 0 && a->memo)
 		r = memo_file_open(a->memo, &memo, reterr);
 	if (r == 0)
-		r = workplace_make(a, &place, reterr);
+		r = workplace_make(a, program, profile, &place, reterr);
 	if (r < 0)
 		return r;
 	task.program = program;

@@ -13,7 +13,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "editor/link/relink.h"
+#include "editor/libraries.h"
 #include "sandbox/account.h"
 
 /* Written by the worker. */
@@ -39,39 +39,14 @@ static int directory_make(const struct arguments *a, struct workplace *ret, stru
 	return r < 0 ? fault_errno(reterr, r, "%s: cannot give it to the sandbox user", ret->directory) : 0;
 }
 
-/* Where the link looks first (editor/link/relink.h). They are not read by anyone but the linker in the sandbox. */
-static int library_place(const char *library, const char *directory, struct fault *reterr)
+/* Where the program was last seen is its installed name; what is edited may be a copy in a store. */
+static const char *installed_path(const struct image *program, const struct profile *profile)
 {
-	const char *equals = strchr(library, '=');
-	_clean_(freep) char *path = NULL;
-	int r;
-
-	if (asprintf(&path, "%s/%.*s", directory, (int)(equals - library), library) < 0) {
-		path = NULL;
-		return fault_errno(reterr, -ENOMEM, "%s", library);
-	}
-	r = file_copy(equals + 1, path, reterr);
-	return r == 0 && chmod(path, 0644) < 0 ? fault_errno(reterr, -errno, "%s", path) : r;
+	return profile && profile->path && profile->path[0] == '/' ? profile->path : image_path(program);
 }
 
-static int libraries_place(const struct arguments *a, const struct workplace *place, struct fault *reterr)
-{
-	_clean_(freep) char *directory = NULL;
-	int r = 0;
-
-	if (!a->n_libraries)
-		return 0;
-	if (asprintf(&directory, "%s/" RELINK_LIBRARIES, place->directory) < 0) {
-		directory = NULL;
-		return fault_errno(reterr, -ENOMEM, "libraries");
-	}
-	r = file_mkdirs(directory, 0755, reterr);
-	for (size_t i = 0; i < a->n_libraries && r == 0; i++)
-		r = library_place(a->libraries[i], directory, reterr);
-	return r;
-}
-
-int workplace_make(const struct arguments *a, struct workplace *ret, struct fault *reterr)
+int workplace_make(const struct arguments *a, const struct image *program, const struct profile *profile,
+		   struct workplace *ret, struct fault *reterr)
 {
 	int r;
 
@@ -84,7 +59,11 @@ int workplace_make(const struct arguments *a, struct workplace *ret, struct faul
 	if (r >= 0)
 		r = directory_make(a, ret, reterr);
 	if (r == 0)
-		r = libraries_place(a, ret, reterr);
+		r = libraries_given((const char *const *)a->libraries, a->n_libraries, ret->directory,
+				    reterr);
+	if (r == 0)
+		r = libraries_own(program, installed_path(program, profile), ret->uid != (uid_t)-1,
+				  ret->directory, reterr);
 	if (r < 0)
 		workplace_end(ret, false);
 	return MIN(r, 0);

@@ -11,6 +11,8 @@
 
 #include "base/fault.h"
 #include "editor/options.h"
+#include "module/image.h"
+#include "profiles/store/profile.h"
 
 struct workplace {
 	char directory[PATH_MAX];
@@ -19,7 +21,11 @@ struct workplace {
 	int out_fd, memo_fd;
 };
 
-/** workplace_make() - with the libraries in it that the arguments name. 0 or -errno with @reterr, and nothing is left; workplace_end() */
-int workplace_make(const struct arguments *a, struct workplace *ret, struct fault *reterr);
+/**
+ * workplace_make() - with the libraries in it that a link needs (libraries.h)
+ * @profile: NULL: there is none. Return: 0 or -errno with @reterr, and nothing is left; workplace_end()
+ */
+int workplace_make(const struct arguments *a, const struct image *program, const struct profile *profile,
+		   struct workplace *ret, struct fault *reterr);
 /** workplace_end() - @keep: the directory stays, and the log says where it is */
 void workplace_end(const struct workplace *place, bool keep);
