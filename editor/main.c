@@ -273,6 +273,7 @@ static int fall_back(struct task *task, struct arguments *plain, struct workplac
 	other.place = &other_place;
 	r = supervise(&other, plain->timeout_s, EDIT_FILE_BYTES, &outcome);
 	if (r) {
+		log_warning("nor could its shipped code be placed: %s", outcome.fault.text);
 		workplace_end(&other_place, plain->keep);
 		return -ECHILD;
 	}

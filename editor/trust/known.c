@@ -9,6 +9,8 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <string.h>
 
+#define DEPTH_MAX 16u /* of aliases of aliases */
+
 /* What other files can see. Lists such as llvm.used are no symbols. */
 static bool is_for_others(LLVMValueRef value)
 {
@@ -43,15 +45,19 @@ static bool is_known(LLVMValueRef value, const struct known *known)
 		!name_set_has(known->contested, name, strlen(name)));
 }
 
+static bool is_to_go(LLVMValueRef value, const struct known *known)
+{
+	return is_for_others(value) &&
+	       (LLVMGetLinkage(value) == LLVMAvailableExternallyLinkage || !is_known(value, known));
+}
+
 /* Return: is the body to go? */
 static bool body_drop(LLVMValueRef value, const struct known *known)
 {
-	if (!is_for_others(value))
+	if (!is_to_go(value, known))
 		return false;
 	if (LLVMGetLinkage(value) == LLVMAvailableExternallyLinkage)
 		return true;
-	if (is_known(value, known))
-		return false;
 	LLVMSetComdat(value, NULL);
 	LLVMSetLinkage(value, LLVMAvailableExternallyLinkage);
 	return true;
@@ -73,6 +79,22 @@ static int bodies_eliminate(LLVMModuleRef module, struct fault *reterr)
 	return r;
 }
 
+/* What the alias or the resolver of an indirect function is another name of; NULL: it is not one function or variable */
+static LLVMValueRef named_by(LLVMValueRef value)
+{
+	for (unsigned depth = 0; value && depth < DEPTH_MAX; depth++) {
+		if (LLVMIsAGlobalAlias(value))
+			value = LLVMAliasGetAliasee(value);
+		else if (LLVMIsAGlobalIFunc(value))
+			value = LLVMGetGlobalIFuncResolver(value);
+		else if (LLVMIsAConstantExpr(value))
+			value = LLVMGetOperand(value, 0);
+		else
+			return LLVMIsAGlobalValue(value);
+	}
+	return NULL;
+}
+
 /* Its calls do not come here, whatever the IR lets an optimizer think of them. */
 static bool is_wrapped(LLVMValueRef value, const struct known *known)
 {
@@ -84,7 +106,10 @@ static bool is_wrapped(LLVMValueRef value, const struct known *known)
 
 static bool is_doubtful(LLVMValueRef value, const struct known *known)
 {
-	return is_wrapped(value, known) || (is_for_others(value) && !is_known(value, known));
+	LLVMValueRef named = named_by(value);
+
+	return is_wrapped(value, known) || (is_for_others(value) && !is_known(value, known)) || !named ||
+	       is_to_go(named, known);
 }
 
 int known_keep(LLVMModuleRef module, const char *object, const struct link_map *map,

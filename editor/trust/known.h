@@ -19,7 +19,7 @@
  * known_keep() - of what @module defines for others only that stays which the file has from @object
  * @contested: names that several objects define
  * @wrapped: names whose calls the linker leads elsewhere
- * Return: 0; 1: it cannot be told of an alias, or @module defines a wrapped function: it must stay as it was shipped; -EBADMSG
+ * Return: 0; 1: it cannot be told of an alias or of what it names, or @module defines a wrapped function: it must stay as it was shipped; -EBADMSG
  * with @reterr
  */
 int known_keep(LLVMModuleRef module, const char *object, const struct link_map *map,

@@ -160,4 +160,19 @@ for module in 0 1 2; do
 done
 ir wrapped-function-that-says-it-is-not \
 	-e 's/^define weak dso_local i32 @allowed(/define dso_local i32 @allowed(/' -e 's/noinline//'
+
+# A name of the module's own for a definition that lost: its body is in the program, but not under the name that is known of it.
+cat >alias.c <<-'C'
+	__attribute__((weak, noinline)) int secret(int user) { return user * 5 + 2; }
+	static int own(int user) __attribute__((alias("secret")));
+	__attribute__((noinline)) int allowed(int user) { return user == 0; }
+	__attribute__((noinline)) int twice(int n) { return n * 2 + own(n) % 3; }
+	__attribute__((noinline)) unsigned long put(char *at, const char *word, unsigned n) { return at[0] + word[n % 2]; }
+C
+morph cc -O0 -Xclang -disable-O0-optnone -ffunction-sections -c alias.c
+morph cc -Wl,--gc-sections -Wl,--lto-O0 main.o alias.o -o aliased
+morph record -F 4000 -o samples -- ./aliased 4000000 >/dev/null 2>&1
+morph profile aliased samples -o profile >/dev/null
+morph optimize aliased --force --profile profile -o honest 2>err.txt || fail "own name for what lost: $(cat err.txt)"
+[ "$(./honest 1000)" = "$(./aliased 1000)" ] || fail "own name for what lost: the generation does something else"
 attacks_end
