@@ -18,8 +18,8 @@
 #include "editor/link/relink.h"
 #include "module/dynamic.h"
 
-#define OWN_MAX 256u			 /* libraries */
-#define OWN_BYTES_MAX ((off_t)512 << 20) /* of one */
+#define OWN_MAX 256u		       /* libraries */
+#define OWN_BYTES_MAX ((off_t)1 << 30) /* of all */
 
 static int place_path(const char *soname, size_t size, const char *directory, char **ret,
 		      struct fault *reterr)
@@ -74,49 +74,59 @@ static bool is_in_sight(const char *path)
 	return false;
 }
 
-static bool is_shared_library(int fd, bool all_may_read)
+struct own {
+	struct library_search search;
+	bool all_may_read;
+	const char *directory;
+	off_t bytes; /* that were copied */
+};
+
+static bool is_shared_library(int fd)
 {
 	Elf64_Ehdr header;
-	struct stat st;
 
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= OWN_BYTES_MAX &&
-	       (!all_may_read || st.st_mode & S_IROTH) &&
-	       pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
+	return pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
 	       memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_type == ET_DYN;
 }
 
-/* What was looked at is what is copied, whatever the path leads to by now. */
-static int own_copy(const char *found, bool all_may_read, const char *to, struct fault *reterr)
+/* What was looked at is what is copied, whatever the path leads to by now. Devices and pipes are not even opened. */
+static int own_copy(struct own *own, const char *found, const char *to, struct fault *reterr)
 {
-	_clean_(fd_closep) int fd = open(found, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_clean_(fd_closep) int place = open(found, O_PATH | O_CLOEXEC);
+	_clean_(fd_closep) int fd = -1;
 	char opened[64];
+	struct stat st;
 
-	if (fd < 0 || !is_shared_library(fd, all_may_read))
+	if (place < 0 || fstat(place, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (own->all_may_read && !(st.st_mode & S_IROTH)) || st.st_size > OWN_BYTES_MAX - own->bytes)
 		return 0;
-	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
+	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", place);
+	fd = open(opened, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || !is_shared_library(fd))
+		return 0;
+	own->bytes += st.st_size;
 	return library_copy(opened, to, reterr);
 }
 
-static int own_place(const char *soname, const struct library_search *search, bool all_may_read,
-		     const char *directory, struct fault *reterr)
+static int own_place(struct own *own, const char *soname, struct fault *reterr)
 {
 	_clean_(freep) char *to = NULL;
 	char found[PATH_MAX];
 	struct fault fault;
 	int r;
 
-	if (!*soname || strchr(soname, '/') || library_find(soname, search, found, &fault) < 0 ||
+	if (!*soname || strchr(soname, '/') || library_find(soname, &own->search, found, &fault) < 0 ||
 	    is_in_sight(found))
 		return 0;
-	r = place_path(soname, strlen(soname), directory, &to, reterr);
-	return r < 0 || access(to, F_OK) == 0 ? r : own_copy(found, all_may_read, to, reterr);
+	r = place_path(soname, strlen(soname), own->directory, &to, reterr);
+	return r < 0 || access(to, F_OK) == 0 ? r : own_copy(own, found, to, reterr);
 }
 
 int libraries_own(const struct image *program, const char *installed, bool all_may_read,
 		  const char *directory, struct fault *reterr)
 {
 	_clean_(freep) char *origin = installed[0] == '/' ? strdup(installed) : realpath(installed, NULL);
-	struct library_search search = { .origin = origin };
+	struct own own = { .search.origin = origin, .all_may_read = all_may_read, .directory = directory };
 	struct dynamic dynamic;
 	unsigned n = 0;
 	Elf64_Dyn entry;
@@ -124,7 +134,7 @@ int libraries_own(const struct image *program, const char *installed, bool all_m
 
 	if (dynamic_open(program, &dynamic, NULL) < 0)
 		return 0; /* the edit says what is wrong */
-	search.run_path = dynamic_run_path(&dynamic, NULL);
+	own.search.run_path = dynamic_run_path(&dynamic, NULL);
 	if (origin)
 		*strrchr(origin, '/') = '\0';
 	for (size_t i = 0; (entry = dynamic_at(&dynamic, i)).d_tag != DT_NULL && r == 0 && n < OWN_MAX; i++) {
@@ -133,7 +143,7 @@ int libraries_own(const struct image *program, const char *installed, bool all_m
 
 		n += soname != NULL;
 		if (soname)
-			r = own_place(soname, &search, all_may_read, directory, reterr);
+			r = own_place(&own, soname, reterr);
 	}
 	return r;
 }

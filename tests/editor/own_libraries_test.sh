@@ -80,8 +80,12 @@ cp secret app/lib/libit.so.1/
 unseen directory
 rm -r app/lib/libit.so.1
 mkfifo app/lib/libit.so.1
-timeout 60 morph optimize app/bin/main --force --profile profile -o app/bin/new >/dev/null 2>&1 || [ $? -ne 124 ] ||
-	fail "a pipe holds the edit up"
+echo word >app/lib/libit.so.1 2>/dev/null &
+writer=$!
+unseen pipe
+attack_held own-libraries-pipe-was-opened kill -0 $writer
+kill $writer
+wait $writer 2>/dev/null || true
 rm app/lib/libit.so.1
 if [ "$(id -u)" = 0 ]; then
 	{ cat kept; printf 'MORPHSECRET\n'; } >app/lib/libit.so.1
