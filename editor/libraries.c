@@ -9,34 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/library_path.h"
 #include "base/macro.h"
-#include "editor/link/relink.h"
 #include "module/dynamic.h"
 
 #define OWN_MAX 256u		       /* libraries */
 #define OWN_BYTES_MAX ((off_t)1 << 30) /* of all */
-
-static int place_path(const char *soname, size_t size, const char *directory, char **ret,
-		      struct fault *reterr)
-{
-	_clean_(freep) char *libraries = NULL;
-
-	*ret = NULL;
-	if (asprintf(&libraries, "%s/" RELINK_LIBRARIES, directory) < 0) {
-		libraries = NULL;
-		return fault_errno(reterr, -ENOMEM, "libraries");
-	}
-	if (asprintf(ret, "%s/%.*s", libraries, (int)size, soname) < 0) {
-		*ret = NULL;
-		return fault_errno(reterr, -ENOMEM, "libraries");
-	}
-	return file_mkdirs(libraries, 0755, reterr);
-}
 
 static int library_copy(const char *from, const char *to, struct fault *reterr)
 {
@@ -51,11 +34,11 @@ int libraries_given(const char *const *libraries, size_t n, const char *director
 
 	for (size_t i = 0; i < n && r == 0; i++) {
 		const char *equals = strchr(libraries[i], '=');
-		_clean_(freep) char *path = NULL;
+		char path[PATH_MAX];
 
-		r = place_path(libraries[i], (size_t)(equals - libraries[i]), directory, &path, reterr);
-		if (r == 0)
-			r = library_copy(equals + 1, path, reterr);
+		snprintf(path, sizeof(path), "%s/%.*s", directory, (int)(equals - libraries[i]),
+			 libraries[i]);
+		r = library_copy(equals + 1, path, reterr);
 	}
 	return r;
 }
@@ -76,7 +59,8 @@ static bool is_in_sight(const char *path)
 
 struct own {
 	struct library_search search;
-	bool all_may_read;
+	uid_t uid; /* of the sandbox; -1: the caller's */
+	gid_t gid;
 	const char *directory;
 	off_t bytes; /* that were copied */
 };
@@ -89,19 +73,36 @@ static bool is_shared_library(int fd)
 	       memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_type == ET_DYN;
 }
 
+/* As the user of the sandbox: whoever may not look into a directory opens nothing in it. O_PATH runs no driver and waits for no pipe. */
+static int own_open(const struct own *own, const char *path, int flags)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	int fd;
+
+	if (own->uid == (uid_t)-1)
+		return open(path, flags | O_CLOEXEC);
+	setfsgid(own->gid);
+	setfsuid(own->uid);
+	fd = open(path, flags | O_CLOEXEC);
+	setfsuid(uid);
+	setfsgid(gid);
+	return fd;
+}
+
 /* What was looked at is what is copied, whatever the path leads to by now. Devices and pipes are not even opened. */
 static int own_copy(struct own *own, const char *found, const char *to, struct fault *reterr)
 {
-	_clean_(fd_closep) int place = open(found, O_PATH | O_CLOEXEC);
+	_clean_(fd_closep) int place = own_open(own, found, O_PATH);
 	_clean_(fd_closep) int fd = -1;
 	char opened[64];
 	struct stat st;
 
 	if (place < 0 || fstat(place, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    (own->all_may_read && !(st.st_mode & S_IROTH)) || st.st_size > OWN_BYTES_MAX - own->bytes)
+	    st.st_size > OWN_BYTES_MAX - own->bytes)
 		return 0;
 	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", place);
-	fd = open(opened, O_RDONLY | O_CLOEXEC);
+	fd = own_open(own, opened, O_RDONLY);
 	if (fd < 0 || !is_shared_library(fd))
 		return 0;
 	own->bytes += st.st_size;
@@ -110,23 +111,20 @@ static int own_copy(struct own *own, const char *found, const char *to, struct f
 
 static int own_place(struct own *own, const char *soname, struct fault *reterr)
 {
-	_clean_(freep) char *to = NULL;
-	char found[PATH_MAX];
+	char found[PATH_MAX], to[PATH_MAX];
 	struct fault fault;
-	int r;
 
 	if (!*soname || strchr(soname, '/') || library_find(soname, &own->search, found, &fault) < 0 ||
 	    is_in_sight(found))
 		return 0;
-	r = place_path(soname, strlen(soname), own->directory, &to, reterr);
-	return r < 0 || access(to, F_OK) == 0 ? r : own_copy(own, found, to, reterr);
+	snprintf(to, sizeof(to), "%s/%s", own->directory, soname);
+	return access(to, F_OK) == 0 ? 0 : own_copy(own, found, to, reterr);
 }
 
-int libraries_own(const struct image *program, const char *installed, bool all_may_read,
+int libraries_own(const struct image *program, const char *origin, uid_t uid, gid_t gid,
 		  const char *directory, struct fault *reterr)
 {
-	_clean_(freep) char *origin = installed[0] == '/' ? strdup(installed) : realpath(installed, NULL);
-	struct own own = { .search.origin = origin, .all_may_read = all_may_read, .directory = directory };
+	struct own own = { .search.origin = origin, .uid = uid, .gid = gid, .directory = directory };
 	struct dynamic dynamic;
 	unsigned n = 0;
 	Elf64_Dyn entry;
@@ -135,8 +133,6 @@ int libraries_own(const struct image *program, const char *installed, bool all_m
 	if (dynamic_open(program, &dynamic, NULL) < 0)
 		return 0; /* the edit says what is wrong */
 	own.search.run_path = dynamic_run_path(&dynamic, NULL);
-	if (origin)
-		*strrchr(origin, '/') = '\0';
 	for (size_t i = 0; (entry = dynamic_at(&dynamic, i)).d_tag != DT_NULL && r == 0 && n < OWN_MAX; i++) {
 		const char *soname =
 			entry.d_tag == DT_NEEDED ? dynamic_string(&dynamic, entry.d_un.d_val) : NULL;

@@ -4,11 +4,12 @@
 /**
  * libraries.h - the shared libraries that a link in the sandbox needs, and cannot see from there
  *
- * They lie in RELINK_LIBRARIES of the work directory, where the link looks first (editor/link/relink.h). Nobody but the linker in
+ * They are copied into a directory where the link looks first (RELINK_LIBRARIES, editor/link/relink.h). Nobody but the linker in
  * the sandbox reads them.
  */
 
-#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 #include "base/fault.h"
 #include "module/image.h"
@@ -19,10 +20,10 @@ int libraries_given(const char *const *libraries, size_t n, const char *director
 /**
  * libraries_own() - those that @program needs of directories that its run path (DT_RUNPATH) or the loader's configuration names,
  * outside of what the sandbox shows
- * The program says which files these are, so they are taken only if they are shared libraries.
- * @installed: where the program is installed, absolute: its $ORIGIN
- * @all_may_read: only what every user may read is taken: the sandbox has another user than the caller
+ * The program says which files these are, so they are taken only if they are shared libraries that the sandbox's user may read.
+ * @origin: the directory that the program is installed in
+ * @uid, @gid: that user; -1: the caller
  * Return: 0, also where one is not found or not taken, which the link says; -errno with @reterr.
  */
-int libraries_own(const struct image *program, const char *installed, bool all_may_read,
+int libraries_own(const struct image *program, const char *origin, uid_t uid, gid_t gid,
 		  const char *directory, struct fault *reterr);

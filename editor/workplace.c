@@ -14,6 +14,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "editor/libraries.h"
+#include "editor/link/relink.h"
+#include "editor/steps/state.h"
 #include "sandbox/account.h"
 
 /* Written by the worker. */
@@ -39,10 +41,18 @@ static int directory_make(const struct arguments *a, struct workplace *ret, stru
 	return r < 0 ? fault_errno(reterr, r, "%s: cannot give it to the sandbox user", ret->directory) : 0;
 }
 
-/* Where the program was last seen is its installed name; what is edited may be a copy in a store. */
-static const char *installed_path(const struct image *program, const struct profile *profile)
+static int libraries_place(const struct arguments *a, const struct image *program,
+			   const struct profile *profile, const struct workplace *place, struct fault *reterr)
 {
-	return profile && profile->path && profile->path[0] == '/' ? profile->path : image_path(program);
+	char directory[PATH_MAX + sizeof("/" RELINK_LIBRARIES)], origin[PATH_MAX];
+	int r;
+
+	snprintf(directory, sizeof(directory), "%s/" RELINK_LIBRARIES, place->directory);
+	r = file_mkdirs(directory, 0755, reterr);
+	if (r == 0)
+		r = libraries_given((const char *const *)a->libraries, a->n_libraries, directory, reterr);
+	edit_origin(program, profile, origin);
+	return r < 0 ? r : libraries_own(program, origin, place->uid, place->gid, directory, reterr);
 }
 
 int workplace_make(const struct arguments *a, const struct image *program, const struct profile *profile,
@@ -59,11 +69,7 @@ int workplace_make(const struct arguments *a, const struct image *program, const
 	if (r >= 0)
 		r = directory_make(a, ret, reterr);
 	if (r == 0)
-		r = libraries_given((const char *const *)a->libraries, a->n_libraries, ret->directory,
-				    reterr);
-	if (r == 0)
-		r = libraries_own(program, installed_path(program, profile), ret->uid != (uid_t)-1,
-				  ret->directory, reterr);
+		r = libraries_place(a, program, profile, ret, reterr);
 	if (r < 0)
 		workplace_end(ret, false);
 	return MIN(r, 0);

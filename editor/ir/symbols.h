@@ -20,7 +20,7 @@ int symbols_collect(const struct image *program, const struct link_plan *plan, s
 /** symbols_of_options() - add to @ret every word of the linker's arguments, and what --wrap makes of them. Return: 0 or -ENOMEM */
 int symbols_of_options(const struct link_plan *plan, struct name_set *ret);
 
-/** symbols_wrapped() - add to @ret the names whose calls the linker leads elsewhere (--wrap). Return: 0 or -ENOMEM */
+/** symbols_wrapped() - add to @ret the names whose uses the linker leads elsewhere (--wrap). Return: 0 or -ENOMEM */
 int symbols_wrapped(const struct link_plan *plan, struct name_set *ret);
 
 /**

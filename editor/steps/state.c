@@ -30,21 +30,25 @@ static int data_check(struct edit *edit, struct fault *reterr)
 	return 0;
 }
 
-/* Where it was last seen is its installed name; what we were given may be a copy in a store. */
-static int origin_find(struct edit *edit, struct fault *reterr)
+void edit_origin(const struct image *program, const struct profile *profile, char ret[PATH_MAX])
 {
-	const char *path =
-		edit->profile && edit->profile->path ? edit->profile->path : image_path(edit->program);
+	const char *path = profile && profile->path ? profile->path : image_path(program);
 	char *slash;
-	int r;
 
 	if (path[0] == '/')
-		snprintf(edit->origin, sizeof(edit->origin), "%s", path);
-	else if (!realpath(path, edit->origin))
-		edit->origin[0] = '\0';
-	slash = strrchr(edit->origin, '/');
+		snprintf(ret, PATH_MAX, "%s", path);
+	else if (!realpath(path, ret))
+		ret[0] = '\0';
+	slash = strrchr(ret, '/');
 	if (slash)
 		*slash = '\0';
+}
+
+static int origin_find(struct edit *edit, struct fault *reterr)
+{
+	int r;
+
+	edit_origin(edit->program, edit->profile, edit->origin);
 	r = dynamic_open(edit->program, &edit->dynamic, reterr);
 	return r == -ENODATA ? 0 : r;
 }

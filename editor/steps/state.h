@@ -66,7 +66,7 @@ struct edit {
 	struct link_map *known;	     /* what is in the shipped file, of which object */
 	struct references names;     /* of the shipped link */
 	struct name_set *words;	     /* of the linker's options */
-	struct name_set *wrapped;    /* names whose calls the linker leads elsewhere */
+	struct name_set *wrapped;    /* names whose uses the linker leads elsewhere */
 	const char *
 		run_path; /* of the program as installed, for its generations; borrowed; NULL: it was not compared yet */
 	struct dynamic dynamic; /* of the program */
@@ -79,6 +79,12 @@ struct edit {
 	struct memo *memo;  /* NULL: none is kept (recall.h) */
 	char out[PATH_MAX]; /* the new executable */
 };
+
+/**
+ * edit_origin() - the directory that @program is installed in: its $ORIGIN; "": it is not known
+ * @profile: where it was last seen; what is edited may be a copy in a store. NULL: there is none
+ */
+void edit_origin(const struct image *program, const struct profile *profile, char ret[PATH_MAX]);
 
 /** edit_init() - load the program's Morph data and make room; @edit has what is given. What edit_run() says; edit_done() always */
 int edit_init(struct edit *edit, struct fault *reterr);

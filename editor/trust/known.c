@@ -95,7 +95,7 @@ static LLVMValueRef named_by(LLVMValueRef value)
 	return NULL;
 }
 
-/* Its calls do not come here, whatever the IR lets an optimizer think of them. */
+/* What uses its name does not come here, whatever the IR lets an optimizer think of them. */
 static bool is_wrapped(LLVMValueRef value, const struct known *known)
 {
 	size_t size;
@@ -126,6 +126,9 @@ int known_keep(LLVMModuleRef module, const char *object, const struct link_map *
 		if (is_doubtful(v, &known))
 			return 1;
 	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v))
+		if (is_wrapped(v, &known))
+			return 1;
+	for (v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v))
 		if (is_wrapped(v, &known))
 			return 1;
 	for (v = LLVMGetFirstFunction(module); v; v = LLVMGetNextFunction(v))

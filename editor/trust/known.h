@@ -18,9 +18,9 @@
 /**
  * known_keep() - of what @module defines for others only that stays which the file has from @object
  * @contested: names that several objects define
- * @wrapped: names whose calls the linker leads elsewhere
- * Return: 0; 1: it cannot be told of an alias or of what it names, or @module defines a wrapped function: it must stay as it was shipped; -EBADMSG
- * with @reterr
+ * @wrapped: names whose uses the linker leads elsewhere
+ * Return: 0; 1: it cannot be told of an alias or of what it names, or @module defines what is wrapped: it must stay as it was
+ * shipped; -EBADMSG with @reterr
  */
 int known_keep(LLVMModuleRef module, const char *object, const struct link_map *map,
 	       const struct name_set *contested, const struct name_set *wrapped, struct fault *reterr);

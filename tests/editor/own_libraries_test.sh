@@ -92,6 +92,9 @@ if [ "$(id -u)" = 0 ]; then
 	chmod 600 app/lib/libit.so.1
 	unseen roots-library
 	chmod 644 app/lib/libit.so.1
+	chmod 700 app/lib
+	unseen roots-directory
+	chmod 755 app/lib
 	edited
 fi
 attacks_end

@@ -19,7 +19,7 @@ workload_build()
 
 	./configure --prefix="$1" --without-readline --without-zlib --without-icu --disable-rpath
 	make -j "$JOBS"
-	for part in src/test/regress src/interfaces/libpq/test $(printf 'contrib/%s ' $EXTENSIONS); do
+	for part in src/test/regress $(printf 'contrib/%s ' $EXTENSIONS); do
 		make -j "$JOBS" -C "$part"
 	done
 	make install
@@ -45,15 +45,13 @@ postgresql_tests()
 	awk '/ \.\.\. ok / { passed++ } / \.\.\. (FAILED|failed)/ { failed++ } END { print passed + 0, failed + 0, 0 }' check.log
 }
 
-eval "$(declare -f workload_script | sed '1s/workload_script/workload_alone/')"
-
 # Training: a client and a server, which runs the other workload's training and some extensions. The test is the other workload's.
 workload_script()
 {
 	local kind=$1 percent=$2 data=$3 part
 
 	if [[ $kind == test ]]; then
-		workload_alone "$@"
+		postgresql_alone "$@"
 		return
 	fi
 	for part in train extensions; do

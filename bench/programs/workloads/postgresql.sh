@@ -23,7 +23,8 @@ workload_build()
 		-D "$1/cluster"
 }
 
-workload_script()
+# postgresql_alone KIND PERCENT DATA: one backend that reads a script
+postgresql_alone()
 {
 	local kind=$1 percent=$2 data=$3 sql=$MORPH_ROOT/bench/programs/workloads/postgresql
 
@@ -35,4 +36,9 @@ workload_script()
 		unshare --user --map-user=65534 \$RUN bin/postgres --single -j -F -D "\$cluster" \\
 			-c shared_buffers=64MB -c max_wal_size=4GB -c timezone=UTC postgres <'$data/$kind-$percent.sql'
 	END
+}
+
+workload_script()
+{
+	postgresql_alone "$@"
 }

@@ -161,6 +161,42 @@ done
 ir wrapped-function-that-says-it-is-not \
 	-e 's/^define weak dso_local i32 @allowed(/define dso_local i32 @allowed(/' -e 's/noinline//'
 
+# The same of a constant.
+cat >limit.c <<-'C'
+	const int limit = 3;
+	__attribute__((noinline)) int within(int n) { return n % 7 < limit; }
+C
+cat >uses.c <<-'C'
+	#include <stdio.h>
+	#include <stdlib.h>
+	extern const int limit;
+	extern int within(int n);
+	const int __wrap_limit = 5;
+	int main(int argc, char **argv)
+	{
+		unsigned long n = strtoul(argv[1], 0, 10), sum = 0;
+
+		for (unsigned long i = 0; i < n; i++)
+			sum += within((int)(i % 1000)) + limit;
+		printf("%lu\n", sum);
+		return 0;
+	}
+C
+morph cc -O0 -Xclang -disable-O0-optnone -ffunction-sections -c limit.c uses.c
+morph cc -Wl,--gc-sections -Wl,--lto-O0 -Wl,--wrap=limit limit.o uses.o -o shipped
+expected=$(./shipped 1000)
+[ "$expected" = 5429 ] || fail "no constant is wrapped where it is not known: $expected"
+morph record -F 4000 -o samples -- ./shipped 60000000 >/dev/null 2>&1
+morph profile shipped samples -o profile >/dev/null
+morph optimize shipped --force --profile profile -o honest 2>err.txt || fail "a wrapped constant: $(cat err.txt)"
+[ "$(./honest 1000)" = "$expected" ] || fail "a wrapped constant: the generation does something else"
+for module in 0 1; do
+	"$MORPH_TEST_BIN/forge" shipped $module.bc extract-module $module
+	"$llvm/llvm-dis" $module.bc -o $module.ll
+	! grep -q '^@limit = weak' $module.ll || more=$module
+done
+ir wrapped-constant-that-says-it-is-not 's/^@limit = weak dso_local/@limit = dso_local/'
+
 # A name of the module's own for a definition that lost: its body is in the program, but not under the name that is known of it.
 cat >alias.c <<-'C'
 	__attribute__((weak, noinline)) int secret(int user) { return user * 5 + 2; }
