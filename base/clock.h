@@ -8,6 +8,7 @@
  */
 
 #include <stdint.h>
+#include <sys/resource.h>
 #include <time.h>
 
 /** clock_ns() - nanoseconds of @clock (CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_PROCESS_CPUTIME_ID, ...) */
@@ -26,4 +27,11 @@ static inline double clock_s(clockid_t clock)
 
 	clock_gettime(clock, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/** rusage_s() - CPU time in it, of user and system */
+static inline double rusage_s(const struct rusage *usage)
+{
+	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
+#include "editor/code/codegen.h"
 #include "editor/code/host.h"
 #include "editor/code/pipeline.h"
 #include "editor/steps/differences.h"
@@ -105,11 +107,7 @@ static double cpu_seconds(void)
 
 	getrusage(RUSAGE_SELF, &self);
 	getrusage(RUSAGE_CHILDREN, &children);
-	return (double)(self.ru_utime.tv_sec + self.ru_stime.tv_sec + children.ru_utime.tv_sec +
-			children.ru_stime.tv_sec) +
-	       (double)(self.ru_utime.tv_usec + self.ru_stime.tv_usec + children.ru_utime.tv_usec +
-			children.ru_stime.tv_usec) /
-		       1e6;
+	return rusage_s(&self) + rusage_s(&children) + codegen_spent().cpu_s;
 }
 
 static int pass_run(struct edit *edit, size_t i, struct fault *reterr)
@@ -192,7 +190,9 @@ int edit_run(const struct image *program, const struct profile *profile, const s
 			return fault_errno(reterr, -ENOMEM, "starting the edit");
 	}
 	pipeline_init();
-	r = edit_init(&edit, reterr);
+	r = codegen_begin(reterr);
+	if (r == 0)
+		r = edit_init(&edit, reterr);
 	if (r == 0)
 		r = generation_identify(program, edit.data, profile, &resolved, ret, reterr);
 	if (r == 0)
@@ -204,6 +204,7 @@ int edit_run(const struct image *program, const struct profile *profile, const s
 	ret->peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
 	getrusage(RUSAGE_SELF, &usage);
 	ret->peak_bytes = MAX(ret->peak_bytes, (uint64_t)usage.ru_maxrss * 1024);
+	ret->peak_bytes = MAX(ret->peak_bytes, codegen_spent().peak_bytes);
 	edit_done(&edit);
 	return r;
 }
@@ -218,7 +219,9 @@ int edit_check(const struct image *program, const struct edit_options *options, 
 	*ret = (struct edit_report){ 0 };
 	checks.checks_only = true;
 	pipeline_init();
-	r = edit_init(&edit, reterr);
+	r = codegen_begin(reterr);
+	if (r == 0)
+		r = edit_init(&edit, reterr);
 	if (r == 0)
 		r = passes_run(&edit, reterr);
 	if (r == EDIT_UNTRUSTED)

@@ -413,6 +413,14 @@ int morph_data_give(struct morph_data *data, struct buffer *ir, struct fault *re
 	return 0;
 }
 
+void morph_data_forget(struct morph_data *data)
+{
+	buffer_done(&data->ir);
+	data->ir = (struct buffer){ 0 };
+	for (size_t i = 0; i < data->n_modules; i++)
+		data->modules[i].bitcode = NULL;
+}
+
 void morph_data_free(struct morph_data *data)
 {
 	if (!data)

@@ -91,6 +91,8 @@ int morph_data_unpack(struct morph_data *data, struct fault *reterr);
  * @ir: taken over when 0 is returned. Return: 0; -EBADMSG: it is not that, -ENOMEM: with @reterr.
  */
 int morph_data_give(struct morph_data *data, struct buffer *ir, struct fault *reterr);
+/** morph_data_forget() - the IR is not needed any more, and its memory given back; unpacked, it is there again */
+void morph_data_forget(struct morph_data *data);
 /** morph_data_dump() - everything but the IR itself, as text for people and golden files */
 void morph_data_dump(const struct morph_data *data, FILE *out);
 void morph_data_dump_json(const struct morph_data *data, FILE *out);

@@ -4,21 +4,52 @@
 #include "editor/code/codegen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <llvm-c/lto.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/macro.h"
+#include "editor/code/forker.h"
+
+/* Whose children generate code, and what these have taken. */
+static struct forker forker;
+static struct codegen_spent spent;
+
+#define OPTIONS_MAX 60 /* of the caller's */
+
+/* In a child: what was asked for, as it was written to DIRECTORY/PREFIX.request; its strings are in that file. */
+struct request {
+	struct codegen_options options;
+	const char *list[OPTIONS_MAX + 1];
+	const char *directory, *prefix;
+	struct reader names; /* of the modules, one after the other */
+	size_t n;
+};
+
+static void part_path(const char *directory, const char *prefix, const char *what, char ret[PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "%s/%s.%s", directory, prefix, what);
+}
+
+static void module_path(const char *directory, const char *prefix, size_t i, const char *suffix,
+			char ret[PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "%s/%s-%zu.%s", directory, prefix, i, suffix);
+}
+
+/* ---- in the child ---- */
 
 /* Options reach libLTO as one list, its own flags among them (LLVM 22: lto.cpp, "-O", "-mcpu"). */
 static void options_set(const struct codegen_options *options)
 {
-	const char *list[64];
+	const char *list[OPTIONS_MAX + 3];
 	char level[8], threads[32];
 	int n = 0;
 
@@ -28,84 +59,215 @@ static void options_set(const struct codegen_options *options)
 		snprintf(threads, sizeof(threads), "-threads=%u", options->n_threads);
 		list[n++] = threads;
 	}
-	for (const char *const *o = options->options; o && *o && n < (int)ARRAY_SIZE(list); o++)
+	for (const char *const *o = options->options; *o; o++)
 		list[n++] = *o;
 	lto_set_debug_options(list, n);
 }
 
-/* In the child. Exit status 0, or 1 with a line on standard error. */
-_noreturn_ static void compile(const struct codegen_input *inputs, size_t n_inputs,
-			       const struct codegen_options *options, const char *directory,
-			       const char *prefix)
+/* Written with its NUL (request_make()). */
+static const char *text_read(struct reader *reader)
 {
-	thinlto_code_gen_t cg;
-	unsigned n;
+	size_t size;
+	const char *text = reader_string(reader, &size);
 
-	options_set(options);
-	cg = thinlto_create_codegen();
-	thinlto_codegen_set_codegen_only(cg, true);
-	thinlto_codegen_set_pic_model(cg, options->pic ? LTO_CODEGEN_PIC_MODEL_DYNAMIC :
-							 LTO_CODEGEN_PIC_MODEL_STATIC);
-	if (options->cpu)
-		thinlto_codegen_set_cpu(cg, options->cpu);
-	for (size_t i = 0; i < n_inputs; i++)
-		thinlto_codegen_add_module(cg, inputs[i].name, inputs[i].bitcode, (int)inputs[i].size);
-	thinlto_codegen_process(cg);
-	n = thinlto_module_get_num_objects(cg);
-	if (n != n_inputs) {
-		fprintf(stderr, "%u objects from %zu modules\n", n, n_inputs);
-		_exit(1);
+	return text && size && !text[size - 1] ? text : "";
+}
+
+static bool request_read(const char *path, struct request *ret)
+{
+	struct file_map map; /* for as long as this process lives */
+	struct fault fault;
+	struct reader reader;
+	size_t n;
+
+	if (file_map_open(path, &map, &fault) < 0)
+		return false;
+	reader = reader_of(map.data, map.size);
+	ret->directory = text_read(&reader);
+	ret->prefix = text_read(&reader);
+	ret->options.cpu = text_read(&reader);
+	ret->options.opt_level = reader_u32(&reader);
+	ret->options.pic = reader_u8(&reader);
+	ret->options.n_threads = reader_u32(&reader);
+	n = reader_uleb(&reader);
+	if (n > OPTIONS_MAX)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		ret->list[i] = text_read(&reader);
+	ret->options.options = ret->list;
+	ret->n = reader_uleb(&reader);
+	ret->names = reader;
+	return !reader.bad;
+}
+
+_noreturn_ static void give_up(const char *why)
+{
+	fprintf(stderr, "%s\n", why);
+	_exit(1);
+}
+
+static void modules_add(thinlto_code_gen_t cg, const struct request *request)
+{
+	struct reader names = request->names;
+
+	for (size_t i = 0; i < request->n; i++) {
+		char path[PATH_MAX];
+		struct file_map map; /* for as long as this process lives */
+		struct fault fault;
+
+		module_path(request->directory, request->prefix, i, "bc", path);
+		if (file_map_open(path, &map, &fault) < 0)
+			give_up(fault.text);
+		thinlto_codegen_add_module(cg, text_read(&names), (const char *)map.data, (int)map.size);
+	}
+}
+
+static void objects_write(thinlto_code_gen_t cg, const struct request *request)
+{
+	unsigned n = thinlto_module_get_num_objects(cg);
+	char path[PATH_MAX];
+	struct fault fault;
+
+	if (n != request->n) {
+		snprintf(path, sizeof(path), "%u objects from %zu modules", n, request->n);
+		give_up(path);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		LTOObjectBuffer object = thinlto_module_get_object(cg, i);
-		char path[PATH_MAX];
-		struct fault fault;
 
-		snprintf(path, sizeof(path), "%s/%s-%u.o", directory, prefix, i);
-		if (file_write_scratch(path, object.Buffer, object.Size, &fault) < 0) {
-			fprintf(stderr, "%s\n", fault.text);
-			_exit(1);
-		}
+		module_path(request->directory, request->prefix, i, "o", path);
+		if (file_write_scratch(path, object.Buffer, object.Size, &fault) < 0)
+			give_up(fault.text);
 	}
+}
+
+/* @path: of the request. Exit status 0, or 1 with a line in the file of what was said. */
+static void compile(const char *path)
+{
+	struct request request = { 0 };
+	thinlto_code_gen_t cg;
+	char said[PATH_MAX];
+	int fd;
+
+	if (!request_read(path, &request))
+		_exit(1);
+	part_path(request.directory, request.prefix, "said", said);
+	fd = open(said, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || dup2(fd, STDERR_FILENO) < 0)
+		_exit(1);
+	options_set(&request.options);
+	cg = thinlto_create_codegen();
+	thinlto_codegen_set_codegen_only(cg, true);
+	thinlto_codegen_set_pic_model(cg, request.options.pic ? LTO_CODEGEN_PIC_MODEL_DYNAMIC :
+								LTO_CODEGEN_PIC_MODEL_STATIC);
+	if (request.options.cpu[0])
+		thinlto_codegen_set_cpu(cg, request.options.cpu);
+	modules_add(cg, &request);
+	thinlto_codegen_process(cg);
+	objects_write(cg, &request);
 	_exit(0);
 }
 
-static void first_line(FILE *file, char *ret, size_t size)
+/* ---- in the caller ---- */
+
+static void text_add(struct buffer *buffer, const char *text)
 {
-	ret[0] = '\0';
-	if (fseek(file, 0, SEEK_SET) < 0)
-		return;
-	while (!ret[0] && fgets(ret, (int)size, file))
-		ret[strcspn(ret, "\n")] = '\0';
+	buffer_string(buffer, text, strlen(text) + 1);
 }
 
-int codegen_run(const struct codegen_input *inputs, size_t n_inputs, const struct codegen_options *options,
-		const char *directory, const char *prefix, struct fault *reterr)
+static int request_make(const struct codegen_input *inputs, size_t n_inputs, const struct codegen_options *o,
+			const char *directory, const char *prefix, const char *path, struct fault *reterr)
 {
-	char line[400];
-	int fd = memfd_create("errors", MFD_CLOEXEC);
-	FILE *errors = fd < 0 ? NULL : fdopen(fd, "w+");
-	int status = 0;
-	pid_t pid;
+	_clean_(buffer_donep) struct buffer buffer = { 0 };
+	size_t n = 0;
 
-	if (!errors)
-		return fault_errno(reterr, -errno, "code generation: no memory for its messages");
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0) {
-		dup2(fileno(errors), STDERR_FILENO);
-		compile(inputs, n_inputs, options, directory, prefix);
-	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	first_line(errors, line, sizeof(line));
-	fclose(errors);
-	if (pid < 0)
-		return fault_errno(reterr, -errno, "code generation: cannot fork");
+	while (o->options && o->options[n])
+		n++;
+	if (n > OPTIONS_MAX)
+		return fault_errno(reterr, -E2BIG, "code generation: options");
+	text_add(&buffer, directory);
+	text_add(&buffer, prefix);
+	text_add(&buffer, o->cpu ? o->cpu : "");
+	buffer_u32(&buffer, o->opt_level);
+	buffer_u8(&buffer, o->pic);
+	buffer_u32(&buffer, o->n_threads);
+	buffer_uleb(&buffer, n);
+	for (size_t i = 0; i < n; i++)
+		text_add(&buffer, o->options[i]);
+	buffer_uleb(&buffer, n_inputs);
+	for (size_t i = 0; i < n_inputs; i++)
+		text_add(&buffer, inputs[i].name);
+	if (buffer.bad)
+		return fault_errno(reterr, -ENOMEM, "code generation");
+	return file_write_scratch(path, buffer.data, buffer.size, reterr);
+}
+
+static void first_line(const char *directory, const char *prefix, char *ret, size_t size)
+{
+	char path[PATH_MAX];
+	FILE *said;
+
+	part_path(directory, prefix, "said", path);
+	said = fopen(path, "re");
+	ret[0] = '\0';
+	while (said && !ret[0] && fgets(ret, (int)size, said))
+		ret[strcspn(ret, "\n")] = '\0';
+	if (said)
+		fclose(said);
+	unlink(path);
+}
+
+static int generate(const char *request, const char *directory, const char *prefix, struct fault *reterr)
+{
+	struct rusage usage = { 0 };
+	char line[400];
+	int status = 0, r = codegen_begin(reterr);
+
+	if (r == 0)
+		r = forker_run(&forker, request, &status, &usage, reterr);
+	first_line(directory, prefix, line, sizeof(line));
+	if (r < 0)
+		return fault_prefix(reterr, r, "code generation (%s)", prefix);
+	spent.cpu_s += rusage_s(&usage);
+	spent.peak_bytes = MAX(spent.peak_bytes, (uint64_t)usage.ru_maxrss * 1024);
 	if (WIFSIGNALED(status))
 		return fault_set(reterr, -ECHILD, "code generation (%s): the compiler died of signal %d%s%s",
 				 prefix, WTERMSIG(status), line[0] ? ": " : "", line);
 	if (WEXITSTATUS(status) != 0)
 		return fault_set(reterr, -ECHILD, "code generation (%s): %s", prefix, line);
 	return 0;
+}
+
+int codegen_begin(struct fault *reterr)
+{
+	return forker.caller == getpid() ? 0 : forker_begin(&forker, compile, reterr);
+}
+
+struct codegen_spent codegen_spent(void)
+{
+	return spent;
+}
+
+int codegen_run(const struct codegen_input *inputs, size_t n_inputs, const struct codegen_options *options,
+		const char *directory, const char *prefix, struct fault *reterr)
+{
+	char request[PATH_MAX], path[PATH_MAX];
+	size_t n = 0;
+	int r = 0;
+
+	part_path(directory, prefix, "request", request);
+	for (; n < n_inputs && r == 0; n++) {
+		module_path(directory, prefix, n, "bc", path);
+		r = file_write_scratch(path, inputs[n].bitcode, inputs[n].size, reterr);
+	}
+	if (r == 0)
+		r = request_make(inputs, n_inputs, options, directory, prefix, request, reterr);
+	if (r == 0)
+		r = generate(request, directory, prefix, reterr);
+	unlink(request);
+	while (n--) {
+		module_path(directory, prefix, n, "bc", path);
+		unlink(path);
+	}
+	return r;
 }

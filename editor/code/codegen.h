@@ -5,8 +5,9 @@
  * codegen.h - IR modules to object files, through libLTO in a child process
  *
  * LLVM's code generator takes block-section lists and address-map requests only as process-wide
- * options, read once: so every call forks, sets its options and compiles there, its modules in
- * parallel. A crash of the compiler is a fault here, not the end of the edit's parent.
+ * options, read once: so every call has a process of its own, which sets its options and compiles there, its modules in
+ * parallel. A crash of the compiler is a fault here, not the end of the edit. Modules reach it by files in the directory, since it
+ * is not forked from the caller: an edit holds a few hundred megabytes by then (forker.h).
  */
 
 #include <stdbool.h>
@@ -28,6 +29,20 @@ struct codegen_options {
 	bool pic;
 	unsigned n_threads; /* 0: as many as modules, at most the number of CPUs */
 };
+
+/* What all calls so far took. */
+struct codegen_spent {
+	double cpu_s;
+	uint64_t peak_bytes; /* of the process that had most */
+};
+
+/**
+ * codegen_begin() - what forks for code generation is begun, to be as small as the caller is now; codegen_run() does it otherwise
+ * Return: 0; -errno.
+ */
+int codegen_begin(struct fault *reterr);
+
+struct codegen_spent codegen_spent(void);
 
 /**
  * codegen_run() - compile each input to DIRECTORY/PREFIX-<i>.o

@@ -296,6 +296,7 @@ int pass_cut(struct edit *edit, struct fault *reterr)
 			edit->report->n_as_shipped ?
 				"all functions that ran are to stay as shipped; name fewer" :
 				"the profile names no function of this program that ran; record longer");
+	morph_data_forget(edit->data); /* all is in halves now */
 	return r < 0 ? r : hot_fold(edit, reterr);
 }
 

@@ -4,7 +4,7 @@
 /**
  * hot.h - the hot module as bitcode, and as LLVM's module
  *
- * Code is generated in children, which start with all of our memory: while they run, it is there as bitcode only.
+ * While others generate code, it is there as bitcode only: it takes ten times as much memory otherwise.
  */
 
 #include "editor/steps/state.h"

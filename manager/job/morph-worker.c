@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/file.h"
 #include "base/idle.h"
@@ -238,8 +239,7 @@ static double children_cpu_s(void)
 	struct rusage usage;
 
 	getrusage(RUSAGE_CHILDREN, &usage);
-	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-	       1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+	return rusage_s(&usage);
 }
 
 static int work(struct worker *w, struct job_answer *answer, struct fault *reterr)
