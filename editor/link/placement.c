@@ -18,8 +18,11 @@
 /*
  * Blocks that together make up less than this share of what is executed go out of line. Zero would be
  * too little: a branch side that no sample ever saw still carries the doubt that was left it (profiles/infer/doubt.h).
+ * But none that runs more than a hundredth as often as the hottest one of its function: where little was seen of a function, its
+ * loops are as rare as its errors (docs/decisions/0148-rare-is-rare-in-its-function.md).
  */
-#define COLD_SHARE 1e-3
+#define COLD_SHARE 1e-4
+#define COLD_SHARE_OF_HOTTEST 1e-2
 
 struct part {
 	uint32_t function; /* index in map->functions[] */
@@ -114,17 +117,30 @@ static void clusters_print(const struct block_map *map, const struct block_funct
 	}
 }
 
+/* What is cold in that function: no more than what is cold in the program, if it has any that is not. */
+static double cold_count_of(const struct layout_graph *graph, double cold_count)
+{
+	double hottest = 0;
+
+	for (uint32_t b = 0; b < graph->n_blocks; b++)
+		hottest = MAX(hottest, layout_count(graph->blocks[b].count));
+	return hottest > cold_count ? MIN(cold_count, COLD_SHARE_OF_HOTTEST * hottest) : cold_count;
+}
+
 /* Step 1, for one function. */
 static int function_place(struct builder *builder, uint32_t function, struct arena *scratch,
 			  struct fault *reterr)
 {
 	const struct block_function *f = &builder->map->functions[function];
+	struct layout_options options = builder->options;
 	struct layout_function layout;
 	struct layout_graph graph;
 	int r = graph_of(builder->map, f, scratch, &graph);
 
-	if (r == 0)
-		r = layout_function(scratch, &graph, &builder->options, &layout, reterr);
+	if (r < 0)
+		return r;
+	options.fluff.cold_count = cold_count_of(&graph, options.fluff.cold_count);
+	r = layout_function(scratch, &graph, &options, &layout, reterr);
 	if (r < 0 || layout.is_cold)
 		return r;
 	clusters_print(builder->map, f, &layout, &builder->ret->clusters);

@@ -26,6 +26,10 @@ struct placement {
 };
 
 void placement_done(struct placement *placement);
+static inline void placement_donep(struct placement *placement)
+{
+	placement_done(placement);
+}
 
 /**
  * placement_make() - @map: of @image, with counts (block_map_build() of code compiled with
