@@ -171,6 +171,16 @@ static void without_name(const struct edit_options *options, struct edit_report 
 	}
 }
 
+/* What forks for code generation comes first: it is to be small (codegen.h). */
+static int edit_begin(struct edit *edit, struct fault *reterr)
+{
+	int r;
+
+	pipeline_init();
+	r = codegen_begin(reterr);
+	return r < 0 ? r : edit_init(edit, reterr);
+}
+
 int edit_run(const struct image *program, const struct profile *profile, const struct edit_options *options,
 	     char *retpath, struct edit_report *ret, struct fault *reterr)
 {
@@ -189,10 +199,7 @@ int edit_run(const struct image *program, const struct profile *profile, const s
 		if (!cpu || !tune)
 			return fault_errno(reterr, -ENOMEM, "starting the edit");
 	}
-	pipeline_init();
-	r = codegen_begin(reterr);
-	if (r == 0)
-		r = edit_init(&edit, reterr);
+	r = edit_begin(&edit, reterr);
 	if (r == 0)
 		r = generation_identify(program, edit.data, profile, &resolved, ret, reterr);
 	if (r == 0)
@@ -218,10 +225,7 @@ int edit_check(const struct image *program, const struct edit_options *options, 
 
 	*ret = (struct edit_report){ 0 };
 	checks.checks_only = true;
-	pipeline_init();
-	r = codegen_begin(reterr);
-	if (r == 0)
-		r = edit_init(&edit, reterr);
+	r = edit_begin(&edit, reterr);
 	if (r == 0)
 		r = passes_run(&edit, reterr);
 	if (r == EDIT_UNTRUSTED)

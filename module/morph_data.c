@@ -388,7 +388,6 @@ int morph_data_unpack(struct morph_data *data, struct fault *reterr)
 	r = ir_unpack(data, sizes, reterr);
 	if (r < 0) {
 		buffer_done(&data->ir);
-		data->ir = (struct buffer){ 0 };
 		return r;
 	}
 	modules_place(data);
@@ -416,7 +415,6 @@ int morph_data_give(struct morph_data *data, struct buffer *ir, struct fault *re
 void morph_data_forget(struct morph_data *data)
 {
 	buffer_done(&data->ir);
-	data->ir = (struct buffer){ 0 };
 	for (size_t i = 0; i < data->n_modules; i++)
 		data->modules[i].bitcode = NULL;
 }

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/macro.h"
 #include "base/stats.h"
@@ -129,9 +130,7 @@ void visits_print(const struct visits *visits, unsigned workers, double wall_s, 
 	json_u64(&to, "nothing", sum.nothing);
 	json_double(&to, "wall_s", wall_s);
 	json_double(&to, "database_cpu_s", database_cpu_s);
-	json_double(&to, "machines_cpu_s",
-		    (double)clients.ru_utime.tv_sec + (double)clients.ru_utime.tv_usec * 1e-6 +
-			    (double)clients.ru_stime.tv_sec + (double)clients.ru_stime.tv_usec * 1e-6);
+	json_double(&to, "machines_cpu_s", rusage_s(&clients));
 	for (unsigned kind = 0; kind < VISITS_KINDS; kind++)
 		quantiles_print(visits, workers, kind, &to, names[kind]);
 	json_object_end(&to);

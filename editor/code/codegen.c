@@ -4,12 +4,11 @@
 #include "editor/code/codegen.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <llvm-c/lto.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,8 +17,9 @@
 #include "base/macro.h"
 #include "editor/code/forker.h"
 
-/* Whose children generate code, and what these have taken. */
+/* Whose children generate code, what the last one said, and what all have taken. Words in memory, for they tell of full disks. */
 static struct forker forker;
+static int said = -1;
 static struct codegen_spent spent;
 
 #define OPTIONS_MAX 60 /* of the caller's */
@@ -32,11 +32,6 @@ struct request {
 	struct reader names; /* of the modules, one after the other */
 	size_t n;
 };
-
-static void part_path(const char *directory, const char *prefix, const char *what, char ret[PATH_MAX])
-{
-	snprintf(ret, PATH_MAX, "%s/%s.%s", directory, prefix, what);
-}
 
 static void module_path(const char *directory, const char *prefix, size_t i, const char *suffix,
 			char ret[PATH_MAX])
@@ -141,20 +136,16 @@ static void objects_write(thinlto_code_gen_t cg, const struct request *request)
 	}
 }
 
-/* @path: of the request. Exit status 0, or 1 with a line in the file of what was said. */
+/* @path: of the request. Exit status 0, or 1 with a line of what was said. */
 static void compile(const char *path)
 {
 	struct request request = { 0 };
 	thinlto_code_gen_t cg;
-	char said[PATH_MAX];
-	int fd;
 
+	if (dup2(said, STDERR_FILENO) < 0)
+		_exit(1);
 	if (!request_read(path, &request))
-		_exit(1);
-	part_path(request.directory, request.prefix, "said", said);
-	fd = open(said, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || dup2(fd, STDERR_FILENO) < 0)
-		_exit(1);
+		give_up("its request cannot be read");
 	options_set(&request.options);
 	cg = thinlto_create_codegen();
 	thinlto_codegen_set_codegen_only(cg, true);
@@ -202,22 +193,21 @@ static int request_make(const struct codegen_input *inputs, size_t n_inputs, con
 	return file_write_scratch(path, buffer.data, buffer.size, reterr);
 }
 
-static void first_line(const char *directory, const char *prefix, char *ret, size_t size)
+/* The first line that is not empty; what was said is forgotten. */
+static void first_line(char *ret, size_t size)
 {
-	char path[PATH_MAX];
-	FILE *said;
+	ssize_t n = pread(said, ret, size - 1, 0);
+	size_t empty;
 
-	part_path(directory, prefix, "said", path);
-	said = fopen(path, "re");
-	ret[0] = '\0';
-	while (said && !ret[0] && fgets(ret, (int)size, said))
-		ret[strcspn(ret, "\n")] = '\0';
-	if (said)
-		fclose(said);
-	unlink(path);
+	ret[MAX(n, 0)] = '\0';
+	empty = strspn(ret, "\n");
+	memmove(ret, ret + empty, strlen(ret + empty) + 1);
+	ret[strcspn(ret, "\n")] = '\0';
+	if (ftruncate(said, 0) < 0 || lseek(said, 0, SEEK_SET) < 0)
+		ret[0] = '\0';
 }
 
-static int generate(const char *request, const char *directory, const char *prefix, struct fault *reterr)
+static int generate(const char *request, const char *prefix, struct fault *reterr)
 {
 	struct rusage usage = { 0 };
 	char line[400];
@@ -225,9 +215,9 @@ static int generate(const char *request, const char *directory, const char *pref
 
 	if (r == 0)
 		r = forker_run(&forker, request, &status, &usage, reterr);
-	first_line(directory, prefix, line, sizeof(line));
 	if (r < 0)
 		return fault_prefix(reterr, r, "code generation (%s)", prefix);
+	first_line(line, sizeof(line));
 	spent.cpu_s += rusage_s(&usage);
 	spent.peak_bytes = MAX(spent.peak_bytes, (uint64_t)usage.ru_maxrss * 1024);
 	if (WIFSIGNALED(status))
@@ -240,7 +230,12 @@ static int generate(const char *request, const char *directory, const char *pref
 
 int codegen_begin(struct fault *reterr)
 {
-	return forker.caller == getpid() ? 0 : forker_begin(&forker, compile, reterr);
+	if (forker.caller == getpid())
+		return 0;
+	said = memfd_create("said", MFD_CLOEXEC);
+	if (said < 0)
+		return fault_errno(reterr, -errno, "code generation: no memory for its messages");
+	return forker_begin(&forker, compile, reterr);
 }
 
 struct codegen_spent codegen_spent(void)
@@ -255,7 +250,7 @@ int codegen_run(const struct codegen_input *inputs, size_t n_inputs, const struc
 	size_t n = 0;
 	int r = 0;
 
-	part_path(directory, prefix, "request", request);
+	snprintf(request, sizeof(request), "%s/%s.request", directory, prefix);
 	for (; n < n_inputs && r == 0; n++) {
 		module_path(directory, prefix, n, "bc", path);
 		r = file_write_scratch(path, inputs[n].bitcode, inputs[n].size, reterr);
@@ -263,7 +258,7 @@ int codegen_run(const struct codegen_input *inputs, size_t n_inputs, const struc
 	if (r == 0)
 		r = request_make(inputs, n_inputs, options, directory, prefix, request, reterr);
 	if (r == 0)
-		r = generate(request, directory, prefix, reterr);
+		r = generate(request, prefix, reterr);
 	unlink(request);
 	while (n--) {
 		module_path(directory, prefix, n, "bc", path);

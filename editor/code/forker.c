@@ -54,12 +54,15 @@ static bool whole_write(int fd, const void *bytes, size_t size)
 	return n == (ssize_t)size;
 }
 
-static struct answer child_of_mine(forker_work work, const char *request)
+/* A child has no end of the pipes: what it compiles is foreign, and might answer for it. */
+static struct answer child_of_mine(int asks, int answers, forker_work work, const char *request)
 {
 	struct answer answer = { 0 };
 	pid_t pid = fork(), ended;
 
 	if (pid == 0) {
+		close(asks);
+		close(answers);
 		work(request);
 		_exit(127);
 	}
@@ -79,7 +82,7 @@ _noreturn_ static void serve(int asks, int answers, forker_work work)
 	char request[PATH_MAX];
 
 	while (whole_read(asks, request, sizeof(request))) {
-		struct answer answer = child_of_mine(work, request);
+		struct answer answer = child_of_mine(asks, answers, work, request);
 
 		if (!whole_write(answers, &answer, sizeof(answer)))
 			break;
@@ -87,33 +90,36 @@ _noreturn_ static void serve(int asks, int answers, forker_work work)
 	_exit(0);
 }
 
+static void pipe_close(int pipe[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (pipe[i] >= 0)
+			close(pipe[i]);
+}
+
 int forker_begin(struct forker *forker, forker_work work, struct fault *reterr)
 {
-	int asks[2], answers[2];
-	pid_t pid;
+	int asks[2] = { -1, -1 }, answers[2] = { -1, -1 }, r;
+	pid_t pid = -1;
 
-	if (pipe2(asks, O_CLOEXEC) < 0)
-		return fault_errno(reterr, -errno, "a process that forks: no pipe");
-	if (pipe2(answers, O_CLOEXEC) < 0) {
-		int r = fault_errno(reterr, -errno, "a process that forks: no pipe");
-
-		close(asks[0]);
-		close(asks[1]);
+	fflush(NULL);
+	if (pipe2(asks, O_CLOEXEC) == 0 && pipe2(answers, O_CLOEXEC) == 0)
+		pid = fork();
+	if (pid < 0) {
+		r = fault_errno(reterr, -errno, "a process that forks cannot be begun");
+		pipe_close(asks);
+		pipe_close(answers);
 		return r;
 	}
-	fflush(NULL);
-	pid = fork();
 	if (pid == 0) {
 		close(asks[1]);
 		close(answers[0]);
 		serve(asks[0], answers[1], work);
 	}
-	if (pid < 0)
-		fault_errno(reterr, -errno, "a process that forks: cannot fork");
 	close(asks[0]);
 	close(answers[1]);
-	*forker = (struct forker){ asks[1], answers[0], pid < 0 ? 0 : getpid() };
-	return pid < 0 ? -ECHILD : 0;
+	*forker = (struct forker){ asks[1], answers[0], getpid() };
+	return 0;
 }
 
 int forker_run(const struct forker *forker, const char *request, int *retstatus, struct rusage *retusage,

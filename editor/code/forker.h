@@ -30,7 +30,7 @@ int forker_begin(struct forker *forker, forker_work work, struct fault *reterr);
 /**
  * forker_run() - @work(@request) in a child of it, and wait for its end
  * @request: shorter than PATH_MAX; @retstatus: as wait4(2) gives it; @retusage: of that child and its own
- * Return: 0; -ECHILD when the process that forks is gone, or can fork no more; -errno.
+ * Return: 0; -ECHILD when the process that forks is gone; other -errno when it cannot fork.
  */
 int forker_run(const struct forker *forker, const char *request, int *retstatus, struct rusage *retusage,
 	       struct fault *reterr);

@@ -16,7 +16,7 @@
 static struct forker forker;
 static struct fault fault;
 
-/* "exit N", "die N", "parent": ends the process that forked it */
+/* "exit N", "die N", "parent": ends the process that forked it, "answer": writes to whatever is open */
 static void work(const char *request)
 {
 	int n = atoi(request + strcspn(request, " "));
@@ -27,6 +27,8 @@ static void work(const char *request)
 		kill(getpid(), n);
 	if (strcmp(request, "parent") == 0)
 		kill(getppid(), SIGKILL);
+	for (int fd = STDERR_FILENO + 1; strcmp(request, "answer") == 0 && fd < 64; fd++)
+		n += (int)write(fd, "forged", 6);
 	_exit(99);
 }
 
@@ -78,6 +80,16 @@ TEST(children_do_not_have_what_the_caller_grew_by)
 	free(grown);
 	CHECK((size_t)own.ru_maxrss * 1024 > size);
 	CHECK((size_t)usage.ru_maxrss * 1024 < size / 2);
+}
+
+TEST(children_cannot_answer_for_it)
+{
+	int status;
+
+	CHECK_INT(run("answer", &status), 0);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 99);
+	CHECK_INT(run("exit 3", &status), 0);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
 }
 
 TEST(when_it_is_gone_that_is_an_error_and_no_signal)
