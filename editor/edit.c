@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -50,6 +51,9 @@
 	pass(REGENERATE, place, ALWAYS, "code in that order, linked") \
 	pass(SIGN, sign, ALWAYS, "build ID, note, block map; what it is predicted to gain")
 // clang-format on
+
+/* What is as large goes back to the system when it is freed: glibc would learn to keep it, and an edit's peak is what it keeps. */
+#define LARGE_BYTES (256 << 10)
 
 enum step { TRUST, CUT, ANNOTATE, OPTIMIZE, GENERATE, LAYOUT, REGENERATE, SIGN };
 
@@ -115,6 +119,7 @@ static int pass_run(struct edit *edit, size_t i, struct fault *reterr)
 	double before = cpu_seconds();
 	int r = passes[i].run(edit, reterr);
 
+	malloc_trim(0); /* what it gave back, the next one would add to */
 	edit->report->cpu_s[i] = cpu_seconds() - before;
 	edit->report->passes_run |= UINT64_C(1) << i;
 	return r;
@@ -191,6 +196,7 @@ int edit_run(const struct image *program, const struct profile *profile, const s
 	int r;
 
 	*ret = (struct edit_report){ 0 };
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	without_name(options, ret);
 	if (options->cpu && strcmp(options->cpu, "native") == 0) {
 		resolved.cpu = cpu = host_cpu();

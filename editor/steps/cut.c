@@ -317,6 +317,8 @@ int pass_keep(struct edit *edit, struct fault *reterr)
 			return r;
 		unit->keeps_base = r == 0;
 		edit->report->n_kept_objects += r == 0;
+		if (unit->keeps_base)
+			buffer_done(&unit->cold); /* no code is made of it */
 	}
 	return 0;
 }

@@ -65,7 +65,6 @@ static int dispatch_take(struct edit *edit, struct fault *reterr)
 		return r;
 	r = dispatch_alone(module, &edit->dispatch, reterr);
 	LLVMDisposeModule(module);
-	malloc_trim(0);
 	return r;
 }
 

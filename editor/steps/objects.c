@@ -4,6 +4,7 @@
 #include "editor/steps/objects.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,5 +144,8 @@ int linked_open(const char *path, struct image **retimage, struct block_map **re
 {
 	int r = image_open(path, retimage, reterr);
 
-	return r < 0 ? r : block_map_build(*retimage, retmap, reterr);
+	if (r == 0)
+		r = block_map_build(*retimage, retmap, reterr);
+	malloc_trim(0); /* of what it was built from */
+	return r;
 }

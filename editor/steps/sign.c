@@ -17,6 +17,8 @@ int pass_sign(struct edit *edit, struct fault *reterr)
 		return r;
 	if (block_map_adopt_probes(map, edit->counted) < 0)
 		return fault_errno(reterr, -ENOMEM, "describing the generation");
+	block_map_free(edit->counted);
+	edit->counted = NULL;
 	r = arch_require(image_machine(edit->program), image_path(edit->program), reterr);
 	if (r < 0)
 		return r;
