@@ -52,7 +52,7 @@
 	pass(SIGN, sign, ALWAYS, "build ID, note, block map; what it is predicted to gain")
 // clang-format on
 
-/* What is as large goes back to the system when it is freed: glibc would learn to keep it, and an edit's peak is what it keeps. */
+/* Blocks of at least this size go back to the system when they are freed. glibc would raise this bound, and keep them. */
 #define LARGE_BYTES (256 << 10)
 
 enum step { TRUST, CUT, ANNOTATE, OPTIMIZE, GENERATE, LAYOUT, REGENERATE, SIGN };
@@ -119,7 +119,7 @@ static int pass_run(struct edit *edit, size_t i, struct fault *reterr)
 	double before = cpu_seconds();
 	int r = passes[i].run(edit, reterr);
 
-	malloc_trim(0); /* what it gave back, the next one would add to */
+	malloc_trim(0); /* or the next pass would add to what this one freed */
 	edit->report->cpu_s[i] = cpu_seconds() - before;
 	edit->report->passes_run |= UINT64_C(1) << i;
 	return r;
@@ -183,6 +183,7 @@ static int edit_begin(struct edit *edit, struct fault *reterr)
 
 	pipeline_init();
 	r = codegen_begin(reterr);
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* not of its children, which end soon */
 	return r < 0 ? r : edit_init(edit, reterr);
 }
 
@@ -196,7 +197,6 @@ int edit_run(const struct image *program, const struct profile *profile, const s
 	int r;
 
 	*ret = (struct edit_report){ 0 };
-	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	without_name(options, ret);
 	if (options->cpu && strcmp(options->cpu, "native") == 0) {
 		resolved.cpu = cpu = host_cpu();

@@ -38,7 +38,7 @@ struct unit {
 	bool has_code;		/* the code as shipped was generated, or taken, of the bitcode as it is now */
 	bool is_taken;		/* from the cache of code */
 	bool is_doubted;	/* it is not taken from there any more */
-	struct buffer cold;	/* bitcode of the half that did not run; owned */
+	struct buffer cold; /* bitcode of the half that did not run, unless its base object is kept; owned */
 	uint8_t half[MEMO_KEY_BYTES]; /* key of that half's code (recall.h) */
 	struct name_set *moved;	      /* names that only the hot module defines now; owned */
 	bool has_assembly;
