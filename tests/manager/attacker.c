@@ -6,7 +6,7 @@
  *	busy SECONDS		run in a function that ends at the time
  *	kills SECONDS		processes that get SIGSEGV from themselves, as many as can be made
  *	faults SECONDS		processes that read at address 0, as many as can be made
- *	files SECONDS FILE...	copies of a program that works for a hundredth of a second, one after the other
+ *	files SECONDS FILE...	copies of a program that works for a hundredth of a second, one after the other, again and again
  *
  * Prints how many there were.
  */
@@ -86,11 +86,11 @@ int main(int argc, char **argv)
 		printf("%u\n", victims(until, argv[3]));
 		return 0;
 	}
-	for (; now() < until && (argc == 3 || n < (unsigned)argc - 3); n++) {
+	for (; now() < until; n++) {
 		pid_t pid = fork();
 
 		if (pid == 0)
-			child(argv[1], argv + 3, n);
+			child(argv[1], argv + 3, argc > 3 ? n % ((unsigned)argc - 3) : 0);
 		while (n % AT_ONCE == AT_ONCE - 1 && waitpid(-1, NULL, 0) > 0)
 			;
 	}
