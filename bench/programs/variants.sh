@@ -34,7 +34,7 @@ VARIANTS_NAMED=(
 	"morph-copies|Morph, from clock samples, copies at a quarter of the price in four times the room"
 )
 # MORE_VARIANTS: names of others to be in the tables, too.
-read -ra VARIANTS_QUICK <<<"shipped again o2 morph morph-exact bolt lto-pgo ${MORE_VARIANTS:-}"
+read -ra VARIANTS_QUICK <<<"shipped again o2 morph lto-pgo ${MORE_VARIANTS:-}"
 
 # How much of the test, and of the training, is counted under callgrind.
 COUNT_PERCENT=3 COUNT_PERCENT_QUICK=1
@@ -118,12 +118,13 @@ variants_of()
 }
 
 # variants_together TABLE...: all that these tables need of $programs in $mode, side by side, since nothing is timed: of all
-# programs what configure finds out, what others start from, then the rest. The largest programs come first, and what
-# counts under callgrind, so that nothing long is left to the end; one line per program and variant, so that a terminal
-# shows how far it is.
+# programs what configure finds out, what others start from, what starts from that and is started from, then the rest:
+# nobody waits for another's lock while it has a place among the jobs. The largest programs come first, and what counts
+# under callgrind, so that nothing long is left to the end; one line per program and variant, so that a terminal shows
+# how far it is.
 variants_together()
 {
-	local table wanted sorted program variant first=()
+	local table wanted sorted program variants variant first=() second=()
 
 	# What is measured while it is made is made alone.
 	mapfile -t wanted < <(for table in "$@"; do variants_of "$table" "$mode"; done | grep -vx morph-tuned |
@@ -131,18 +132,16 @@ variants_together()
 	[[ " ${wanted[*]} " != *" "@(shipped|again|morph)* ]] || first+=(shipped)
 	[[ " ${wanted[*]} " != *" "@(lto |bolt)* ]] || first+=(lto)
 	[[ " ${wanted[*]} " != *pgo* ]] || first+=(instrumented)
+	[[ " ${wanted[*]} " != *lto-pgo-bolt* ]] || second+=(lto-pgo)
 	mapfile -t sorted < <(programs_by_size)
 	for program in "${sorted[@]}"; do
 		job "$program" config_site >/dev/null
 	done
-	for program in "${sorted[@]}"; do
-		for variant in "${first[@]}"; do
-			job "$program" variant_make "$variant"
-		done
-	done
-	for program in "${sorted[@]}"; do
-		for variant in "${wanted[@]}"; do
-			job "$program" variant_make "$variant"
+	for variants in "${first[*]}" "${second[*]}" "${wanted[*]}"; do
+		for program in "${sorted[@]}"; do
+			for variant in $variants; do
+				job "$program" variant_make "$variant"
+			done
 		done
 	done
 	wait

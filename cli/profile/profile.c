@@ -66,6 +66,7 @@ struct request {
 	unsigned n_logs;
 	const struct estimator *estimator;
 	uint64_t half_life_ns;
+	bool has_half_life; /* was given */
 	bool json, keeps_seen;
 };
 
@@ -461,6 +462,10 @@ static int inputs_check(const struct request *request)
 {
 	bool is_input = file_is_same(request->output, request->program);
 
+	if (request->has_half_life && !request->from) {
+		fprintf(stderr, "morph profile: --half-life: only what --from names is aged; give both\n");
+		return VERB_USAGE;
+	}
 	for (unsigned i = 0; i < request->n_logs && !is_input; i++)
 		is_input = file_is_same(request->output, request->logs[i]);
 	if (!is_input)
@@ -505,6 +510,7 @@ static int request_parse(int argc, char **argv, struct request *request)
 		case 'H':
 			if (!half_life_parse(optarg, &request->half_life_ns))
 				return bad_value("--half-life", optarg);
+			request->has_half_life = true;
 			break;
 		case 'g':
 			if (request->n_generations == ARRAY_SIZE(request->generations))

@@ -191,6 +191,7 @@ refused 1 'none/out.prof' profile shipped a.samples -o none/out.prof
 refused 2 'usage: morph profile PROGRAM' profile shipped a.samples
 refused 2 'no estimator "magic"; there are: length, flow,' profile shipped a.samples -o out.x --estimator magic
 refused 2 'not usable' profile shipped a.samples -o out.x --half-life soon
+refused 2 'only what --from names is aged' profile shipped a.samples -o out.x --half-life 1d
 refused 2 'usage: morph profile merge' "$morph" profile merge a.prof
 refused 2 'no format "gcov"; there are: llvm, pprof,' "$morph" profile export --format gcov a.prof
 refused 2 'usage: morph profile export' "$morph" profile export --format llvm a.prof b.prof
