@@ -129,19 +129,25 @@ static uint64_t register_bit(ZydisRegister reg)
 	return 0;
 }
 
+/* What is added to the registers of an address; without any, the address. */
+static int64_t offset_of(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operand,
+			 uint64_t address)
+{
+	bool is_relative = operand->mem.base == ZYDIS_REGISTER_RIP || operand->mem.base == ZYDIS_REGISTER_EIP;
+
+	return (int64_t)((uint64_t)operand->mem.disp.value + (is_relative ? address + insn->length : 0));
+}
+
 /* The first operand in memory that is loaded or stored. */
 static void memory_describe(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operand,
 			    uint64_t address, struct insn *ret)
 {
 	uint64_t base = register_bit(operand->mem.base), index = register_bit(operand->mem.index);
-	bool is_relative = operand->mem.base == ZYDIS_REGISTER_RIP || operand->mem.base == ZYDIS_REGISTER_EIP;
 
 	if (ret->width)
 		return;
 	ret->width = operand->size / 8;
-	ret->offset = operand->mem.disp.value;
-	if (is_relative)
-		ret->offset = (int64_t)((uint64_t)ret->offset + address + insn->length);
+	ret->offset = offset_of(insn, operand, address);
 	if (base)
 		ret->base = (uint8_t)__builtin_ctzll(base);
 	if (index)
@@ -234,6 +240,37 @@ static enum insn_flow flow_of(const ZydisDecodedInstruction *insn, enum insn_cla
 				      INSN_FALLS;
 }
 
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+	return hash ^ hash >> 29;
+}
+
+/* All but registers, and where jumps and calls lead. */
+static uint32_t what_of(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operands,
+			uint64_t address)
+{
+	uint64_t hash = mix(1, insn->mnemonic);
+
+	for (int i = 0; i < insn->operand_count_visible; i++) {
+		hash = mix(hash, (uint64_t)operands[i].type << 16 | operands[i].size);
+		if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY) {
+			hash = mix(hash, (uint64_t)offset_of(insn, &operands[i], address));
+			hash = mix(hash, (uint64_t)operands[i].mem.scale << 16 | operands[i].mem.segment);
+		} else if (operands[i].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && !operands[i].imm.is_relative) {
+			hash = mix(hash, operands[i].imm.value.u);
+		}
+	}
+	return (uint32_t)(hash >> 16);
+}
+
+/* jo, jno, jb, jnb ..: pairs by their opcodes; their operation is one. */
+static bool is_condition(const ZydisDecodedInstruction *insn)
+{
+	return insn->meta.category == ZYDIS_CATEGORY_COND_BR &&
+	       (insn->opcode & 0xf0) == (insn->opcode_map == ZYDIS_OPCODE_MAP_0F ? 0x80 : 0x70);
+}
+
 static bool x86_decode(const uint8_t *code, size_t size, uint64_t address, struct insn *ret)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -255,6 +292,10 @@ static bool x86_decode(const uint8_t *code, size_t size, uint64_t address, struc
 		ret->reads = 0;
 	if ((ret->class == INSN_JUMP || ret->class == INSN_CALL) && !ret->target)
 		ret->flags |= INSN_INDIRECT;
+	if (is_condition(&insn))
+		ret->condition = insn.opcode & 15;
+	else
+		ret->what = what_of(&insn, operands, address);
 	return true;
 }
 

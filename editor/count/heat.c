@@ -48,6 +48,17 @@ static int hottest_first(const void *a, const void *b)
 	return (x->guid > y->guid) - (x->guid < y->guid);
 }
 
+/* Most executed for what compiling it anew costs. */
+static int densest_first(const void *a, const void *b)
+{
+	const struct warm_function *x = a, *y = b;
+	double i = x->bytes * (double)y->size, j = y->bytes * (double)x->size;
+
+	if (i != j)
+		return i > j ? -1 : 1;
+	return (x->guid > y->guid) - (x->guid < y->guid);
+}
+
 static int by_guid(const void *a, const void *b)
 {
 	const struct warm_function *x = a, *y = b;
@@ -62,6 +73,18 @@ static uint64_t function_size(const struct block_map *map, const struct block_fu
 	for (uint32_t b = f->first_block; b < f->first_block + f->n_blocks; b++)
 		size += map->blocks[b].size;
 	return size;
+}
+
+/* Of functions[heat->n] to functions[@n - 1] what makes most of @room, in bytes of code. */
+static void room_fill(struct heat *heat, size_t n, uint64_t room)
+{
+	qsort(heat->functions + heat->n, n - heat->n, sizeof(heat->functions[0]), densest_first);
+	for (size_t i = heat->n; i < n; i++) {
+		if (heat->functions[i].size > room)
+			continue;
+		room -= heat->functions[i].size;
+		heat->functions[heat->n++] = heat->functions[i];
+	}
 }
 
 struct heat *heat_new(const struct block_map *shipped, const struct profile *profile)
@@ -84,14 +107,11 @@ struct heat *heat_new(const struct block_map *shipped, const struct profile *pro
 		text += function_size(shipped, f);
 	}
 	qsort(heat->functions, n, sizeof(heat->functions[0]), hottest_first);
-	for (; heat->n < n; heat->n++) {
-		const struct warm_function *next = &heat->functions[heat->n];
-
-		if (sum >= total * HEAT_SHARE && size + next->size > text / HEAT_TEXT_PART)
-			break;
-		sum += next->bytes;
-		size += next->size;
+	for (; heat->n < n && sum < total * HEAT_SHARE; heat->n++) {
+		sum += heat->functions[heat->n].bytes;
+		size += heat->functions[heat->n].size;
 	}
+	room_fill(heat, n, text / HEAT_TEXT_PART - MIN(size, text / HEAT_TEXT_PART));
 	qsort(heat->functions, heat->n, sizeof(heat->functions[0]), by_guid);
 	return heat;
 }

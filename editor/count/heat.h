@@ -5,8 +5,9 @@
  * heat.h - which functions are worth compiling anew
  *
  * Functions by the code that they executed, bytes of their blocks times executions; the hottest are hot
- * until they make up HEAT_SHARE of everything, and then for as long as the code of all of them is no more than one in
- * HEAT_TEXT_PART of the text: what the edit of a program costs is in proportion to that. The rest keeps its code as shipped
+ * until they make up HEAT_SHARE of everything, and then those that executed most for each byte of their code, while the
+ * code of all is no more than one in HEAT_TEXT_PART of the text: what the edit of a program costs is in proportion to
+ * that. The rest keeps its code as shipped
  * (docs/decisions/0006-the-last-two-permille-stay-as-shipped.md).
  */
 

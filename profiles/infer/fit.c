@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "profiles/infer/branch_prior.h"
 #include "profiles/infer/descent.h"
 #include "profiles/infer/fit_loss.h"
 
@@ -21,7 +22,7 @@ struct fit_options fit_options_default(void)
 {
 	return (struct fit_options){
 		.spread = 2,
-		.prior_error = 2.5,
+		.prior_error = 2,
 		.went_weight = 1,
 		.went_most = 100,
 		.calls_exceed = 2,
@@ -173,6 +174,27 @@ static void result_set(struct fit_work *w, struct fit_result *ret)
 			fit_information(w->fit, f, i, ret->blocks[f->first_block + i]);
 }
 
+static void results_set(struct fit_work *w, struct fit_result *ret)
+{
+	for (uint32_t i = 0; i < w->fit->n_functions; i++) {
+		w->function = &w->fit->functions[i];
+		result_set(w, ret);
+	}
+}
+
+/* The first round has shown which way branches go where samples tell. */
+static int priors_learn(struct fit_work *w, struct arena *arena, struct fit_result *ret)
+{
+	double *learned;
+	int r;
+
+	results_set(w, ret);
+	r = branch_prior_learn(arena, w->fit->code, ret, &learned);
+	for (uint32_t i = 0; r == 0 && i < w->fit->n_functions; i++)
+		fit_prior_add(w->fit, &w->fit->functions[i], learned);
+	return r;
+}
+
 int fit_run(struct arena *arena, const struct code *code, const float *costs,
 	    const struct fit_options *options, struct fit_result *ret)
 {
@@ -193,17 +215,17 @@ int fit_run(struct arena *arena, const struct code *code, const float *costs,
 	if (r < 0)
 		return r;
 	all_guess(&w, ret);
-	for (unsigned round = 0; round < options->rounds; round++) {
+	for (unsigned round = 0; r == 0 && round < options->rounds; round++) {
+		if (round == 1)
+			r = priors_learn(&w, arena, ret);
 		for (uint32_t i = 0; r == 0 && i < fit.n_functions; i++) {
 			w.function = &fit.functions[i];
 			r = function_fit(&w, scratch, ret);
 			arena_reset(scratch);
 		}
 	}
-	for (uint32_t i = 0; r == 0 && i < fit.n_functions; i++) {
-		w.function = &fit.functions[i];
-		result_set(&w, ret);
-	}
+	if (r == 0)
+		results_set(&w, ret);
 	return r;
 }
 

@@ -285,3 +285,17 @@ int fit_function_init(struct arena *arena, struct fit *fit, uint32_t index, cons
 		fit->functions[fit->n_functions++] = f;
 	return r;
 }
+
+void fit_prior_add(const struct fit *fit, struct fit_function *f, const double *learned)
+{
+	bool is_sampled = fit->code->warm[f->index] == CODE_SAMPLED;
+
+	for (uint32_t w = 0; w < f->n_ways; w++) {
+		struct fit_way *way = &f->ways[w];
+
+		if (way->edge != UINT32_MAX && f->map_edges[way->edge] != UINT32_MAX)
+			way->prior += learned[f->map_edges[way->edge]];
+		if (!is_sampled)
+			f->x[w] = way->prior;
+	}
+}

@@ -69,3 +69,9 @@ struct fit {
  */
 int fit_function_init(struct arena *arena, struct fit *fit, uint32_t index, const float *costs,
 		      uint32_t *calls);
+
+/**
+ * fit_prior_add() - @learned, by map edge, joins the priors of the ways of @f, once
+ * A function without samples, which nothing has moved from its priors but calls, begins at the new ones.
+ */
+void fit_prior_add(const struct fit *fit, struct fit_function *f, const double *learned);

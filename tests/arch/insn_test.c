@@ -72,6 +72,41 @@ TEST(x86_exchanges_with_memory_are_locked_always)
 	CHECK_INT(registers.flags, 0);
 }
 
+TEST(x86_operations_are_known_without_their_registers)
+{
+	struct insn compare = X86("\x83\x7f\x08\x03"),
+		    other = X86("\x83\x7e\x08\x03"); /* cmp dword [rdi, rsi + 8], 3 */
+	struct insn elsewhere = X86("\x83\x7f\x0c\x03"), with = X86("\x83\x7f\x08\x04");
+	struct insn narrow = X86("\x80\x7f\x08\x03"), tests = X86("\xf7\x47\x08\x03\x00\x00\x00");
+
+	CHECK(compare.what == other.what);
+	CHECK(compare.what != elsewhere.what && compare.what != with.what);
+	CHECK(compare.what != narrow.what && compare.what != tests.what);
+}
+
+TEST(x86_an_address_is_the_same_from_wherever_it_is_named)
+{
+	struct insn here = X86("\x83\x3d\x10\x00\x00\x00\x00"), there; /* cmp dword [rip + 16], 0 */
+	struct insn lea = X86("\x48\x8d\x05\x10\x00\x00\x00"), other;  /* lea rax, [rip + 16] */
+
+	CHECK(insn_decode(EM_X86_64, (const uint8_t *)"\x83\x3d\x00\x00\x00\x00\x00", 7, 0x1010, &there));
+	CHECK(insn_decode(EM_X86_64, (const uint8_t *)"\x48\x8d\x1d\x00\x00\x00\x00", 7, 0x1010, &other));
+	CHECK(here.what == there.what && lea.what == other.what);
+	CHECK(insn_decode(EM_X86_64, (const uint8_t *)"\x83\x3d\x10\x00\x00\x00\x00", 7, 0x1010, &there));
+	CHECK(here.what != there.what);
+}
+
+TEST(x86_conditions_that_exclude_each_other_differ_in_a_bit)
+{
+	struct insn equal = X86("\x74\x10"), not_equal = X86("\x75\x10"), less = X86("\x7c\x10");
+	struct insn far = X86("\x0f\x85\x00\x01\x00\x00"); /* jne */
+
+	CHECK_INT(equal.condition ^ not_equal.condition, 1);
+	CHECK_INT(not_equal.condition, far.condition);
+	CHECK((equal.condition ^ less.condition) > 1);
+	CHECK(equal.what == not_equal.what && equal.what == far.what);
+}
+
 TEST(x86_control_flow_has_targets)
 {
 	struct insn branch = X86("\x74\x10");		/* je +16 */
@@ -193,15 +228,47 @@ TEST(as_many_instructions_are_counted_as_decoded)
 	CHECK_INT(insn_count(EM_AARCH64, code, 0), 0);
 }
 
-static struct insn a64(uint32_t word)
+static struct insn a64_at(uint32_t word, uint64_t address)
 {
 	uint8_t bytes[4] = { (uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16),
 			     (uint8_t)(word >> 24) };
 	struct insn insn;
 
-	CHECK(insn_decode(EM_AARCH64, bytes, 4, 0x1000, &insn));
+	CHECK(insn_decode(EM_AARCH64, bytes, 4, address, &insn));
 	CHECK_INT(insn.size, 4);
 	return insn;
+}
+
+static struct insn a64(uint32_t word)
+{
+	return a64_at(word, 0x1000);
+}
+
+TEST(aarch64_operations_are_known_without_their_registers)
+{
+	CHECK(a64(0x71000c1f).what == a64(0x71000cbf).what); /* cmp w0, #3; cmp w5, #3 */
+	CHECK(a64(0x71000c1f).what != a64(0x7100101f).what); /* cmp w0, #4 */
+	CHECK(a64(0xf9400401).what == a64(0xf9400462).what); /* ldr x1, [x0, #8]; ldr x2, [x3, #8] */
+	CHECK(a64(0xf9400401).what != a64(0xf9400801).what); /* ldr x1, [x0, #16] */
+	CHECK(a64(0xeb01001f).what == a64(0xeb03005f).what); /* cmp x0, x1; cmp x2, x3 */
+	CHECK(a64_at(0x90000020, 0).what ==
+	      a64_at(0xf0000001, 0x1000).what); /* adrp x0, 0x4000, from page 0 and page 1 */
+	CHECK(a64_at(0x90000020, 0).what != a64_at(0x90000020, 0x1000).what);
+}
+
+TEST(aarch64_conditions_that_exclude_each_other_differ_in_a_bit)
+{
+	struct insn equal = a64(0x54000080), not_equal = a64(0x54000081), less = a64(0x5400008b);
+	struct insn zero = a64(0xb4000080), not_zero = a64(0xb5000083); /* cbz x0; cbnz x3 */
+	struct insn bit = a64(0x36180080), no_bit = a64(0x37180081), other = a64(0x37200081); /* tbz, tbnz */
+
+	CHECK_INT(equal.condition ^ not_equal.condition, 1);
+	CHECK((equal.condition ^ less.condition) > 1);
+	CHECK(equal.what == not_equal.what);
+	CHECK_INT(zero.condition ^ not_zero.condition, 1);
+	CHECK(zero.what == not_zero.what && zero.what != equal.what);
+	CHECK_INT(bit.condition ^ no_bit.condition, 1);
+	CHECK(bit.what == no_bit.what && bit.what != other.what && bit.what != zero.what);
 }
 
 TEST(architectures_are_a_table)

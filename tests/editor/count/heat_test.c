@@ -73,6 +73,42 @@ TEST(a_tail_is_hot_while_the_code_of_what_is_hot_is_little_of_the_text)
 	heat_free(less);
 }
 
+/* What never ran makes up the rest of a text of @text bytes. */
+static struct heat *heat_of_text(const struct profile *profile, uint32_t text)
+{
+	struct block rest[] = { blocks[0], blocks[1], blocks[2], { .address = 0x2000, .size = text - 120 } };
+	struct block_function all[] = { functions[0],
+					functions[1],
+					functions[2],
+					{ .address = 0x2000, .guid = 44, .first_block = 3, .n_blocks = 1 } };
+	struct block_map larger = map;
+
+	larger.blocks = rest;
+	larger.functions = all;
+	larger.n_blocks = larger.n_functions = 4;
+	return heat_new(&larger, profile);
+}
+
+TEST(of_a_tail_that_is_hot_which_executes_most_for_its_size)
+{
+	/* A sixth of the text is 110 bytes. The second executes 100 bytes, the third 40 with a tenth of the code. */
+	_clean_(profile_freep) struct profile *profile = profile_make(1000000, 1, 4);
+	_clean_(heat_freep) struct heat *heat = heat_of_text(profile, 660);
+	_clean_(heat_freep) struct heat *more = heat_of_text(profile, 720);
+
+	CHECK(heat_has(heat, 11) && !heat_has(heat, 22) && heat_has(heat, 33));
+	CHECK(heat_has(more, 11) && heat_has(more, 22) && heat_has(more, 33));
+}
+
+TEST(a_function_that_is_too_large_leaves_room_for_others)
+{
+	/* The second executes most for its size, too, and is 100 bytes where there are 90. */
+	_clean_(profile_freep) struct profile *profile = profile_make(1000000, 5, 4);
+	_clean_(heat_freep) struct heat *heat = heat_of_text(profile, 600);
+
+	CHECK(heat_has(heat, 11) && !heat_has(heat, 22) && heat_has(heat, 33));
+}
+
 TEST(a_large_function_is_as_hot_as_the_bytes_that_it_executes)
 {
 	/* Equal executions: the function of 100 bytes alone is not 99.8 %, with one of the small ones neither. */
