@@ -217,7 +217,7 @@ static void branch_add(struct model *m, const struct fit_result *fit, uint32_t b
 	branch.n_terms = m->n_terms - branch.first_term;
 	branch.start = log(probability_of(map, branch.yes) / probability_of(map, branch.no));
 	gone = fit->edges[branch.yes] + fit->edges[branch.no];
-	if (gone > 0) {
+	if (gone > 0 && isfinite(gone)) { /* counts of loops without an exit may be beyond all numbers */
 		branch.weight = fmin(samples_around(m->code, b, &branch), MOST_SAMPLES);
 		branch.share = (fit->edges[branch.yes] / gone * branch.weight + 0.25) / (branch.weight + 0.5);
 	}
