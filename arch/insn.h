@@ -75,10 +75,9 @@ struct insn {
 	/* Memory that it loads or stores, the first when there are several: base + index, scaled + offset */
 	uint8_t base, index; /* numbers of registers; without a base, offset is the address */
 	uint8_t more; /* cycles that its result takes beyond its class's: an addition of three parts, or a scaled one (lea) */
-	uint8_t condition; /* of a branch; of two that exclude each other the last bit alone differs */
-	uint16_t width;	   /* bytes, of all registers together; 0: not known, or none */
-	uint32_t
-		what; /* a hash: its operation, and the constants and addresses that it names, but no registers */
+	uint8_t condition;  /* of a branch; of two that exclude each other the last bit alone differs */
+	uint16_t width;	    /* bytes, of all registers together; 0: not known, or none */
+	uint32_t what;	    /* a hash of its operation, constants and addresses, whatever its registers */
 	int64_t offset;	    /* added before the access (aarch64 post-index: 0) */
 	uint64_t reads;	    /* registers whose value the result waits for, address registers included */
 	uint64_t addresses; /* of those, the ones an address is made of */

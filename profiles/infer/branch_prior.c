@@ -26,7 +26,7 @@ enum {
 	KINDS,
 };
 
-/* How many branches of opposite habits one number is worth nothing against. */
+/* How strongly a number is drawn towards none: four is what 16 samples of an even branch weigh. */
 static const double strength[KINDS] = { [NEAR_VALUE] = 4, [FAR_VALUE] = 3, [CALLEE] = 3 };
 
 struct term {
