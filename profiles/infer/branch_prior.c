@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/macro.h"
+#include "profiles/infer/fit_model.h"
 
 #define FAR 4u	    /* instructions that a value is followed back through */
 #define SIDE 4u	    /* blocks of one side that are looked into */
@@ -15,7 +16,6 @@
 #define MOST_SAMPLES 20.0 /* of one branch: it is one branch, however often it ran */
 #define LEAST_SLOPE 0.02  /* of a branch that is sure already */
 #define MOST_STEP 2.0
-#define LEAST_PROBABILITY 1e-4
 
 #define RETURN_REGISTER 1ull /* register 0 is what calls return, for x86-64 and aarch64 alike */
 
@@ -142,19 +142,15 @@ static void callees_add(struct model *m, const uint32_t *mine, uint32_t n_mine, 
 static const struct insn *decider(const struct code *code, uint32_t b)
 {
 	const struct code_block *block = &code->blocks[b];
-	const struct insn *last = code->insns + block->first_insn + block->n_insns - 1;
+	const struct insn *last;
 
 	if (code->map->blocks[b].n_edges != 2 ||
 	    (code->map->blocks[b].flags & (BLOCK_RETURNS | BLOCK_TAIL_CALLS)) || !block->n_insns)
 		return NULL;
+	last = &code->insns[block->first_insn + block->n_insns - 1];
 	if (last->flow == INSN_JUMPS && block->n_insns > 1)
 		last--;
 	return last->flow == INSN_BRANCHES ? last : NULL;
-}
-
-static double probability_of(const struct block_map *map, uint32_t edge)
-{
-	return fmax(map->edges[edge].probability / 0x1p31, LEAST_PROBABILITY);
 }
 
 /* Which edge is gone when the condition holds whose number is even. False: both, or neither. */
@@ -215,7 +211,7 @@ static void branch_add(struct model *m, const struct fit_result *fit, uint32_t b
 	callees_add(m, yes, n_yes, no, n_no, 1);
 	callees_add(m, no, n_no, yes, n_yes, -1);
 	branch.n_terms = m->n_terms - branch.first_term;
-	branch.start = log(probability_of(map, branch.yes) / probability_of(map, branch.no));
+	branch.start = log(fit_static_probability(map, branch.yes) / fit_static_probability(map, branch.no));
 	gone = fit->edges[branch.yes] + fit->edges[branch.no];
 	if (gone > 0 && isfinite(gone)) { /* counts of loops without an exit may be beyond all numbers */
 		branch.weight = fmin(samples_around(m->code, b, &branch), MOST_SAMPLES);

@@ -23,13 +23,12 @@ static bool block_may_leave(const struct block *block)
 	return block->n_edges == 0 || (block->flags & (BLOCK_RETURNS | BLOCK_TAIL_CALLS));
 }
 
-static double static_log_odds(const struct block_map *map, uint32_t e)
+double fit_static_probability(const struct block_map *map, uint32_t e)
 {
-	double probability = map->edges[e].probability / 0x1p31;
+	bool is_unwinding = map->blocks[map->edges[e].target].flags & BLOCK_IS_EH_PAD;
 
-	if (map->blocks[map->edges[e].target].flags & BLOCK_IS_EH_PAD)
-		return log(fmax(probability, LEAST_EH_PROBABILITY));
-	return log(fmax(probability, LEAST_PROBABILITY));
+	return fmax(map->edges[e].probability / 0x1p31,
+		    is_unwinding ? LEAST_EH_PROBABILITY : LEAST_PROBABILITY);
 }
 
 static void edge_add(struct fit_function *f, uint32_t from, uint32_t to, uint32_t map_edge)
@@ -101,7 +100,7 @@ static void ways_fill(const struct block_map *map, struct fit_function *f)
 
 		for (; e < f->n_edges && f->edges[e].from == state; e++, first = false)
 			way_add(f, state, e,
-				state ? static_log_odds(map, f->map_edges[e]) :
+				state ? log(fit_static_probability(map, f->map_edges[e])) :
 				first ? 0 :
 					START_LOG_ODDS);
 		if (block && block_may_leave(block))

@@ -61,6 +61,9 @@ struct fit {
 	size_t spare_work; /* markov_work() that entangled functions may have above their own */
 };
 
+/** fit_static_probability() - of going edge @e of @map, by the compiler; never quite 0 */
+double fit_static_probability(const struct block_map *map, uint32_t e);
+
 /**
  * fit_function_init() - the model of map->functions[@index] becomes the next of fit->functions[]
  * @costs: of each of code->insns[] (fit_run())

@@ -202,6 +202,16 @@ TEST(counts_that_ran_away_spoil_nothing)
 	CHECK(learned(7) < -1);
 }
 
+TEST(a_file_without_code_teaches_nothing)
+{
+	program_make();
+	for (uint32_t b = 0; b < N * BLOCKS; b++)
+		code_blocks[b] = (struct code_block){ 0 };
+	code.insns = NULL;
+	CHECK(learned(0) == 0);
+	code.insns = insns;
+}
+
 TEST(without_samples_nothing_is_learned)
 {
 	program_make();
