@@ -14,7 +14,7 @@
  * paper's estimator and by the default one, turned into block counts.
  *
  * Each program is estimated with weights learned from the *other* ones (leave one out). --fit writes weights
- * learned from all of them as profiles/infer/cost_weights.c.
+ * learned from all of them as profiles/fit/cost_weights.c.
  */
 
 #include <errno.h>

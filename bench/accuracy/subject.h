@@ -7,7 +7,7 @@
 
 #include "bench/accuracy/truth.h"
 #include "module/morph_data.h"
-#include "profiles/infer/cost.h"
+#include "profiles/fit/cost.h"
 
 struct subject {
 	char *name;

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profiles/infer/descent.h"
-#include "profiles/infer/fit.h"
+#include "profiles/fit/descent.h"
+#include "profiles/fit/fit.h"
 
 #define LEAST_EXPECTED 0.02   /* samples; rarer instructions teach nothing */
 #define PROGRAM_WEIGHT 3000.0 /* of all examples of a program together */
@@ -80,7 +80,7 @@ struct learning {
 	double spread;
 };
 
-/* Variables: the weights, then each program's own log rate. The loss is that of profiles/infer/fit.c. */
+/* Variables: the weights, then each program's own log rate. The loss is that of profiles/fit/fit.c. */
 static double learning_evaluate(void *context, const double *x, double *gradient)
 {
 	const struct learning *l = context;
@@ -146,7 +146,7 @@ int weights_write(const float weights[COST_N_FEATURES], const char *path, struct
 	      "an "
 	      "instruction's "
 	      "cost.\n */\n\n"
-	      "#include \"profiles/infer/cost.h\"\n\nconst float cost_weights[COST_N_FEATURES] = {\n",
+	      "#include \"profiles/fit/cost.h\"\n\nconst float cost_weights[COST_N_FEATURES] = {\n",
 	      out);
 	for (unsigned f = 0; f < COST_N_FEATURES; f++) {
 		char name[32];

@@ -2,11 +2,11 @@
 #pragma once
 
 /**
- * weights.h - learning the weights of profiles/infer/cost.h from programs whose counts are known
+ * weights.h - learning the weights of profiles/fit/cost.h from programs whose counts are known
  */
 
-#include "profiles/infer/code.h"
-#include "profiles/infer/cost.h"
+#include "profiles/fit/code.h"
+#include "profiles/fit/cost.h"
 
 struct weights_example {
 	struct cost_features features;
@@ -27,7 +27,7 @@ int weights_examples_add(struct weights_examples *examples, const struct code *c
 void weights_examples_done(struct weights_examples *examples);
 
 /**
- * weights_learn() - minimise the loss of profiles/infer/fit.c over the weights, with the true counts
+ * weights_learn() - minimise the loss of profiles/fit/fit.c over the weights, with the true counts
  * Programs weigh alike; a small ridge keeps features that hardly occur near 0. 0 or -ENOMEM.
  */
 int weights_learn(const struct weights_examples *examples, float ret[COST_N_FEATURES]);

@@ -18,6 +18,6 @@
  * loops_align() - mark the hot loops of an optimized module with counts; functions without stay as they are
  * @executions: of all blocks together (struct annotate_stats)
  * @retmarked:  jumps back to the head of one
- * Return: 0 or -ENOMEM. Cost: O(instructions), and solving a function's frequencies (profiles/infer/markov.h).
+ * Return: 0 or -ENOMEM. Cost: O(instructions), and solving a function's frequencies (profiles/fit/markov.h).
  */
 int loops_align(LLVMModuleRef module, uint64_t executions, size_t *retmarked);

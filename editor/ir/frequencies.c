@@ -10,7 +10,7 @@
 
 #include "editor/ir/branch_weights.h"
 #include "editor/ir/ir.h"
-#include "profiles/infer/markov.h"
+#include "profiles/fit/markov.h"
 
 /* Multiplications for the frequencies of one function; interpreters of 1,500 blocks take a twentieth. */
 #define MAX_WORK 50000000u

@@ -17,7 +17,7 @@ void entry_count_write(LLVMValueRef function, double entries);
 /**
  * frequencies_find() - @retfrequencies: per block, executions when the function is entered @entries times; from @arena; NULL
  * where it is too much work. Branches without weights go to all sides alike.
- * Return: 0 or -ENOMEM. Cost: profiles/infer/markov.h.
+ * Return: 0 or -ENOMEM. Cost: profiles/fit/markov.h.
  */
 int frequencies_find(struct arena *arena, const struct ir_graph *graph, double entries,
 		     double **retfrequencies);

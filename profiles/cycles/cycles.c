@@ -9,7 +9,7 @@
 #include "base/macro.h"
 #include "profiles/cycles/culprit_find.h"
 #include "profiles/cycles/schedule.h"
-#include "profiles/infer/cost.h"
+#include "profiles/fit/cost.h"
 #include "profiles/infer/estimate_code.h"
 
 /*

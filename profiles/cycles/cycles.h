@@ -17,7 +17,7 @@
  */
 
 #include "profiles/cycles/culprit.h"
-#include "profiles/infer/code.h"
+#include "profiles/fit/code.h"
 #include "profiles/infer/estimate.h"
 
 /* A count that is known: the block at this virtual address ran so often. */

@@ -9,7 +9,7 @@
  * followed from its hottest block on, round its loops a few times, so that chains that lead through a loop are seen.
  */
 
-#include "profiles/infer/code.h"
+#include "profiles/fit/code.h"
 #include "profiles/infer/estimate.h"
 
 #define SCHEDULE_WIDTH \

@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "profiles/infer/markov.h"
+#include "profiles/fit/markov.h"
 
 /* Share of a function's executions that its doubts may change. */
 #define MOST_CHANGE 0.1

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "profiles/infer/cost.h"
+#include "profiles/fit/cost.h"
 #include "profiles/infer/estimate_code.h"
 #include "profiles/infer/estimator.h"
 

@@ -6,7 +6,7 @@
  */
 
 #include "base/arena.h"
-#include "profiles/infer/code.h"
+#include "profiles/fit/code.h"
 #include "profiles/infer/estimate.h"
 
 struct estimator {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "profiles/infer/estimator.h"
-#include "profiles/infer/fit.h"
-#include "profiles/infer/unseen.h"
+#include "profiles/fit/fit.h"
+#include "profiles/fit/unseen.h"
 
 #define BEST_ERROR 0.25
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "tests/profiles/infer/random.h"
+#include "tests/profiles/random.h"
 #include "tests/test.h"
 
 #define MAX_NODES 40

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/macro.h"
-#include "profiles/infer/markov.h"
+#include "profiles/fit/markov.h"
 #include "tests/test.h"
 
 /* Executions of all blocks per entry, if branches go as @edges and @doubts say; blocks without counts go every way alike. */

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "profiles/infer/code.h"
+#include "profiles/fit/code.h"
 #include "tests/module/elf_maker.h"
 #include "tests/test.h"
 

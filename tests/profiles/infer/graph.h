@@ -14,7 +14,7 @@
 #include "base/macro.h"
 
 #include "profiles/infer/flow.h"
-#include "tests/profiles/infer/random.h"
+#include "tests/profiles/random.h"
 
 struct random_graph {
 	struct flow_graph graph;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "profiles/infer/cost.h"
+#include "profiles/fit/cost.h"
 
 #include <assert.h>
 #include <math.h>

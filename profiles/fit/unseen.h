@@ -9,7 +9,7 @@
  * population frequencies of species and the estimation of population parameters, Biometrika 40, 1953, section 2).
  */
 
-#include "profiles/infer/fit.h"
+#include "profiles/fit/fit.h"
 
 /**
  * unseen_scale() - lower the counts of all functions without samples alike, to what Good and Turing say of them together

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "profiles/infer/unseen.h"
+#include "profiles/fit/unseen.h"
 
 #include "tests/test.h"
 

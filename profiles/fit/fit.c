@@ -5,16 +5,16 @@
  * function's variables are, fit_loss.h what is minimized. It begins at the static probabilities.
  */
 
-#include "profiles/infer/fit.h"
+#include "profiles/fit/fit.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/macro.h"
-#include "profiles/infer/branch_prior.h"
-#include "profiles/infer/descent.h"
-#include "profiles/infer/fit_loss.h"
+#include "profiles/fit/branch_prior.h"
+#include "profiles/fit/descent.h"
+#include "profiles/fit/fit_loss.h"
 
 #define TOLERANCE 0.02 /* an improvement of the loss that changes no count visibly */
 

@@ -11,7 +11,7 @@
  * steps, each with its ways in, its ways out and the slot that each pair adds to.
  */
 
-#include "profiles/infer/markov.h"
+#include "profiles/fit/markov.h"
 
 #include <errno.h>
 #include <stdbool.h>

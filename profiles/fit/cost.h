@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "profiles/infer/code.h"
+#include "profiles/fit/code.h"
 
 /* Features of an instruction. Those marked (class) and (kind) are the first of a group. */
 enum cost_feature {

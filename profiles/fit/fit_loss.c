@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "profiles/infer/fit_loss.h"
+#include "profiles/fit/fit_loss.h"
 
 #include <math.h>
 #include <string.h>

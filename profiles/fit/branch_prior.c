@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "profiles/infer/branch_prior.h"
+#include "profiles/fit/branch_prior.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/macro.h"
-#include "profiles/infer/fit_model.h"
+#include "profiles/fit/fit_model.h"
 
 #define FAR 4u	    /* instructions that a value is followed back through */
 #define SIDE 4u	    /* blocks of one side that are looked into */

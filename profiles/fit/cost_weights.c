@@ -4,7 +4,7 @@
  * Learned by `bench/accuracy/accuracy --fit`; see cost.h. exp(weight) is the factor on an instruction's cost.
  */
 
-#include "profiles/infer/cost.h"
+#include "profiles/fit/cost.h"
 
 const float cost_weights[COST_N_FEATURES] = {
 	-0.18f, /* alu */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profiles/infer/markov.h"
+#include "profiles/fit/markov.h"
 
 #include <errno.h>
 #include <math.h>
 
 #include "base/macro.h"
-#include "tests/profiles/infer/random.h"
+#include "tests/profiles/random.h"
 #include "tests/test.h"
 
 #define MAX_STATES 40

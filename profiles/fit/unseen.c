@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "profiles/infer/unseen.h"
+#include "profiles/fit/unseen.h"
 
 static bool is_unseen(const struct code *code, const struct fit_result *fit, size_t f)
 {

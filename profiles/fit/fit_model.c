@@ -2,7 +2,7 @@
 
 /* Chain, terms and call sites of a function, from what code.h read. Nothing here changes while fitting. */
 
-#include "profiles/infer/fit_model.h"
+#include "profiles/fit/fit_model.h"
 
 #include <errno.h>
 #include <math.h>

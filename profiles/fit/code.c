@@ -9,7 +9,7 @@
  * For CODE_LENGTHS, step 2 counts the instructions of the blocks with samples, and that is all.
  */
 
-#include "profiles/infer/code.h"
+#include "profiles/fit/code.h"
 
 #include <errno.h>
 #include <string.h>

@@ -16,8 +16,8 @@
  */
 
 #include "base/arena.h"
-#include "profiles/infer/code.h"
-#include "profiles/infer/fit.h"
+#include "profiles/fit/code.h"
+#include "profiles/fit/fit.h"
 
 /**
  * branch_prior_learn() - from the branches of functions with samples

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "profiles/infer/code.h"
+#include "profiles/fit/code.h"
 
 struct fit_options {
 	double spread;	    /* samples below which noise rules; larger: single instructions count less */

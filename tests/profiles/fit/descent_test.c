@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profiles/infer/descent.h"
+#include "profiles/fit/descent.h"
 
 #include <math.h>
 

@@ -21,7 +21,7 @@
  * more they stall; against exact counts this halves the error of a loop's total (docs/inference.md).
  */
 
-#include "profiles/infer/fit_model.h"
+#include "profiles/fit/fit_model.h"
 
 /* What one evaluation needs; sized for the largest function. */
 struct fit_work {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "profiles/infer/branch_prior.h"
+#include "profiles/fit/branch_prior.h"
 
 #include <math.h>
 #include <string.h>

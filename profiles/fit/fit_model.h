@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "profiles/infer/fit.h"
-#include "profiles/infer/markov.h"
+#include "profiles/fit/fit.h"
+#include "profiles/fit/markov.h"
 
 /* Instructions of one block that enter the loss alike. */
 struct fit_term {
