@@ -497,7 +497,7 @@ static int cc_read(struct cc *cc, int argc, char *const argv[], struct fault *re
 	return 0;
 }
 
-static int cc_run(struct cc *cc, int argc, char *const argv[])
+static int command_run(struct cc *cc, int argc, char *const argv[])
 {
 	struct arguments args = { 0 };
 	struct fault fault;
@@ -535,7 +535,7 @@ int cc_become(int argc, char *const argv[], bool is_cxx)
 	struct cc cc = { .who = { .name = is_cxx ? "morph-c++" : "morph-cc", .is_cxx = is_cxx } };
 
 	log_init(cc.who.name, LOG_LEVEL_INFO);
-	return cc_run(&cc, argc, argv);
+	return command_run(&cc, argc, argv);
 }
 
 #define RELINK "--morph-relink="
@@ -553,7 +553,7 @@ static int cc_again(const char *record, const char *output)
 		log_error("%s", fault.text);
 	} else {
 		masquerade_read(command.v[0], &cc.who);
-		ret = cc_run(&cc, (int)command.n, command.v);
+		ret = command_run(&cc, (int)command.n, command.v);
 	}
 	arguments_done(&command);
 	return ret;
@@ -567,5 +567,5 @@ int cc_become_named(int argc, char *const argv[])
 		return cc_again(argv[1] + strlen(RELINK), argv[2]);
 	masquerade_read(argv[0], &cc.who);
 	log_init(cc.who.name, LOG_LEVEL_INFO);
-	return cc_run(&cc, argc, argv);
+	return command_run(&cc, argc, argv);
 }

@@ -24,6 +24,7 @@
 #include "manager/act/quota.h"
 #include "manager/act/rebuild.h"
 #include "manager/act/watch.h"
+#include "manager/act/wish.h"
 #include "manager/decide/machine.h"
 #include "manager/job/job.h"
 #include "manager/keep/clock_step.h"
@@ -217,7 +218,7 @@ void manager_tick(struct manager *m, struct manager_clock *clock)
 	if (r == 0)
 		r = watch_tick(m, seconds, &fault);
 	if (r == 0)
-		r = watch_list(m, &fault);
+		r = wish_list(m, &fault);
 	if (r == 0 && now >= clock->housekeeping_ns) {
 		clock->housekeeping_ns = now + HOUSEKEEPING_INTERVAL_NS;
 		r = housekeeping(m, queue_module(m->queue), &fault);

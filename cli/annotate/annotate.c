@@ -2,7 +2,7 @@
 
 /* morph annotate: how often each instruction ran, how long it took, and what it waited for. */
 
-#include "cli/annotate/annotate.h"
+#include "cli/annotate/view.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -72,22 +72,6 @@ static int request_parse(int argc, char **argv, struct request *request)
 	request->analysis.program = argv[optind];
 	request->function = request->analysis.function = argv[optind + 1];
 	return 0;
-}
-
-bool annotate_line(const struct annotate_view *view, uint64_t address, const char **retfile,
-		   uint32_t *retline, const char **retinlined)
-{
-	const struct source_row *row = view->source ? source_row_at(view->source, address) : NULL;
-	uint32_t scopes[SOURCE_DEPTH];
-	unsigned n;
-
-	if (!row || row->file == SOURCE_NONE)
-		return false;
-	n = source_scopes_at(view->source, address, scopes);
-	*retfile = view->source->files[row->file];
-	*retline = row->line;
-	*retinlined = n > 1 ? view->source->scopes[scopes[n - 1]].name : NULL;
-	return true;
 }
 
 static int show(const struct request *request, struct fault *reterr)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "cli/annotate/annotate.h"
+#include "cli/annotate/view.h"
 #include "cli/shared/demangle.h"
 #include "profiles/store/profile.h"
 

@@ -10,19 +10,21 @@
 
 #include "base/table.h"
 #include "base/text.h"
-#include "cli/annotate/annotate.h"
+#include "cli/annotate/view.h"
 #include "cli/shared/demangle.h"
 #include "profiles/store/profile.h"
 
 #define WORTH_SAYING 0.05  /* of an instruction's time */
 #define WORTH_A_LINE 0.005 /* of a function's */
+#define CULPRITS_TEXT_BYTES 256
 
 static double percent(double part, double whole)
 {
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-const char *annotate_sentence(const struct analysis *analysis)
+/* How counts got their scale, and how far that goes. */
+static const char *scale_sentence(const struct analysis *analysis)
 {
 	switch (analysis->cycles.scale) {
 	case CYCLES_ANCHORED: return "executions are scaled by the count that was given";
@@ -34,7 +36,8 @@ const char *annotate_sentence(const struct analysis *analysis)
 	}
 }
 
-const char *culprits_text(const struct cycles_insn *insn, char ret[CULPRITS_TEXT_BYTES])
+/* "data-cache 93 %", "data-cache or page-fault up to 90 %": of one instruction; "" for none. */
+static const char *culprits_text(const struct cycles_insn *insn, char ret[CULPRITS_TEXT_BYTES])
 {
 	size_t n = 0;
 	bool first = true;
@@ -71,7 +74,7 @@ static void head_print(const struct annotate_view *view)
 	       a->is_clock_measured ? "measured now" : "as told");
 	printf("blocks      %s\n", a->is_recovered ? "read from the code; the file carries no map" :
 						     "from the map that the file carries");
-	printf("executions  %s\n", annotate_sentence(a));
+	printf("executions  %s\n", scale_sentence(a));
 	if (analysis_elsewhere(a))
 		printf("elsewhere   more samples, %" PRIu64 ", are of %s\n", analysis_elsewhere(a)->total,
 		       SHOWN(analysis_elsewhere(a)->path));

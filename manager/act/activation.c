@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "manager/act/watch.h"
+#include "manager/act/wish.h"
 #include "manager/keep/digest.h"
 #include "manager/keep/journal.h"
 #include "manager/keep/seal.h"
@@ -335,7 +335,7 @@ int activation_switch(struct manager *m, const char *path, int64_t number, const
 	if (r == 0)
 		r = switch_once(m, &in, number, way, event, reason, reterr);
 	if (r == 0)
-		watch_look_again(m);
+		wish_look_again(m);
 	installed_done(&in);
 	/* What is not in the directory now will be the next time. */
 	if (r == 0 && way == WAY_SHADOW && shadow_refresh(m, &fault) < 0)

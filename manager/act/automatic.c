@@ -9,7 +9,7 @@
 #include "base/macro.h"
 #include "manager/act/quiet.h"
 #include "manager/act/verdict.h"
-#include "manager/act/watch.h"
+#include "manager/act/wish.h"
 #include "manager/keep/journal.h"
 
 static int verdict_note(struct manager *m, const struct module_row *module, const char *reason,
@@ -144,7 +144,7 @@ int automatic_edits(struct manager *m, struct queue *queue, struct fault *reterr
 	if (r == 0)
 		r = judge_all(m, queue, ids, &plan, reterr);
 	if (r == 0 && plan.burst)
-		r = watch_burst(m, plan.burst, reterr);
+		r = wish_burst(m, plan.burst, reterr);
 	for (size_t i = 0; r == 0 && i < plan.n_ready; i++)
 		r = try_to_edit(m, queue, plan.ready[i], reterr);
 	free(plan.burst);

@@ -18,10 +18,5 @@
 #define HOUSEKEEPING_GENERATIONS 32 /* inactive ones, whatever their samples */
 #define HOUSEKEEPING_GONE_S (30ll * 86400)
 
-/** housekeeping_drop_generation() - one that stands nowhere: its files and samples go, its row says so */
-int housekeeping_drop_generation(struct manager *manager, int64_t id, struct fault *reterr);
-/** housekeeping_drop_module() - all that is known of a module, and its files in the store */
-int housekeeping_drop_module(struct manager *manager, int64_t id, struct fault *reterr);
-
 /** housekeeping() - @busy: a module that is being edited, left alone; 0: none. Cost: O(sample rows) */
 int housekeeping(struct manager *manager, int64_t busy, struct fault *reterr);

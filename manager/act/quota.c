@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "manager/act/housekeeping.h"
+#include "manager/act/drop.h"
 #include "manager/act/memos.h"
 #include "manager/keep/journal.h"
 #include "manager/keep/store.h"
@@ -166,7 +166,7 @@ static int oldest_drop(struct manager *m, struct holding *of, int64_t busy, stru
 	of->is_stuck = r == -ENOENT;
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	r = housekeeping_drop_generation(m, id, reterr);
+	r = drop_generation(m, id, reterr);
 	return r < 0 ? r : bytes_again(m, of, reterr);
 }
 
@@ -271,7 +271,7 @@ static int programs_forget(struct manager *m, int64_t busy, struct fault *reterr
 	while (r == 0 && n && m->settings.programs_per_user) {
 		r = some_too_many(m, busy, some, &n, reterr);
 		for (size_t i = 0; r == 0 && i < n; i++)
-			r = housekeeping_drop_module(m, some[i], reterr);
+			r = drop_module(m, some[i], reterr);
 		all += r == 0 ? n : 0;
 	}
 	if (all)

@@ -44,19 +44,6 @@ int watch_each(struct manager *manager, watch_judgement judge, struct fault *ret
  */
 int watch_judge(struct manager *manager, struct fault *reterr);
 
-/** watch_list() - tell morph-monitor which programs' starts to report; only written when it changed */
-int watch_list(struct manager *manager, struct fault *reterr);
-
-/** watch_look_again() - tell morph-monitor that another file stands at a path of the list; it would see it at its next drain */
-void watch_look_again(struct manager *manager);
-
-/**
- * watch_burst() - ask morph-monitor to sample faster for a few seconds, for the sake of the program @path
- *
- * What it may cost is the monitor's business. A request that was not taken yet stands.
- */
-int watch_burst(struct manager *manager, const char *path, struct fault *reterr);
-
 /** watch_tick() - @seconds have passed */
 int watch_tick(struct manager *manager, int64_t seconds, struct fault *reterr);
 

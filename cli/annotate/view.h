@@ -2,7 +2,7 @@
 #pragma once
 
 /**
- * annotate.h - the parts of `morph annotate`: what it shows, as text and as JSON
+ * view.h - what `morph annotate` shows, as text and as JSON
  */
 
 #include "cli/shared/analysis.h"
@@ -24,11 +24,3 @@ int annotate_json(const struct annotate_view *view);
 /** annotate_line() - of an address, and the innermost function that was inlined there (NULL: none); false: not known */
 bool annotate_line(const struct annotate_view *view, uint64_t address, const char **retfile,
 		   uint32_t *retline, const char **retinlined);
-
-/** annotate_sentence() - how counts got their scale, and how far that goes */
-const char *annotate_sentence(const struct analysis *analysis);
-
-#define CULPRITS_TEXT_BYTES 256
-
-/** culprits_text() - "data-cache 93 %", "data-cache or page-fault up to 90 %": of one instruction; "" for none */
-const char *culprits_text(const struct cycles_insn *insn, char ret[CULPRITS_TEXT_BYTES]);

@@ -2,7 +2,7 @@
 
 /* What morph-monitor is told: which programs' starts to report, that another file stands there, that samples are wanted. */
 
-#include "manager/act/watch.h"
+#include "manager/act/wish.h"
 
 #include <sys/inotify.h>
 
@@ -34,7 +34,7 @@ TEST(the_monitor_learns_what_to_watch)
 	setup();
 	path_join(f.dir, "watch", path);
 	CHECK_INT(config_set(settings_keys, "watch_file", path, &f.m->settings, NULL), 0);
-	CHECK_INT(watch_list(f.m, &f.fault), 0);
+	CHECK_INT(wish_list(f.m, &f.fault), 0);
 	CHECK_INT(file_map_open(path, &map, NULL), 0);
 	snprintf(expected, sizeof(expected), "%s\n", f.prog);
 	CHECK_INT(map.size, strlen(expected));
@@ -51,10 +51,10 @@ TEST(the_monitor_hears_of_each_switch)
 	CHECK(mkdir(path_join(f.dir, "monitor", directory), 0755) == 0);
 	path_join(directory, "watch", path);
 	CHECK_INT(config_set(settings_keys, "watch_file", path, &f.m->settings, NULL), 0);
-	CHECK_INT(watch_list(f.m, &f.fault), 0);
+	CHECK_INT(wish_list(f.m, &f.fault), 0);
 	/* As monitor/control.c does. */
 	CHECK(inotify_add_watch(fd, directory, IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE) >= 0);
-	CHECK_INT(watch_list(f.m, &f.fault), 0);
+	CHECK_INT(wish_list(f.m, &f.fault), 0);
 	CHECK(read(fd, events, sizeof(events)) < 0); /* nothing new */
 	CHECK_INT(activation_switch(f.m, f.prog, 1, EVENT_ACTIVATED, "test", &f.fault), 0);
 	CHECK(read(fd, events, sizeof(events)) > 0);
@@ -71,8 +71,8 @@ TEST(the_monitor_is_asked_for_a_burst_and_a_waiting_request_stands)
 	CHECK_INT(config_set(settings_keys, "watch_file", path_join(f.dir, "watch", path), &f.m->settings,
 			     NULL),
 		  0);
-	CHECK_INT(watch_burst(f.m, f.prog, &f.fault), 0);
-	CHECK_INT(watch_burst(f.m, "/another", &f.fault), 0);
+	CHECK_INT(wish_burst(f.m, f.prog, &f.fault), 0);
+	CHECK_INT(wish_burst(f.m, "/another", &f.fault), 0);
 	CHECK_INT(file_map_open(path_join(f.dir, "burst", path), &map, NULL), 0);
 	snprintf(expected, sizeof(expected), "rate = 997\nseconds = 5\nmodule = %s\n", f.prog);
 	CHECK_INT(map.size, strlen(expected));
