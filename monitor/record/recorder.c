@@ -90,7 +90,8 @@ static int set_open(struct recorder *recorder, const struct recorder_options *op
 		.inherit = options->target == RECORDER_TASKS,
 		.enable_on_exec = options->enable_on_exec,
 		.branches = options->branches,
-		.registers = !options->branches,
+		/* Where a page was missing is all that is asked of a fault, and there may be a million a second. */
+		.registers = !options->branches && options->clock != PERF_CLOCK_FAULTS,
 		.wakeup_bytes = SAMPLE_WAKEUP_BYTES,
 	};
 	struct perf_options band = samples;
