@@ -22,8 +22,10 @@ struct verb {
 	const char *summary;  /* one line, for `morph help` */
 };
 
-extern const struct verb verbs[]; /* ends with a NULL name; in cli/main.c */
+extern const struct verb verbs[]; /* ends with a NULL name */
 
+/** verb_find() - NULL: there is none of that name */
+const struct verb *verb_find(const char *name);
 /** verb_fail() - "morph VERB: SENTENCE" on standard error; returns VERB_FAILED */
 int verb_fail(const char *verb, const struct fault *fault);
 /** verb_refuse() - likewise, of what was asked for; returns VERB_USAGE */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cli/profile/profile.h"
-#include "cli/words.h"
+#include "cli/completions/words.h"
 
 /* Everything in @synopsis that begins with a dash. "--to=GENERATION" and "[-o FILE" end where the name does. */
 static void options_print(const char *synopsis)
@@ -39,15 +39,14 @@ static void verbs_print(void)
 
 int words_print(int argc, char **argv)
 {
-	const struct verb *verb = verbs;
+	const struct verb *verb;
 
 	if (argc == 0) {
 		verbs_print();
 		return VERB_DONE;
 	}
-	while (verb->name && strcmp(verb->name, argv[0]) != 0)
-		verb++;
-	if (!verb->name)
+	verb = verb_find(argv[0]);
+	if (!verb)
 		return VERB_USAGE;
 	if (strcmp(verb->name, "profile") == 0 && argc > 1 && profile_synopsis(argv[1])) {
 		options_print(profile_synopsis(argv[1]));
