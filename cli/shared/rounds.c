@@ -205,7 +205,7 @@ int rounds_run(struct rounds *rounds, bool measured, struct fault *reterr)
 	for (size_t i = 0; i < rounds->n && r == 0; i++) {
 		struct rounds_member *member = &rounds->members[is_first ? i : order[i]];
 
-		if (member->out[0])
+		if (member->out[0] || member->rests)
 			continue;
 		r = member_run(rounds, member, measured, &fault);
 		if (r < 0 && r != -EINTR && member != rounds->members) {

@@ -23,6 +23,7 @@ struct rounds_member {
 	const char *name;      /* borrowed; for messages */
 	const char *directory; /* where its command runs; NULL: where `run` says */
 	const char *file;      /* stands in the program's place; NULL: nothing is replaced */
+	bool rests; /* takes no part in the next rounds; whoever measures may change it after each */
 	/* The rest is filled in. */
 	double *cpu_s;		 /* owned: one per measured round; NAN: took no part in it */
 	double user_s, system_s; /* sums over the measured rounds */
@@ -49,7 +50,7 @@ struct rounds {
 
 /**
  * rounds_begin() - memory for @capacity measured rounds; rounds_done() frees it
- * rounds_run() - one round over all members that are not out; the first of all rounds begins with the first member
+ * rounds_run() - one round over all members that are not out and do not rest; the first of all rounds begins with the first member
  * @measured: false: a warm-up, whose figures are dropped
  * Return: 0; -ECHILD: the first member failed, or differed from itself where outputs are compared; as run_measured()
  */

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define HALVED_AFTER 4u /* rounds; then after twice as many, and so on */
+#define FIELD_LEAST 2u	/* of two, one tells what the other is worth */
+
 struct look {
 	struct rounds *rounds;
 	const struct judge_options *options;
@@ -58,6 +61,36 @@ static size_t best_of(const struct look *look)
 	return best;
 }
 
+/* How many candidates take part in the next round, of @n. */
+static size_t field_size(size_t n, size_t n_done)
+{
+	for (size_t rounds = HALVED_AFTER; rounds <= n_done && n > FIELD_LEAST; rounds *= 2)
+		n = (n + 1) / 2;
+	return n;
+}
+
+/* Does this candidate come before another one, as far as they were measured? What stands first in the table wins a tie. */
+static bool is_ahead(const struct look *look, size_t i, size_t of)
+{
+	double a = look->judged[i].ratio.median, b = look->judged[of].ratio.median;
+
+	return a < b || (a == b && i < of);
+}
+
+/* Those with the lowest medians go on, the others rest. */
+static void field_choose(const struct look *look)
+{
+	size_t size = field_size(look->rounds->n - 1, look->rounds->n_done);
+
+	for (size_t i = 1; i < look->rounds->n; i++) {
+		size_t n_ahead = 0;
+
+		for (size_t k = 1; k < look->rounds->n; k++)
+			n_ahead += k != i && is_in(look, k) && is_ahead(look, k, i);
+		look->rounds->members[i].rests = n_ahead >= size;
+	}
+}
+
 int judge_look(struct rounds *rounds, const struct judge_options *options, struct judged *judged,
 	       size_t *retbest)
 {
@@ -73,6 +106,7 @@ int judge_look(struct rounds *rounds, const struct judge_options *options, struc
 	for (size_t i = 1; i < rounds->n && *retbest; i++)
 		if (i != *retbest && is_in(&look, i))
 			rival_look(&look, i, *retbest);
+	field_choose(&look);
 	for (size_t i = 1; i < rounds->n; i++)
 		n_in += is_in(&look, i);
 	return n_in == (*retbest ? 1 : 0);

@@ -8,6 +8,11 @@
  * program is n/error: the chance that any that is called better is not is at most `error`, however often one looks. It is
  * dropped when it has as much evidence that it gains less than `least`, or is not better than the best one by as much.
  * It is settled when nobody is left who could still win.
+ *
+ * After 4 rounds only the better half of the candidates goes on, by the medians of their ratios, after 8 the better quarter, and
+ * so on down to two; the others rest, and come back when those fall behind or are dropped ("successive halving": Karnin, Koren,
+ * Somekh, "Almost Optimal Exploration in Multi-Armed Bandits", ICML 2013). Who takes part in a round is decided by the rounds
+ * before it alone, so no evidence is worth less by it, and most runs are of those that may win.
  */
 
 #include "cli/shared/paired.h"
@@ -27,7 +32,7 @@ struct judged {
 };
 
 /**
- * judge_look() - @judged: one per member; members that cannot win are out from here on
+ * judge_look() - @judged: one per member; members that cannot win are out from here on, and those that are behind rest
  * @retbest: the best of those that are better beyond doubt; 0: none is
  * Return: 1: settled; 0: more rounds would tell more; -ENOMEM
  */

@@ -73,7 +73,9 @@ static const char *state_of(const struct tune_result *result, size_t member, cha
 		snprintf(room, 320, "%s%s", judged->is_dropped ? "" : "OUT: ", m->out);
 		return room;
 	}
-	return judged->is_better ? "better beyond doubt" : "not proven to be better";
+	if (judged->is_better)
+		return "better beyond doubt";
+	return m->rests ? "behind others" : "not proven to be better";
 }
 
 /* Seconds of CPU time, half of the rounds took less */

@@ -8,15 +8,17 @@
 #include "tests/test.h"
 
 #define ROUNDS 400
+#define MEMBERS 8
 
 static const struct judge_options options = { .error = 0.05, .least = 0.005 };
 
 /* Rounds of n members with true costs @costs, on a machine whose speed wanders and whose noise has no mean. */
 struct simulation {
 	struct rounds rounds;
-	struct rounds_member members[4];
-	struct judged judged[4];
-	double cpu_s[4][ROUNDS];
+	struct rounds_member members[MEMBERS];
+	struct judged judged[MEMBERS];
+	double cpu_s[MEMBERS][ROUNDS];
+	size_t n_runs;
 	struct stats_random random;
 	double speed;
 };
@@ -28,7 +30,9 @@ static double uniform(struct stats_random *random)
 
 static void begin(struct simulation *s, size_t n, uint64_t seed)
 {
-	static const char *const names[] = { "shipped", "one", "two", "three" };
+	static const char *const names[] = {
+		"shipped", "one", "two", "three", "four", "five", "six", "seven"
+	};
 
 	*s = (struct simulation){ .random = { seed | 1 }, .speed = 1 };
 	for (size_t i = 0; i < n; i++)
@@ -44,12 +48,16 @@ static size_t settle(struct simulation *s, const double *costs, size_t most, boo
 
 	while (r == 0 && s->rounds.n_done < most) {
 		s->speed *= exp(0.05 * (uniform(&s->random) - 0.5));
-		for (size_t i = 0; i < s->rounds.n; i++)
+		for (size_t i = 0; i < s->rounds.n; i++) {
+			bool runs = !s->members[i].out[0] && !s->members[i].rests;
+
+			s->n_runs += runs;
 			s->cpu_s[i][s->rounds.n_done] =
-				s->members[i].out[0] ? NAN :
-						       costs[i] * s->speed *
-							       exp(0.005 * tan(3.14159265358979 *
-									       (uniform(&s->random) - 0.5)));
+				!runs ? NAN :
+					costs[i] * s->speed *
+						exp(0.005 *
+						    tan(3.14159265358979 * (uniform(&s->random) - 0.5)));
+		}
 		s->rounds.n_done++;
 		r = judge_look(&s->rounds, &options, s->judged, &best);
 		CHECK(r >= 0);
@@ -109,6 +117,44 @@ TEST(who_failed_is_not_waited_for)
 	CHECK(settled && !s.judged[3].is_dropped && s.judged[3].n == 0);
 }
 
+/* Most runs are of those that may win: 12 rounds of all eight would be 96. */
+TEST(who_is_behind_rests)
+{
+	const double costs[] = { 1, 0.98, 0.97, 0.9, 0.96, 0.99, 1.02, 0.95 };
+	struct simulation s;
+	bool settled;
+
+	begin(&s, 8, 15);
+	CHECK_INT(settle(&s, costs, 4, &settled), 0);
+	CHECK_INT(s.n_runs, 32);
+	CHECK_INT(settle(&s, costs, 8, &settled), 0);
+	CHECK_INT(s.n_runs, 32 + 4 * 5);
+	CHECK(s.members[6].rests && !s.members[3].rests && !s.members[7].rests);
+	CHECK_INT(settle(&s, costs, 16, &settled), 3);
+	CHECK(s.judged[3].is_better && !settled);
+	CHECK_INT(s.n_runs, 32 + 4 * 5 + 8 * 3);
+	CHECK(s.judged[6].n == 4 && s.judged[3].n == 16);
+	/* Who rests is not out: it is over only when all are proven to be no better. */
+	CHECK_INT(settle(&s, costs, ROUNDS, &settled), 3);
+	CHECK(settled && s.judged[6].n > 4);
+	CHECK(s.judged[6].is_dropped);
+}
+
+/* Four rounds may have been luck. */
+TEST(who_rests_comes_back_when_others_fall_behind)
+{
+	const double first[] = { 1, 0.9, 0.91, 0.95 }, later[] = { 1, 1.1, 0.91, 0.95 };
+	struct simulation s;
+	bool settled;
+
+	begin(&s, 4, 16);
+	settle(&s, first, 4, &settled);
+	CHECK(s.members[3].rests && !s.members[1].rests && !s.members[2].rests);
+	settle(&s, later, 12, &settled);
+	CHECK(!s.members[3].rests && s.judged[3].n > 4);
+	CHECK_INT(settle(&s, later, ROUNDS, &settled), 2);
+}
+
 /* The promise: of 400 times in which three candidates cost exactly as much as shipped, at most one in twenty is called better. */
 TEST(what_is_not_better_is_seldom_called_so)
 {
@@ -121,6 +167,22 @@ TEST(what_is_not_better_is_seldom_called_so)
 
 		begin(&s, 4, seed * 977);
 		wrong += settle(&s, costs, 60, &settled) != 0;
+	}
+	CHECK(wrong <= 20);
+}
+
+/* Likewise when seven race, and who is lucky at first goes on. */
+TEST(who_is_lucky_at_first_is_not_called_better_either)
+{
+	const double costs[] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	unsigned wrong = 0;
+
+	for (uint64_t seed = 1; seed <= 400; seed++) {
+		struct simulation s;
+		bool settled;
+
+		begin(&s, 8, seed * 1009);
+		wrong += settle(&s, costs, 100, &settled) != 0;
 	}
 	CHECK(wrong <= 20);
 }
