@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #define HALVED_AFTER 4u /* rounds; then after twice as many, and so on */
-#define FIELD_LEAST 2u	/* of two, one tells what the other is worth */
 
 struct look {
 	struct rounds *rounds;
@@ -61,10 +60,12 @@ static size_t best_of(const struct look *look)
 	return best;
 }
 
-/* How many candidates take part in the next round, of @n. */
-static size_t field_size(size_t n, size_t n_done)
+/* How many candidates take part in the next round, of @n. One is enough until it is proven; then it has a rival. */
+static size_t field_size(size_t n, size_t n_done, bool has_best)
 {
-	for (size_t rounds = HALVED_AFTER; rounds <= n_done && n > FIELD_LEAST; rounds *= 2)
+	size_t least = has_best ? 2 : 1;
+
+	for (size_t rounds = HALVED_AFTER; rounds <= n_done && n > least; rounds *= 2)
 		n = (n + 1) / 2;
 	return n;
 }
@@ -78,9 +79,9 @@ static bool is_ahead(const struct look *look, size_t i, size_t of)
 }
 
 /* Those with the lowest medians go on, the others rest. */
-static void field_choose(const struct look *look)
+static void field_choose(const struct look *look, bool has_best)
 {
-	size_t size = field_size(look->rounds->n - 1, look->rounds->n_done);
+	size_t size = field_size(look->rounds->n - 1, look->rounds->n_done, has_best);
 
 	for (size_t i = 1; i < look->rounds->n; i++) {
 		size_t n_ahead = 0;
@@ -106,7 +107,7 @@ int judge_look(struct rounds *rounds, const struct judge_options *options, struc
 	for (size_t i = 1; i < rounds->n && *retbest; i++)
 		if (i != *retbest && is_in(&look, i))
 			rival_look(&look, i, *retbest);
-	field_choose(&look);
+	field_choose(&look, *retbest);
 	for (size_t i = 1; i < rounds->n; i++)
 		n_in += is_in(&look, i);
 	return n_in == (*retbest ? 1 : 0);

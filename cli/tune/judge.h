@@ -10,9 +10,10 @@
  * It is settled when nobody is left who could still win.
  *
  * After 4 rounds only the better half of the candidates goes on, by the medians of their ratios, after 8 the better quarter, and
- * so on down to two; the others rest, and come back when those fall behind or are dropped ("successive halving": Karnin, Koren,
- * Somekh, "Almost Optimal Exploration in Multi-Armed Bandits", ICML 2013). Who takes part in a round is decided by the rounds
- * before it alone, so no evidence is worth less by it, and most runs are of those that may win.
+ * so on down to one, or two once one is better; the others rest, and come back when those fall behind or are dropped
+ * ("successive halving": Karnin, Koren, Somekh, "Almost Optimal Exploration in Multi-Armed Bandits", ICML 2013). Who takes part
+ * in a round is decided by the rounds before it alone, so no evidence is worth less by it, and most runs are of those that may
+ * win.
  */
 
 #include "cli/shared/paired.h"
