@@ -5,12 +5,13 @@
  * tab, and what it is. The words are the synopses' own, so that no shell knows another `morph` than the one that is installed.
  */
 
+#include "cli/completions/words.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/profile/profile.h"
-#include "cli/completions/words.h"
 
 /* Everything in @synopsis that begins with a dash. "--to=GENERATION" and "[-o FILE" end where the name does. */
 static void options_print(const char *synopsis)
