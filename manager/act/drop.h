@@ -2,7 +2,7 @@
 #pragma once
 
 /**
- * drop.h - what is deleted goes with all that belongs to it, in the order that a kill in between does no harm in
+ * drop.h - what is deleted goes with all that belongs to it; what a kill in between leaves is deleted the next time
  */
 
 #include "manager/keep/context.h"
