@@ -322,6 +322,28 @@ gcc -O1 -Wl,--build-id -o faults faults.c
 "$morph" dump --json faults.log | python3 -c 'import json, sys
 j = json.load(sys.stdin); m = next(m for m in j["modules"] if m["path"].endswith("/faults"))
 assert j["source"] == "page-faults" and 0.9 * 20 * 16384 <= m["samples"] < 1.02 * 20 * 16384 and max(c["count"] for c in m["counts"]) >= 0.9 * 20 * 16384, m["samples"]'
+
+# Their ring holds them while the recorder waits for a CPU: here it is stopped for 30,000.
+cat >waits.c <<'END'
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define SIZE (30000ul << 12)
+int main(void)
+{
+	char *p = mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(p, SIZE, MADV_NOHUGEPAGE);
+	kill(getppid(), SIGSTOP);
+	for (unsigned long i = 0; i < SIZE; i += 4096) p[i] = 1;
+	kill(getppid(), SIGCONT);
+	return 0;
+}
+END
+gcc -O1 -Wl,--build-id -o waits waits.c
+"$morph" record -q --clock faults -o waits.log -- ./waits
+"$morph" dump --json waits.log | python3 -c 'import json, sys
+j = json.load(sys.stdin); m = next(m for m in j["modules"] if m["path"].endswith("/waits"))
+assert m["samples"] >= 30000 and j["lost"]["ring_full"] == 0, (m["samples"], j["lost"])'
 "$morph" annotate ./faults fresh -s faults.samples --json --count "fresh=20" | holds 'f["shares"].get("page-fault", {"least": 0})["least"] < 0.5'
 "$morph" annotate ./faults fresh -s faults.samples --faults faults.log --json --count "fresh=20" | holds 'f["shares"]["page-fault"]["least"] > 0.8'
 "$morph" annotate ./faults again -s faults.samples --faults faults.log --json | holds 'f["shares"].get("page-fault", {"most": 0})["most"] < 0.05'
