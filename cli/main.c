@@ -13,12 +13,8 @@
 #include "base/log.h"
 #include "base/standard_output.h"
 #include "base/text.h"
-#include "cli/shared/whose.h"
 #include "cli/completions/words.h"
-
-/* Their flags are the compiler's. */
-int cc_run(int argc, char **argv);
-int cxx_run(int argc, char **argv);
+#include "cli/shared/whose.h"
 
 static int help(FILE *out)
 {
@@ -63,8 +59,7 @@ static bool asks_version(const struct verb *verb, int argc, char **argv)
 {
 	bool sub = argc > 3 && strcmp(verb->name, "profile") == 0 && argv[2][0] != '-';
 
-	return argc > 2 && verb->run != cc_run && verb->run != cxx_run &&
-	       strcmp(argv[2 + sub], "--version") == 0;
+	return argc > 2 && !verb->passes_on && strcmp(argv[2 + sub], "--version") == 0;
 }
 
 static int version(void)

@@ -48,10 +48,10 @@ int restart_run(int argc, char **argv);
 const struct verb verbs[] = {
 	{ "cc", cc_run,
 	  "[--morph-selftest=COMMAND] [--morph-benchmark=COMMAND] [--morph-verify] CLANG-ARGUMENT...",
-	  "compile C for Morph: CC=morph-cc" },
+	  "compile C for Morph: CC=morph-cc", .passes_on = true },
 	{ "c++", cxx_run,
 	  "[--morph-selftest=COMMAND] [--morph-benchmark=COMMAND] [--morph-verify] CLANG-ARGUMENT...",
-	  "compile C++ for Morph: CXX=morph-c++" },
+	  "compile C++ for Morph: CXX=morph-c++", .passes_on = true },
 	{ "inspect", inspect_run, "FILE [--json] [--sidecar-dir DIR]", "what a program carries for Morph" },
 	{ "split", split_run, "FILE [-o SIDECAR | --dir DIR] [--keep] [--json]",
 	  "move a program's Morph data into a sidecar" },

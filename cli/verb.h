@@ -9,6 +9,7 @@
  * verb_fail(), once.
  */
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/fault.h"
@@ -20,6 +21,7 @@ struct verb {
 	int (*run)(int argc, char **argv);
 	const char *synopsis; /* arguments, for --help */
 	const char *summary;  /* one line, for `morph help` */
+	bool passes_on;	      /* what follows is another program's, --version, too */
 };
 
 extern const struct verb verbs[]; /* ends with a NULL name */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#define _GNU_SOURCE
 #include "manager/act/wish.h"
 
 #include <errno.h>
