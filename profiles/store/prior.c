@@ -120,11 +120,7 @@ static double time_here(const struct profile *own, const struct profile_function
 	return executions > 0 ? executions_in(f) * here->samples / executions : 0;
 }
 
-/*
- * Samples say where time went, and that depends on the code that ran: a function that is inlined here, and was not there,
- * takes less of it for the same work. So functions that ran here and there share their samples anew, by executions there and
- * what an execution takes here.
- */
+/* Functions that ran here and there share their samples anew, by executions there and what an execution takes here. */
 static void recost(const struct profile *own, struct profile *prior)
 {
 	double samples = 0, time = 0;
@@ -218,6 +214,34 @@ static int strength_of(const struct profile *own, const struct profile *prior, s
 	return 0;
 }
 
+/*
+ * Samples say where time went, and that depends on the code that ran: a function that is inlined here, and was not there,
+ * takes less of it for the same work. But how often functions ran is known from few samples here, and may be off by a factor.
+ * So both are tried, the prior's samples as they are and in the time that it takes here: that of which more stands is taken.
+ */
+static int cost_choose(const struct profile *own, struct profile *prior, struct prior_report *report)
+{
+	_clean_(freep) double *samples = calloc(prior->n_functions, sizeof(*samples));
+	struct prior_report recosted = *report;
+	int r = samples ? strength_of(own, prior, report) : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < prior->n_functions; i++)
+		samples[i] = prior->functions[i].samples;
+	if (r == 0) {
+		recost(own, prior);
+		r = strength_of(own, prior, &recosted);
+	}
+	if (r < 0)
+		return r;
+	if (recosted.strength > report->strength ||
+	    (recosted.strength >= report->strength && recosted.overlap > report->overlap))
+		*report = recosted;
+	else
+		for (size_t i = 0; i < prior->n_functions; i++)
+			prior->functions[i].samples = samples[i];
+	return 0;
+}
+
 static void count_scale(struct profile_count *count, double factor, double least_error)
 {
 	if (!count->confidence)
@@ -287,10 +311,8 @@ int prior_add(struct profile *own, const struct profile *prior, const struct blo
 	if (is_exact(own) || is_exact(prior))
 		return fault_set(reterr, -EXDEV, "exact counts need no prior, and are none");
 	r = fitting(prior, map, true, &made, &report);
-	if (r == 0 && made->samples > 0) {
-		recost(own, made);
-		r = strength_of(own, made, &report);
-	}
+	if (r == 0 && made->samples > 0)
+		r = cost_choose(own, made, &report);
 	if (r == 0 && report.strength > 0) {
 		weigh(made, report.strength,
 		      executions > 0 && own->samples > 0 ? executions / own->samples / own->scale :

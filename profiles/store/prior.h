@@ -12,7 +12,8 @@
  * samples say nothing against a prior; many that fall elsewhere leave nothing of it.
  *
  * Samples are time, and time depends on the code that ran, which others may have had other than this machine has: what
- * functions that ran here and there have of the prior is shared anew, by their executions there and what one takes here.
+ * functions that ran here and there have of the prior is also shared anew, by their executions there and what one takes here,
+ * and stands so if more of it stands then.
  *
  * Functions that had another graph there, and what of its samples fell into them (profile->dropped), speak neither for nor
  * against those here that the prior does not know: these keep their share.

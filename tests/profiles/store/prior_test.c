@@ -211,6 +211,20 @@ TEST(time_that_other_code_takes_is_no_other_use)
 	CHECK(overlap_with(own, false) > 0.98);
 }
 
+TEST(how_often_functions_ran_is_known_badly_here_and_is_no_other_use)
+{
+	_clean_(profile_freep) struct profile *own = profile_of(2000, false, 5),
+					      *prior = profile_of(50000, false, 77);
+	struct prior_report report;
+
+	own->functions[0].counts[0].executions *= 3;
+	own->functions[1].counts[0].executions /= 3;
+	CHECK_INT(prior_add(own, prior, &map, &report, NULL), 0);
+	CHECK(report.strength > 0.5 * PRIOR_STRENGTH_MAX);
+	CHECK(report.overlap > 0.95);
+	CHECK(overlap_with(own, false) > 0.98);
+}
+
 /* Half of the time was in a function that is another one now: it is as hot as the samples here say. */
 TEST(a_changed_function_is_not_drowned)
 {
