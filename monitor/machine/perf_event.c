@@ -15,6 +15,7 @@
 #include "base/macro.h"
 
 #define PARANOID_FILE "/proc/sys/kernel/perf_event_paranoid"
+#define READ_FORMAT_LOST (1u << 4)     /* PERF_FORMAT_LOST, which older headers lack */
 #define CALIBRATION_PERIOD 10000000u /* cycles; the event is closed at once */
 
 void perf_attr_fill(const struct perf_options *options, struct perf_event_attr *ret)
@@ -28,6 +29,7 @@ void perf_attr_fill(const struct perf_options *options, struct perf_event_attr *
 							    PERF_COUNT_SW_DUMMY;
 	attr.sample_period = options->clock == PERF_CLOCK_NONE ? 0 : options->period;
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+	attr.read_format = options->counts_lost ? READ_FORMAT_LOST : 0;
 	attr.sample_id_all = 1;
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC;

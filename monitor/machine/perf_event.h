@@ -36,6 +36,7 @@ struct perf_options {
 	bool build_ids;	       /* in MMAP2, Linux >= 5.12 */
 	bool branches;	       /* branch stack, with PERF_CLOCK_CYCLES */
 	bool registers;	       /* INTERRUPTED_PERF of the user's mode */
+	bool counts_lost;      /* read(2) tells samples without room in the ring, too: PERF_FORMAT_LOST, Linux >= 6.0 */
 	uint32_t wakeup_bytes; /* poll() reports the ring when this much is in it */
 };
 

@@ -62,7 +62,7 @@ static int fds_add(struct perf_set *set, int fd)
 
 /*
  * The first event tells what this kernel and this user may do; later ones find the options as they
- * must be: kernel mode needs paranoid <= 1 or CAP_PERFMON, build IDs Linux 5.12.
+ * must be: kernel mode needs paranoid <= 1 or CAP_PERFMON, build IDs Linux 5.12, counts of what is lost 6.0.
  */
 static int open_best(struct perf_options *options, pid_t pid, int cpu, unsigned long flags)
 {
@@ -76,6 +76,8 @@ static int open_best(struct perf_options *options, pid_t pid, int cpu, unsigned 
 			options->exclude_kernel = true;
 		else if (fd == -EINVAL && options->build_ids)
 			options->build_ids = false;
+		else if (fd == -EINVAL && options->counts_lost)
+			options->counts_lost = false;
 		else
 			return fd;
 	}
@@ -136,6 +138,22 @@ int perf_set_enable(struct perf_set *set, bool on)
 			return -errno;
 	set->n_enabled = on ? set->n_fds : 0;
 	return 0;
+}
+
+uint64_t perf_set_lost(const struct perf_set *set)
+{
+	uint64_t ret = 0;
+
+	for (size_t i = 0; i < set->n_fds; i++) {
+		struct {
+			uint64_t events, lost;
+		} count;
+
+		/* Of the side band it tells the events alone. */
+		if (read(set->fds[i], &count, sizeof(count)) == (ssize_t)sizeof(count))
+			ret += count.lost;
+	}
+	return ret;
 }
 
 int perf_set_wait(struct perf_set *set, int fd, int timeout_ms)

@@ -40,5 +40,7 @@ void perf_set_done(struct perf_set *set);
 int perf_set_add(struct perf_set *set, pid_t pid, unsigned long flags);
 /** perf_set_enable() - start those that were added since the last time, or stop all */
 int perf_set_enable(struct perf_set *set, bool on);
+/** perf_set_lost() - samples that found no room in their rings, of all time; 0 where the kernel does not say (before 6.0) */
+uint64_t perf_set_lost(const struct perf_set *set);
 /** perf_set_wait() - poll the rings and @fd; 1: @fd is readable; 0; -errno */
 int perf_set_wait(struct perf_set *set, int fd, int timeout_ms);

@@ -33,6 +33,21 @@ static void on_lost(struct recorder *recorder, uint64_t lost, bool is_band)
 	recorder->counters.lost[SAMPLE_LOSS_RING_FULL] += lost;
 }
 
+static void on_told(struct recorder *recorder, uint64_t lost, bool is_band)
+{
+	recorder->told_lost += is_band ? 0 : lost;
+	on_lost(recorder, lost, is_band);
+}
+
+/* A record tells of a loss when the next one finds room, which at the end is never. */
+static void untold_count(struct recorder *recorder)
+{
+	uint64_t lost = perf_set_lost(&recorder->set);
+
+	if (lost > recorder->told_lost)
+		on_told(recorder, lost - recorder->told_lost, false);
+}
+
 static int ring_drain(struct recorder *recorder, struct perf_ring *ring, bool is_band)
 {
 	const void *bytes;
@@ -45,7 +60,7 @@ static int ring_drain(struct recorder *recorder, struct perf_ring *ring, bool is
 		if (perf_record_decode(bytes, size, &recorder->format, &record) < 0)
 			on_lost(recorder, 1, is_band);
 		else if (record.type == PERF_RECORD_LOST || record.type == PERF_RECORD_LOST_SAMPLES)
-			on_lost(recorder, record.lost, is_band);
+			on_told(recorder, record.lost, is_band);
 		else
 			r = event_queue_push(&recorder->queue, &record);
 	}
@@ -92,6 +107,7 @@ static int set_open(struct recorder *recorder, const struct recorder_options *op
 		.branches = options->branches,
 		/* Where a page was missing is all that is asked of a fault, and there may be a million a second. */
 		.registers = !options->branches && options->clock != PERF_CLOCK_FAULTS,
+		.counts_lost = true,
 		.wakeup_bytes = SAMPLE_WAKEUP_BYTES,
 	};
 	struct perf_options band = samples;
@@ -99,6 +115,7 @@ static int set_open(struct recorder *recorder, const struct recorder_options *op
 
 	band.clock = PERF_CLOCK_NONE;
 	band.registers = false;
+	band.counts_lost = false;
 	band.side_band = true;
 	band.build_ids = !options->tells_files;
 	band.wakeup_bytes = BAND_WAKEUP_BYTES;
@@ -206,6 +223,8 @@ int recorder_stop(struct recorder *recorder, struct fault *reterr)
 
 	if (r == 0)
 		r = drain(recorder, true);
+	if (r == 0)
+		untold_count(recorder);
 	return r < 0 ? fault_errno(reterr, r, "cannot stop sampling") : 0;
 }
 

@@ -13,7 +13,7 @@
  *	3. side band: keep address spaces (space.h); samples: (module, offset) into a histogram
  *	4. recorder_log(): the histogram and the accounting become a sample log
  *
- * Everything that the kernel reports as lost is counted under SAMPLE_LOSS_RING_FULL.
+ * Everything that the kernel reports as lost is counted under SAMPLE_LOSS_RING_FULL; what it lost last, when that stops.
  */
 
 #include <stdbool.h>

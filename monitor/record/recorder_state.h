@@ -41,7 +41,8 @@ struct recorder {
 	struct histogram samples, branches;
 	struct processes *processes; /* owned; NULL: not asked for */
 	struct recorder_counters counters;
-	bool band_lost; /* side-band records were lost: the spaces are stale */
+	uint64_t told_lost; /* of samples, by records of the kernel */
+	bool band_lost;	    /* side-band records were lost: the spaces are stale */
 	bool is_stale;
 	bool was_away;		     /* a CPU of the set was offline: its events never fire again */
 	bool is_full;		     /* there were no descriptors for all processes */

@@ -8,8 +8,10 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "monitor/perf/launch.h"
 #include "tests/monitor/samples_in.h"
@@ -178,6 +180,41 @@ TEST(what_overflows_a_ring_is_counted_as_lost)
 	CHECK_INT(sample_log_check(log, &fault), 0);
 	CHECK(log->lost[SAMPLE_LOSS_RING_FULL] > 0);
 	CHECK(log->fired > 60000);
+}
+
+/* Nothing is recorded after the loss, so no record tells of it. */
+TEST(what_is_lost_last_is_counted_too)
+{
+	enum { PAGES = 150000 };
+	struct recorder_options options = {
+		.target = RECORDER_TASKS, .n_pids = 1, .rate_hz = 1000, .clock = PERF_CLOCK_FAULTS
+	};
+	_clean_(recorder_freep) struct recorder *recorder = NULL;
+	_clean_(sample_log_freep) struct sample_log *log = NULL;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PAGES * page;
+	struct fault fault;
+	pid_t self = getpid();
+	cpu_set_t before, one;
+	char *pages;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_getaffinity(0, sizeof(before), &before);
+	sched_setaffinity(0, sizeof(one), &one);
+	options.pids = &self;
+	recorder = opened(&options);
+	pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	CHECK(pages != MAP_FAILED);
+	madvise(pages, size, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < size; i += page)
+		pages[i] = 1;
+	CHECK_INT(recorder_stop(recorder, &fault), 0);
+	munmap(pages, size);
+	sched_setaffinity(0, sizeof(before), &before);
+	CHECK_INT(recorder_log(recorder, &log, &fault), 0);
+	CHECK_INT(sample_log_check(log, &fault), 0);
+	CHECK(log->lost[SAMPLE_LOSS_RING_FULL] > 10000);
+	CHECK(log->fired >= PAGES && log->fired < PAGES + 20000);
 }
 
 TEST(the_whole_machine_shows_idle_kernel_and_user)
