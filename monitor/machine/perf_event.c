@@ -15,7 +15,7 @@
 #include "base/macro.h"
 
 #define PARANOID_FILE "/proc/sys/kernel/perf_event_paranoid"
-#define READ_FORMAT_LOST (1u << 4)     /* PERF_FORMAT_LOST, which older headers lack */
+#define READ_FORMAT_LOST (1u << 4)   /* PERF_FORMAT_LOST, which older headers lack */
 #define CALIBRATION_PERIOD 10000000u /* cycles; the event is closed at once */
 
 void perf_attr_fill(const struct perf_options *options, struct perf_event_attr *ret)

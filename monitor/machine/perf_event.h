@@ -30,13 +30,13 @@ struct perf_options {
 	enum perf_clock clock;
 	uint64_t period;
 	bool exclude_kernel;
-	bool inherit;	       /* children of the task too */
-	bool enable_on_exec;   /* start when the task executes a program */
-	bool side_band;	       /* MMAP2, COMM, FORK, EXIT records */
-	bool build_ids;	       /* in MMAP2, Linux >= 5.12 */
-	bool branches;	       /* branch stack, with PERF_CLOCK_CYCLES */
-	bool registers;	       /* INTERRUPTED_PERF of the user's mode */
-	bool counts_lost;      /* read(2) tells samples without room in the ring, too: PERF_FORMAT_LOST, Linux >= 6.0 */
+	bool inherit;	     /* children of the task too */
+	bool enable_on_exec; /* start when the task executes a program */
+	bool side_band;	     /* MMAP2, COMM, FORK, EXIT records */
+	bool build_ids;	     /* in MMAP2, Linux >= 5.12 */
+	bool branches;	     /* branch stack, with PERF_CLOCK_CYCLES */
+	bool registers;	     /* INTERRUPTED_PERF of the user's mode */
+	bool counts_lost; /* read(2) tells samples without room in the ring, too: PERF_FORMAT_LOST, Linux >= 6.0 */
 	uint32_t wakeup_bytes; /* poll() reports the ring when this much is in it */
 };
 
