@@ -17,11 +17,15 @@ static const char *const streams[] = { "standard output", "standard error" };
 
 int rounds_begin(struct rounds *rounds, size_t capacity, struct fault *reterr)
 {
-	rounds->capacity = capacity;
-	rounds->random.state = (rounds->seed ?: clock_ns(CLOCK_MONOTONIC)) | 1;
-	rounds->first[0] = rounds->first[1] = -1;
+	if (!rounds->capacity) {
+		rounds->capacity = capacity;
+		rounds->random.state = (rounds->seed ?: clock_ns(CLOCK_MONOTONIC)) | 1;
+		rounds->first[0] = rounds->first[1] = -1;
+	}
 	for (size_t i = 0; i < rounds->n; i++) {
-		rounds->members[i].cpu_s = calloc(capacity, sizeof(double));
+		if (rounds->members[i].cpu_s)
+			continue;
+		rounds->members[i].cpu_s = calloc(rounds->capacity, sizeof(double));
 		if (!rounds->members[i].cpu_s)
 			return fault_errno(reterr, -ENOMEM, "rounds");
 	}

@@ -49,7 +49,8 @@ struct rounds {
 };
 
 /**
- * rounds_begin() - memory for @capacity measured rounds; rounds_done() frees it
+ * rounds_begin() - memory for @capacity measured rounds; rounds_done() frees it. Once more, before the first round, when members
+ * were added
  * rounds_run() - one round over all members that are not out and do not rest; the first of all rounds begins with the first member
  * @measured: false: a warm-up, whose figures are dropped
  * Return: 0; -ECHILD: the first member failed, or differed from itself where outputs are compared; as run_measured()

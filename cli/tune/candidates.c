@@ -178,15 +178,26 @@ static int candidate_make(const struct candidates_request *request, struct candi
 	const char *from = candidate->kind == &kinds[0]	   ? request->shipped :
 			   candidate->kind == &active_kind ? request->active :
 							     candidate->file;
-	int r = from == candidate->file ? edit(request, candidate, reterr) : 0;
+	int r = 0;
 
+	if (snprintf(candidate->file, sizeof(candidate->file), "%s/%s", request->directory,
+		     candidate->kind->name) >= (int)sizeof(candidate->file))
+		return fault_errno(reterr, -ENAMETOOLONG, "%s", request->directory);
+	if (from == candidate->file)
+		r = edit(request, candidate, reterr);
 	return r < 0 ? r : file_take(from, candidate->file, request->program, reterr);
+}
+
+int candidates_begin(const struct candidates_request *request, struct candidates *candidates,
+		     struct fault *reterr)
+{
+	return candidate_make(request, &candidates->list[0], reterr);
 }
 
 int candidates_make(const struct candidates_request *request, struct candidates *candidates,
 		    struct progress *progress, struct fault *reterr)
 {
-	for (size_t i = 0; i < candidates->n; i++) {
+	for (size_t i = 1; i < candidates->n; i++) {
 		struct candidate *candidate = &candidates->list[i];
 		struct fault fault = { "" };
 		char what[96];
@@ -194,14 +205,9 @@ int candidates_make(const struct candidates_request *request, struct candidates 
 
 		snprintf(what, sizeof(what), "making %s", candidate->kind->name);
 		progress_step(progress, what, i, candidates->n);
-		if (snprintf(candidate->file, sizeof(candidate->file), "%s/%s", request->directory,
-			     candidate->kind->name) >= (int)sizeof(candidate->file))
-			return fault_errno(reterr, -ENAMETOOLONG, "%s", request->directory);
 		r = candidate_make(request, candidate, &fault);
 		if (*request->interrupted)
 			return fault_set(reterr, -EINTR, "interrupted");
-		if (r < 0 && i == 0)
-			return fault_set(reterr, r, "%s", fault.text);
 		if (r < 0)
 			snprintf(candidate->failed, sizeof(candidate->failed), "%.399s", fault.text);
 		else

@@ -53,10 +53,14 @@ struct candidates_request {
 /** candidates_choose() - which; -EINVAL with @reterr: a name that there is not */
 int candidates_choose(const struct candidates_request *request, struct candidates *ret, struct fault *reterr);
 
+/** candidates_begin() - a copy of the shipped file, the first of them; 0 or -errno */
+int candidates_begin(const struct candidates_request *request, struct candidates *candidates,
+		     struct fault *reterr);
+
 /**
- * candidates_make() - all of them, one after the other
+ * candidates_make() - all others, one after the other
  * One that cannot be made, or whose code is that of an earlier one, says so in `failed`.
- * Return: 0; -EINTR; -errno when the shipped file cannot be copied
+ * Return: 0; -EINTR
  */
 int candidates_make(const struct candidates_request *request, struct candidates *candidates,
 		    struct progress *progress, struct fault *reterr);

@@ -5,9 +5,9 @@
  * morph tune PROGRAM --benchmark: likewise by the packager's benchmark, which is a command like any other (cli/benchmark/benchmark.c)
  * morph tune --all: the same for each program of this machine (all.h)
  *
- *	1. the shipped file, and a profile: the one given, that of the generation that stands there, or one of the command
- *	2. candidates (candidates.h)
- *	3. the shipped program runs the command twice: does it print the same?
+ *	1. the shipped program runs the command twice: does it print the same?
+ *	2. a profile: the one given, that of the generation that stands there, or one of the command
+ *	3. candidates (candidates.h)
  *	4. rounds (cli/shared/rounds.h), with each candidate in the program's place for the command alone, until it is settled
  *	   (judge.h), or the time is over
  *	5. what is better beyond doubt is used; when nothing can be, as shipped stays or comes back; when too little was
@@ -78,7 +78,7 @@ static void on_signal(int sig)
 	interrupted = sig;
 }
 
-/* ---- step 1 ---- */
+/* ---- the program, the command, the profile ---- */
 
 /* The newest profile in the store that a generation of this shipped file was made from: what the machine has seen of it. */
 static void stored_profile_find(struct tune *tune)
@@ -166,6 +166,13 @@ static struct run_options command_of(const struct tune *tune)
 	return run;
 }
 
+static int profile_given(struct tune *tune, struct fault *reterr)
+{
+	return !tune->given_profile || realpath(tune->given_profile, tune->profile) ?
+		       0 :
+		       fault_errno(reterr, -errno, "%s", tune->given_profile);
+}
+
 static int profile_find(struct tune *tune, struct fault *reterr)
 {
 	struct training training = { .run = command_of(tune),
@@ -174,11 +181,7 @@ static int profile_find(struct tune *tune, struct fault *reterr)
 				     .directory = tune->directory,
 				     .profile = tune->profile };
 
-	if (tune->given_profile)
-		return realpath(tune->given_profile, tune->profile) ?
-			       0 :
-			       fault_errno(reterr, -errno, "%s", tune->given_profile);
-	if (tune->is_generation)
+	if (tune->is_generation && !tune->profile[0])
 		stored_profile_find(tune);
 	if (tune->profile[0])
 		return 0;
@@ -187,46 +190,47 @@ static int profile_find(struct tune *tune, struct fault *reterr)
 	return training_run(&training, reterr);
 }
 
-/* ---- steps 2 to 4 ---- */
+/* ---- steps 1 to 4 ---- */
 
-static int candidates_find(struct tune *tune, struct fault *reterr)
+static struct candidates_request request_of(const struct tune *tune)
 {
-	struct candidates_request request = { .names = tune->names,
-					      .program = tune->program,
-					      .shipped = tune->shipped,
-					      .active = tune->is_generation ? tune->program : NULL,
-					      .profile = tune->profile,
-					      .sidecar_dir = tune->sidecar_dir,
-					      .jobs = tune->jobs,
-					      .directory = tune->directory,
-					      .selftest = tune->selftest,
-					      .interrupted = &interrupted };
+	return (struct candidates_request){ .names = tune->names,
+					    .program = tune->program,
+					    .shipped = tune->shipped,
+					    .active = tune->is_generation ? tune->program : NULL,
+					    .profile = tune->profile,
+					    .sidecar_dir = tune->sidecar_dir,
+					    .jobs = tune->jobs,
+					    .directory = tune->directory,
+					    .selftest = tune->selftest,
+					    .interrupted = &interrupted };
+}
+
+static void member_add(struct tune *tune, size_t i)
+{
+	const struct candidate *candidate = &tune->candidates.list[i];
+
+	tune->result.of_member[tune->rounds.n] = i;
+	tune->members[tune->rounds.n++] =
+		(struct rounds_member){ .name = candidate->kind->name, .file = candidate->file };
+}
+
+/* Before anything is made: a command of which nothing can be told is found out in two runs of it. */
+static int command_check(struct tune *tune, struct fault *reterr)
+{
+	struct candidates_request request = request_of(tune);
+	bool *same = tune->result.prints_same;
 	int r = candidates_choose(&request, &tune->candidates, reterr);
 
 	if (r == 0)
-		r = candidates_make(&request, &tune->candidates, &tune->progress, reterr);
-	for (size_t i = 0; i < tune->candidates.n && r == 0; i++) {
-		const struct candidate *candidate = &tune->candidates.list[i];
-
-		if (candidate->failed[0])
-			continue;
-		tune->result.of_member[tune->rounds.n] = i;
-		tune->members[tune->rounds.n++] =
-			(struct rounds_member){ .name = candidate->kind->name, .file = candidate->file };
-	}
-	if (r == 0 && tune->rounds.n == 1)
-		return fault_set(reterr, -ENODATA, "%s: no candidate could be made: %s", tune->program,
-				 tune->candidates.n > 1 ? tune->candidates.list[1].failed : "none is wanted");
-	return r;
-}
-
-static int repeat_check(struct tune *tune, struct fault *reterr)
-{
-	bool *same = tune->result.prints_same;
-	int r;
-
+		r = candidates_begin(&request, &tune->candidates, reterr);
+	if (r < 0)
+		return r;
+	member_add(tune, 0);
 	progress_step(&tune->progress, "running the command as shipped, twice", 0, 0);
-	r = rounds_repeat(&tune->rounds, same, reterr);
+	r = rounds_begin(&tune->rounds, (size_t)tune->most_rounds, reterr);
+	if (r == 0)
+		r = rounds_repeat(&tune->rounds, same, reterr);
 	if (r < 0)
 		return r;
 	if (!same[0] && !tune->ignores_output)
@@ -240,14 +244,26 @@ static int repeat_check(struct tune *tune, struct fault *reterr)
 	return 0;
 }
 
+static int candidates_find(struct tune *tune, struct fault *reterr)
+{
+	struct candidates_request request = request_of(tune);
+	int r = candidates_make(&request, &tune->candidates, &tune->progress, reterr);
+
+	for (size_t i = 1; i < tune->candidates.n && r == 0; i++)
+		if (!tune->candidates.list[i].failed[0])
+			member_add(tune, i);
+	if (r == 0 && tune->rounds.n == 1)
+		return fault_set(reterr, -ENODATA, "%s: no candidate could be made: %s", tune->program,
+				 tune->candidates.n > 1 ? tune->candidates.list[1].failed : "none is wanted");
+	return r;
+}
+
 static int rounds_measure(struct tune *tune, struct fault *reterr)
 {
 	struct judge_options options = { tune->error, tune->least_percent / 100 };
 	uint64_t start = clock_ns(CLOCK_MONOTONIC), limit_ns = (uint64_t)(tune->minutes * 60e9);
 	int r = rounds_begin(&tune->rounds, (size_t)tune->most_rounds, reterr);
 
-	if (r == 0)
-		r = repeat_check(tune, reterr);
 	if (r == 0)
 		r = rounds_run(&tune->rounds, false, reterr);
 	while (r == 0 && !tune->result.is_settled && tune->rounds.n_done < tune->rounds.capacity &&
@@ -300,8 +316,12 @@ static int result_show(struct tune *tune, struct fault *reterr)
 
 static int tune_in(struct tune *tune, struct fault *reterr)
 {
-	int r = profile_find(tune, reterr);
+	int r = profile_given(tune, reterr);
 
+	if (r == 0)
+		r = command_check(tune, reterr);
+	if (r == 0)
+		r = profile_find(tune, reterr);
 	if (r == 0)
 		r = candidates_find(tune, reterr);
 	if (r == 0)

@@ -76,7 +76,8 @@ grep -q interrupted err.txt || fail "$(cat err.txt)"
 [ -z "$(ls tmp)" ] || fail "left behind: $(ls tmp)"
 
 echo "what cannot be tuned is refused, with a reason"
-refused 1 "does not print the same twice" bin/misled --profile a.prof --candidates optimized -- sh -c 'bin/misled 10 A; date +%N'
+refused 1 "does not print the same twice" bin/misled --candidates optimized -- sh -c 'bin/misled 10 A; echo >>times; date +%N'
+[ "$(wc -l <times)" = 2 ] || fail "that it prints something else was found out after $(wc -l <times) runs"
 refused 1 "the command fails with shipped already: killed by signal" bin/misled --profile a.prof --candidates layout -- sh -c 'kill -SEGV $$'
 refused 1 "are too few" bin/misled -- true
 refused 2 "no candidate \"magic\"" bin/misled --profile a.prof --candidates magic -- true
