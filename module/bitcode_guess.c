@@ -2,9 +2,9 @@
 
 /* What a value may well be, by the record that it stands in; bitcode_model.c says how it is used. */
 
-#include <string.h>
+#include "module/bitcode_guess.h"
 
-#include "module/bitcode_model_private.h"
+#include <string.h>
 
 /* The bytes of an element of constant data, 0: none. */
 unsigned data_bytes(const struct bitcode_model *m, const struct bitstream_walk *w, const struct field *f)

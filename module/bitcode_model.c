@@ -15,10 +15,12 @@
  *	everything		guess: what followed the latest fields when they stood like this before
  */
 
+#include "module/bitcode_model.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "module/bitcode_model_private.h"
+#include "module/bitcode_guess.h"
 
 /* ---- forms ---- */
 

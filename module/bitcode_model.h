@@ -8,25 +8,10 @@
  * model says is a prediction: no number that is read from foreign bytes can do more than be badly guessed.
  */
 
+#include "module/bitcode_field.h"
 #include "module/bitcode_prior.h"
 #include "module/bitstream.h"
 #include "module/coder/value_coder.h"
-
-/* In what form a field is coded. */
-enum field_form {
-	FIELD_PLAIN,
-	FIELD_DELTA,	/* the difference to @base, its sign in bit 0 */
-	FIELD_BACKWARD, /* @base - field */
-	FIELD_CHAR6,	/* the character that the six bits stand for */
-};
-
-struct field {
-	enum primitive_role role;
-	unsigned width; /* bits; VBR: of a chunk */
-	bool is_fixed;	/* exactly so many */
-	enum field_form form;
-	uint64_t base;
-};
 
 struct bitcode_model;
 

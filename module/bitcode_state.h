@@ -2,12 +2,13 @@
 #pragma once
 
 /**
- * bitcode_model_private.h - what the parts of the model share: bitcode_model.c, bitcode_guess.c
+ * bitcode_state.h - what the model of bitcode (bitcode_model.h) remembers of what it has walked over
  */
 
 #include "module/bitcode_function.h"
-#include "module/bitcode_model.h"
+#include "module/bitstream.h"
 #include "module/coder/match.h"
+#include "module/coder/value_coder.h"
 
 #define CODES 64u     /* of records that are told apart */
 #define CALLEES 1024u /* of which the latest call is kept */
@@ -85,20 +86,3 @@ static inline void guess(struct value_facts *ret, unsigned i, uint64_t v)
 	ret->guesses[i] = v;
 	ret->is_none[i] = false;
 }
-
-/** data_bytes() - how many bytes an element of constant data has; 0: this is none */
-unsigned data_bytes(const struct bitcode_model *m, const struct bitstream_walk *w, const struct field *f);
-/** bytes_guess() - guess 0: the @n bytes that follow in the texts */
-void bytes_guess(const struct bitcode_model *m, unsigned n, struct value_facts *ret);
-/** base_detail() - what an instruction's first operand is, or an address's base, once it is known; 0: not yet */
-uint32_t base_detail(const struct bitcode_model *m, const struct bitstream_walk *w);
-/** callee_facts() - contexts and guesses for whom a call calls */
-void callee_facts(const struct bitcode_model *m, const struct bitstream_walk *w, struct field *f,
-		  struct value_facts *ret);
-/** value_guesses() - for all other values but texts; @before: the same place in @h, the latest record of its kind */
-void value_guesses(struct bitcode_model *m, const struct bitstream_walk *w, struct field *f,
-		   const struct history *h, uint64_t before, struct value_facts *ret);
-void history_note(struct history *h, const struct bitcode_model *m, const struct bitstream_walk *w);
-void hint_note(struct bitcode_model *m, const struct bitstream_walk *w, uint64_t back);
-void call_note(struct bitcode_model *m, const struct bitstream_walk *w);
-void metadata_note(struct bitcode_model *m, const struct bitstream_walk *w);
