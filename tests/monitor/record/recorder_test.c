@@ -35,6 +35,17 @@ static void burn(double seconds)
 			sink += (unsigned long)i;
 }
 
+/* To the CPU where it runs, so that one ring takes all. */
+static void pin(cpu_set_t *retbefore)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_getaffinity(0, sizeof(*retbefore), retbefore);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
 static struct recorder *opened(const struct recorder_options *options)
 {
 	struct recorder *recorder = NULL;
@@ -163,12 +174,9 @@ TEST(what_overflows_a_ring_is_counted_as_lost)
 	_clean_(sample_log_freep) struct sample_log *log = NULL;
 	struct fault fault;
 	pid_t self = getpid();
-	cpu_set_t before, one;
+	cpu_set_t before;
 
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	sched_getaffinity(0, sizeof(before), &before);
-	sched_setaffinity(0, sizeof(one), &one);
+	pin(&before);
 	options.pids = &self;
 	recorder = opened(&options);
 	burn(7.2);
@@ -194,13 +202,10 @@ TEST(what_is_lost_last_is_counted_too)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PAGES * page;
 	struct fault fault;
 	pid_t self = getpid();
-	cpu_set_t before, one;
+	cpu_set_t before;
 	char *pages;
 
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	sched_getaffinity(0, sizeof(before), &before);
-	sched_setaffinity(0, sizeof(one), &one);
+	pin(&before);
 	options.pids = &self;
 	recorder = opened(&options);
 	pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
